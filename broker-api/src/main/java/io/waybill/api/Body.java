@@ -1,0 +1,77 @@
+package io.waybill.api;
+
+import java.nio.ByteBuffer;
+
+/**
+ * The named fields of a request or a reply, written one after another. Obtained from {@link Outbox#reply()},
+ * {@link LateReply#body()} or {@link Request#body()}; reusable by its owner, never by the writer.
+ *
+ * <p>A field's name may come once; that is checked by the reader. For one thread at a time.
+ */
+public final class Body {
+
+    private final ValueEncoder encoder;
+    private int countAt;
+    private int count;
+
+    /** A body over an encoder, which {@link #open} must be called on before fields are written. */
+    Body(ValueEncoder encoder) {
+        this.encoder = encoder;
+    }
+
+    /** Starts the fields of a reply: a dict. */
+    void openReply() {
+        count = 0;
+        countAt = encoder.openCollection(ValueEncoder.DICT);
+    }
+
+    /** Starts the fields of a request: a name, no positional arguments, named arguments. */
+    void openRequest(String operation) {
+        count = 0;
+        encoder.name(operation);
+        encoder.patchCount(encoder.openCount(), 0);
+        countAt = encoder.openCount();
+    }
+
+    public Body text(String name, String value) {
+        field(name).text(value);
+        return this;
+    }
+
+    public Body int64(String name, long value) {
+        field(name).int64(value);
+        return this;
+    }
+
+    public Body float64(String name, double value) {
+        field(name).float64(value);
+        return this;
+    }
+
+    public Body bool(String name, boolean value) {
+        field(name).bool(value);
+        return this;
+    }
+
+    /** The buffer's remaining bytes; the buffer itself is not changed. */
+    public Body bytes(String name, ByteBuffer value) {
+        field(name).binary(value);
+        return this;
+    }
+
+    public Body tensor(String name, Tensor value) {
+        field(name).tensor(value);
+        return this;
+    }
+
+    public Body value(String name, Value value) {
+        field(name).value(value);
+        return this;
+    }
+
+    private ValueEncoder field(String name) {
+        count++;
+        encoder.patchCount(countAt, count);
+        return encoder.text(name);
+    }
+}

@@ -1,0 +1,44 @@
+package io.waybill.api;
+
+import java.util.Objects;
+
+/**
+ * The outcome of a call that failed: an error response, a timeout, or a refusal before anything was sent.
+ *
+ * <p>{@link #getMessage()} is the text as it travelled; a timeout's starts with {@code RPCErr:1:}, as in PyTorch.
+ */
+public class CallException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final ErrorKind kind;
+    private final ErrorCode code;
+    private final long messageId;
+
+    /** @param messageId the request's id, {@link MessageId#NONE} when nothing was sent */
+    public CallException(ErrorKind kind, ErrorCode code, long messageId, String text) {
+        super(text);
+        this.kind = Objects.requireNonNull(kind);
+        this.code = Objects.requireNonNull(code);
+        this.messageId = messageId;
+    }
+
+    public CallException(ErrorKind kind, ErrorCode code, long messageId, String text, Throwable cause) {
+        super(text, cause);
+        this.kind = Objects.requireNonNull(kind);
+        this.code = Objects.requireNonNull(code);
+        this.messageId = messageId;
+    }
+
+    public ErrorKind kind() {
+        return kind;
+    }
+
+    public ErrorCode code() {
+        return code;
+    }
+
+    /** The request's id; {@link MessageId#NONE} when nothing was sent. */
+    public long messageId() {
+        return messageId;
+    }
+}

@@ -1,0 +1,20 @@
+package io.waybill.api;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.osgi.service.component.annotations.ComponentPropertyType;
+
+/** The device type that a {@link DeviceConverter} serves: service property {@code waybill.converts.device}. */
+@ComponentPropertyType
+@Retention(RetentionPolicy.CLASS)
+@Target(ElementType.TYPE)
+public @interface ConvertsDevice {
+
+    /** The prefix of the service property. */
+    String PREFIX_ = "waybill.";
+
+    /** The type's name in lower case, such as {@code cuda}. */
+    String value();
+}

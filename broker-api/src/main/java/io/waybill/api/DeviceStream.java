@@ -1,0 +1,10 @@
+package io.waybill.api;
+
+import org.osgi.annotation.versioning.ConsumerType;
+
+/** A queue of work on a device, in the terms of the converter that made it. */
+@ConsumerType
+public interface DeviceStream {
+
+    Device device();
+}

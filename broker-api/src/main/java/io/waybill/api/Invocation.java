@@ -1,0 +1,71 @@
+package io.waybill.api;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The payload of a call by name ({@link MessageType#NAMED_CALL}, {@link MessageType#SCRIPT_CALL}): a name, positional arguments and
+ * named arguments.
+ *
+ * <pre>
+ * u16 length of the name in bytes (1..256), the name in UTF-8
+ * u32 count of positional arguments, the values
+ * u32 count of named arguments, count times a string value (the name) and a value
+ * </pre>
+ *
+ * @param name of the operation, such as {@code text.count} or {@code aten::add.Tensor}
+ * @param positional in order
+ * @param named in order, read-only
+ */
+public record Invocation(String name, List<Value> positional, Map<String, Value> named) {
+
+    /** Greatest length of an operation's name, in bytes of UTF-8. */
+    public static final int MAX_NAME_BYTES = 256;
+
+    public Invocation {
+        positional = List.copyOf(positional);
+        named = Collections.unmodifiableMap(new LinkedHashMap<>(named));
+    }
+
+    /** Appends this to an encoder. */
+    public void encode(ValueEncoder encoder) {
+        encoder.name(name);
+        encoder.patchCount(encoder.openCount(), positional.size());
+        for (Value value : positional) {
+            encoder.value(value);
+        }
+        encoder.patchCount(encoder.openCount(), named.size());
+        for (Map.Entry<String, Value> entry : named.entrySet()) {
+            encoder.text(entry.getKey()).value(entry.getValue());
+        }
+    }
+
+    /**
+     * Reads a whole payload.
+     *
+     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when the bytes are not a call by name
+     */
+    public static Invocation decode(ByteBuffer payload, List<Tensor> tensors) throws RejectedMessageException {
+        ValueDecoder decoder = new ValueDecoder(payload, tensors);
+        String name = decoder.name();
+        int positionalCount = decoder.count(1);
+        List<Value> positional = new ArrayList<>(positionalCount);
+        for (int i = 0; i < positionalCount; i++) {
+            positional.add(decoder.value());
+        }
+        int namedCount = decoder.count(6);
+        Map<String, Value> named = new LinkedHashMap<>();
+        for (int i = 0; i < namedCount; i++) {
+            String key = decoder.text();
+            if (named.put(key, decoder.value()) != null) {
+                throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, "the argument " + key + " comes twice");
+            }
+        }
+        decoder.end();
+        return new Invocation(name, positional, named);
+    }
+}

@@ -1,0 +1,27 @@
+package io.waybill.api;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * An answer that comes after the handler returned. Exactly one of the {@code send} and {@code fail} methods takes effect: the first.
+ *
+ * <p><b>Threads.</b> One at a time, any thread. Tensors given here may be released when the method returns.
+ */
+@ProviderType
+public interface LateReply {
+
+    /** Starts an answer with named fields; {@link #send()} ends it. */
+    Body body();
+
+    /** Sends what {@link #body()} holds. */
+    void send();
+
+    void send(Value value);
+
+    void send(ByteBuffer payload, List<Tensor> tensors);
+
+    /** Answers with an error. */
+    void fail(ErrorCode code, String text);
+}

@@ -1,0 +1,156 @@
+package io.waybill.api;
+
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * The type of a message: a kind (the low byte) with a flag that says whether it is a request or a response.
+ *
+ * <p>Kinds 0x00–0x3f are PyTorch's, with PyTorch's values ({@code torch/csrc/distributed/rpc/message.h}). 0x40 and 0x41 are
+ * calls to an operation by name. 0x42–0xef are free for users; 0xf0–0xff are the broker's control messages.
+ *
+ * <p>Instances are interned: {@link #of} never allocates, and {@code ==} compares. Immutable.
+ */
+public final class MessageType {
+
+    /** The flag of a request. */
+    public static final int REQUEST_FLAG = 0x100;
+    /** The flag of a response. */
+    public static final int RESPONSE_FLAG = 0x200;
+    /** Kinds from here to {@link #LAST_USER_KIND} are free for users. */
+    public static final int FIRST_USER_KIND = 0x42;
+    /** The last kind that is free for users. */
+    public static final int LAST_USER_KIND = 0xef;
+
+    private static final MessageType[] BY_CODE = new MessageType[0x400];
+
+    public static final MessageType SCRIPT_CALL = define(0x100, "SCRIPT_CALL", 0x201);
+    public static final MessageType SCRIPT_RET = define(0x201, "SCRIPT_RET", 0);
+    public static final MessageType PYTHON_CALL = define(0x102, "PYTHON_CALL", 0x203);
+    public static final MessageType PYTHON_RET = define(0x203, "PYTHON_RET", 0);
+    public static final MessageType SCRIPT_REMOTE_CALL = define(0x104, "SCRIPT_REMOTE_CALL", 0x206);
+    public static final MessageType PYTHON_REMOTE_CALL = define(0x105, "PYTHON_REMOTE_CALL", 0x206);
+    public static final MessageType REMOTE_RET = define(0x206, "REMOTE_RET", 0);
+    public static final MessageType SCRIPT_RREF_FETCH_CALL = define(0x107, "SCRIPT_RREF_FETCH_CALL", 0x209);
+    public static final MessageType PYTHON_RREF_FETCH_CALL = define(0x108, "PYTHON_RREF_FETCH_CALL", 0x20a);
+    public static final MessageType SCRIPT_RREF_FETCH_RET = define(0x209, "SCRIPT_RREF_FETCH_RET", 0);
+    public static final MessageType PYTHON_RREF_FETCH_RET = define(0x20a, "PYTHON_RREF_FETCH_RET", 0);
+    public static final MessageType RREF_USER_DELETE = define(0x10b, "RREF_USER_DELETE", 0x20e);
+    public static final MessageType RREF_FORK_REQUEST = define(0x10c, "RREF_FORK_REQUEST", 0x20e);
+    public static final MessageType RREF_CHILD_ACCEPT = define(0x10d, "RREF_CHILD_ACCEPT", 0x20e);
+    public static final MessageType RREF_ACK = define(0x20e, "RREF_ACK", 0);
+    public static final MessageType FORWARD_AUTOGRAD_REQ = define(0x10f, "FORWARD_AUTOGRAD_REQ", 0x210);
+    public static final MessageType FORWARD_AUTOGRAD_RESP = define(0x210, "FORWARD_AUTOGRAD_RESP", 0);
+    public static final MessageType BACKWARD_AUTOGRAD_REQ = define(0x111, "BACKWARD_AUTOGRAD_REQ", 0x212);
+    public static final MessageType BACKWARD_AUTOGRAD_RESP = define(0x212, "BACKWARD_AUTOGRAD_RESP", 0);
+    public static final MessageType CLEANUP_AUTOGRAD_CONTEXT_REQ = define(0x113, "CLEANUP_AUTOGRAD_CONTEXT_REQ", 0x214);
+    public static final MessageType CLEANUP_AUTOGRAD_CONTEXT_RESP = define(0x214, "CLEANUP_AUTOGRAD_CONTEXT_RESP", 0);
+    public static final MessageType RUN_WITH_PROFILING_REQ = define(0x115, "RUN_WITH_PROFILING_REQ", 0x216);
+    public static final MessageType RUN_WITH_PROFILING_RESP = define(0x216, "RUN_WITH_PROFILING_RESP", 0);
+    public static final MessageType RREF_BACKWARD_REQ = define(0x117, "RREF_BACKWARD_REQ", 0x218);
+    public static final MessageType RREF_BACKWARD_RESP = define(0x218, "RREF_BACKWARD_RESP", 0);
+    /** Answers any request that failed. Its payload is the error's text in UTF-8. */
+    public static final MessageType EXCEPTION = define(0x237, "EXCEPTION", 0);
+    /** The type of a message to which none was given: neither a request nor a response. */
+    public static final MessageType UNKNOWN = define(0x3c, "UNKNOWN", 0);
+    /** A call to an operation by its name, such as {@code text.count}. */
+    public static final MessageType NAMED_CALL = define(0x140, "NAMED_CALL", 0x241);
+    /** The answer to a {@link #NAMED_CALL}. */
+    public static final MessageType NAMED_RET = define(0x241, "NAMED_RET", 0);
+
+    static {
+        for (int kind = FIRST_USER_KIND; kind <= LAST_USER_KIND; kind++) {
+            define(kind | REQUEST_FLAG, String.format(Locale.ROOT, "USER_0X%02X_CALL", kind), kind | RESPONSE_FLAG);
+            define(kind | RESPONSE_FLAG, String.format(Locale.ROOT, "USER_0X%02X_RET", kind), 0);
+        }
+        for (int kind = LAST_USER_KIND + 1; kind <= 0xff; kind++) {
+            define(kind | REQUEST_FLAG, String.format(Locale.ROOT, "CONTROL_0X%02X_CALL", kind), kind | RESPONSE_FLAG);
+            define(kind | RESPONSE_FLAG, String.format(Locale.ROOT, "CONTROL_0X%02X_RET", kind), 0);
+        }
+    }
+
+    private final int code;
+    private final String name;
+    private final int answerCode;
+
+    private MessageType(int code, String name, int answerCode) {
+        this.code = code;
+        this.name = name;
+        this.answerCode = answerCode;
+    }
+
+    private static MessageType define(int code, String name, int answerCode) {
+        MessageType type = new MessageType(code, name, answerCode);
+        BY_CODE[code] = type;
+        return type;
+    }
+
+    /** Whether {@code code} is the code of a type. */
+    public static boolean isKnown(int code) {
+        return code >= 0 && code < BY_CODE.length && BY_CODE[code] != null;
+    }
+
+    /**
+     * The type with this code.
+     *
+     * @throws IllegalArgumentException when there is none
+     */
+    public static MessageType of(int code) {
+        if (!isKnown(code)) {
+            throw new IllegalArgumentException(String.format("no message type has the code 0x%x", code));
+        }
+        return BY_CODE[code];
+    }
+
+    /** The request of a user's own kind, 0x42–0xef. */
+    public static MessageType userRequest(int kind) {
+        if (kind < FIRST_USER_KIND || kind > LAST_USER_KIND) {
+            throw new IllegalArgumentException(String.format("a user's kind is from 0x42 to 0xef: 0x%x", kind));
+        }
+        return BY_CODE[kind | REQUEST_FLAG];
+    }
+
+    /** The type with this name, such as {@code SCRIPT_CALL}; or with this code, written {@code 0x142}. */
+    public static Optional<MessageType> named(String name) {
+        for (MessageType type : BY_CODE) {
+            if (type != null
+                    && (type.name.equals(name)
+                            || String.format("0x%x", type.code).equalsIgnoreCase(name))) {
+                return Optional.of(type);
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Kind and flag together: what travels. */
+    public int code() {
+        return code;
+    }
+
+    public String name() {
+        return name;
+    }
+
+    public boolean isRequest() {
+        return (code & REQUEST_FLAG) != 0;
+    }
+
+    public boolean isResponse() {
+        return (code & RESPONSE_FLAG) != 0;
+    }
+
+    /** The type of the response to this request; empty when this is no request. */
+    public Optional<MessageType> answer() {
+        return answerCode == 0 ? Optional.empty() : Optional.of(BY_CODE[answerCode]);
+    }
+
+    /** Whether {@code response} may answer this request: its own answer, or an exception. */
+    public boolean isAnsweredBy(MessageType response) {
+        return isRequest() && (response.code == answerCode || response == EXCEPTION);
+    }
+
+    @Override
+    public String toString() {
+        return name;
+    }
+}

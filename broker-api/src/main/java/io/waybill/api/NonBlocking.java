@@ -1,0 +1,20 @@
+package io.waybill.api;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+import org.osgi.service.component.annotations.ComponentPropertyType;
+
+/**
+ * Declares that a {@link MessageHandler} never waits for anything: service property {@code waybill.non.blocking}. Such a handler runs on
+ * the worker's poller, which saves a change of threads.
+ */
+@ComponentPropertyType
+@Retention(RetentionPolicy.CLASS)
+@Target(ElementType.TYPE)
+public @interface NonBlocking {
+
+    /** The prefix of the service property. */
+    String PREFIX_ = "waybill.";
+}

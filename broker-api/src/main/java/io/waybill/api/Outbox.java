@@ -1,0 +1,43 @@
+package io.waybill.api;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * What a handler answers through. It gives one answer: by {@code reply}, or by {@link #later()}. What was put here is journalled when
+ * the handler returns, and dropped when it throws.
+ *
+ * <p><b>Lifetime.</b> Dead when {@link MessageHandler#handle} returns, apart from what {@link #later()} gave. <b>Threads.</b> The
+ * handler's only.
+ */
+@ProviderType
+public interface Outbox {
+
+    /** Answers with named fields, to be filled before the handler returns. */
+    Body reply();
+
+    /** Answers with one value. */
+    void reply(Value value);
+
+    /** Answers with raw bytes: the buffer's remaining ones, copied at once. */
+    void reply(ByteBuffer payload);
+
+    /** Answers with raw bytes and tensors, which must stay as they are until the handler returns. */
+    void reply(ByteBuffer payload, List<Tensor> tensors);
+
+    /**
+     * Says that the answer comes after the handler returned. The handler must see to it that it does come; otherwise the caller's
+     * deadline decides.
+     */
+    LateReply later();
+
+    /**
+     * Calls to other workers. They carry this message's id as their parent, and end at this message's deadline when that is the
+     * earlier one.
+     */
+    Caller caller();
+
+    /** Memory from which results travel without a copy. */
+    TensorBuffers buffers();
+}

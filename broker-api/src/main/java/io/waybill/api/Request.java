@@ -1,0 +1,115 @@
+package io.waybill.api;
+
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * A request to be sent: to whom, of which type, with what, and how long to wait. Reusable: {@link Caller} copies what it needs before
+ * it returns, and every use gets an id of its own.
+ *
+ * <p>For one thread at a time.
+ */
+public final class Request {
+
+    /** The timeout that stands for the worker's default. */
+    public static final long DEFAULT_TIMEOUT = -1;
+    /** The timeout that stands for none. */
+    public static final long NO_TIMEOUT = 0;
+
+    private final String to;
+    private final MessageType type;
+    private final ValueEncoder encoder = new ValueEncoder();
+    private final Body body = new Body(encoder);
+    private long timeoutNs = DEFAULT_TIMEOUT;
+
+    private Request(String to, MessageType type) {
+        this.to = Objects.requireNonNull(to);
+        if (!type.isRequest()) {
+            throw new IllegalArgumentException("only requests can be sent to a worker, and " + type + " is none");
+        }
+        this.type = type;
+    }
+
+    /** A call to an operation by name, whose fields {@link #body()} takes. */
+    public static Request operation(String to, String operation) {
+        Request request = new Request(to, MessageType.NAMED_CALL);
+        request.body.openRequest(operation);
+        return request;
+    }
+
+    /** A call by name with positional and named arguments. */
+    public static Request invocation(String to, MessageType type, Invocation invocation) {
+        Request request = new Request(to, type);
+        invocation.encode(request.encoder);
+        return request;
+    }
+
+    /** A request with raw bytes: the buffer's remaining ones, copied. */
+    public static Request raw(String to, MessageType type, ByteBuffer payload, List<Tensor> tensors) {
+        Request request = new Request(to, type);
+        request.payload(payload, tensors);
+        return request;
+    }
+
+    /** Replaces the payload of a request with raw bytes. */
+    public Request payload(ByteBuffer payload, List<Tensor> tensors) {
+        encoder.reset();
+        encoder.raw(payload);
+        for (int i = 0; i < tensors.size(); i++) {
+            encoder.addTensor(tensors.get(i));
+        }
+        return this;
+    }
+
+    /**
+     * How long the caller waits for the answer. {@link Duration#ZERO} means for ever. A time between zero and a nanosecond counts as
+     * one nanosecond: PyTorch's rounding of short times to zero, hence to for ever, is a defect that is not repeated.
+     *
+     * @throws IllegalArgumentException when it is negative
+     */
+    public Request timeout(Duration timeout) {
+        if (timeout.isNegative()) {
+            throw new IllegalArgumentException("RPC Timeout must be non-negative: " + timeout);
+        }
+        try {
+            timeoutNs = timeout.toNanos();
+        } catch (ArithmeticException e) {
+            timeoutNs = NO_TIMEOUT; // 292 years and more
+        }
+        return this;
+    }
+
+    /** Where the fields of a call by name are written. */
+    public Body body() {
+        return body;
+    }
+
+    /** The name, or the id in decimal, of the worker that is to answer. */
+    public String to() {
+        return to;
+    }
+
+    public MessageType type() {
+        return type;
+    }
+
+    /** In nanoseconds; {@link #DEFAULT_TIMEOUT} or {@link #NO_TIMEOUT}. */
+    public long timeoutNs() {
+        return timeoutNs;
+    }
+
+    /** The array behind the payload, from index 0 for {@link #payloadLength()} bytes. */
+    public byte[] payloadArray() {
+        return encoder.array();
+    }
+
+    public int payloadLength() {
+        return encoder.length();
+    }
+
+    public List<Tensor> tensors() {
+        return encoder.tensors();
+    }
+}

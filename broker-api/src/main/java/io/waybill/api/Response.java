@@ -1,0 +1,52 @@
+package io.waybill.api;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * The answer to a request.
+ *
+ * <p><b>Ownership.</b> From a blocking call or a future it is the receiver's, who closes it to release its tensors; without tensors
+ * closing does nothing. In a {@link ResponseListener} it is the broker's and dies when the callback returns.
+ *
+ * <p>The getters of fields throw {@link CallException} with {@link ErrorCode#MALFORMED_BODY}.
+ */
+@ProviderType
+public interface Response extends AutoCloseable {
+
+    MessageType type();
+
+    /** The id of the request, which is the response's too. */
+    long id();
+
+    /** The worker id of who answered. */
+    int from();
+
+    /** The payload as it travelled, read-only. */
+    ByteBuffer payload();
+
+    /** The tensors that travelled with it, read-only. */
+    List<Tensor> tensors();
+
+    /** The payload as one value. */
+    Value value();
+
+    /** The named field of a payload with named fields. */
+    Value value(String name);
+
+    String text(String name);
+
+    long int64(String name);
+
+    /** An int counts as a float. */
+    double float64(String name);
+
+    boolean bool(String name);
+
+    Tensor tensor(String name);
+
+    /** Releases the tensors. May be called more than once. */
+    @Override
+    void close();
+}

@@ -1,0 +1,160 @@
+package io.waybill.api;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * What arguments and results are made of: the kinds of value that libtorch's operators take and give. Immutable, apart from the
+ * bytes of tensors.
+ *
+ * <p>{@link ValueEncoder} and {@link ValueDecoder} turn values into bytes and back.
+ */
+public sealed interface Value {
+
+    /** Nothing: Python's {@code None}. */
+    Value NONE = new None();
+
+    /** {@link #NONE}. */
+    record None() implements Value {
+        @Override
+        public String toString() {
+            return "None";
+        }
+    }
+
+    /** A truth value. */
+    record Bool(boolean value) implements Value {}
+
+    /** A signed 64-bit integer. */
+    record Int(long value) implements Value {}
+
+    /** A 64-bit floating-point number. */
+    record Float(double value) implements Value {}
+
+    /** A complex number of two 64-bit floats. */
+    record Complex(double real, double imaginary) implements Value {}
+
+    /** A string. */
+    record Text(String value) implements Value {
+        public Text {
+            Objects.requireNonNull(value);
+        }
+    }
+
+    /** Raw bytes. The array is the value's own: do not write to it. */
+    record Binary(byte[] value) implements Value {
+        public Binary {
+            Objects.requireNonNull(value);
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Binary binary && java.util.Arrays.equals(value, binary.value);
+        }
+
+        @Override
+        public int hashCode() {
+            return java.util.Arrays.hashCode(value);
+        }
+
+        @Override
+        public String toString() {
+            return "Binary[" + value.length + " bytes]";
+        }
+    }
+
+    /** A tensor: travels beside the payload, which holds its index. Two are equal when they are the same tensor. */
+    record OfTensor(Tensor value) implements Value {
+        public OfTensor {
+            Objects.requireNonNull(value);
+        }
+    }
+
+    /** A list. */
+    record Items(List<Value> values) implements Value {
+        public Items {
+            values = List.copyOf(values);
+        }
+    }
+
+    /** A tuple. */
+    record Tuple(List<Value> values) implements Value {
+        public Tuple {
+            values = List.copyOf(values);
+        }
+    }
+
+    /** A dict, in the order of its making. */
+    record Dict(Map<Value, Value> entries) implements Value {
+        public Dict {
+            entries = Collections.unmodifiableMap(new LinkedHashMap<>(entries));
+        }
+    }
+
+    /** A device. */
+    record OfDevice(Device value) implements Value {
+        public OfDevice {
+            Objects.requireNonNull(value);
+        }
+    }
+
+    /** An element type. */
+    record OfDType(DType value) implements Value {
+        public OfDType {
+            Objects.requireNonNull(value);
+        }
+    }
+
+    static Value of(boolean value) {
+        return new Bool(value);
+    }
+
+    static Value of(long value) {
+        return new Int(value);
+    }
+
+    static Value of(double value) {
+        return new Float(value);
+    }
+
+    static Value of(String value) {
+        return new Text(value);
+    }
+
+    static Value of(byte[] value) {
+        return new Binary(value.clone());
+    }
+
+    static Value of(Tensor value) {
+        return new OfTensor(value);
+    }
+
+    static Value of(Device value) {
+        return new OfDevice(value);
+    }
+
+    static Value of(DType value) {
+        return new OfDType(value);
+    }
+
+    static Value list(Value... values) {
+        return new Items(List.of(values));
+    }
+
+    static Value tuple(Value... values) {
+        return new Tuple(List.of(values));
+    }
+
+    /** A list of integers, such as the sizes of a tensor. */
+    static Value ints(long... values) {
+        List<Value> items = new ArrayList<>(values.length);
+        for (long value : values) {
+            items.add(of(value));
+        }
+        return new Items(items);
+    }
+}

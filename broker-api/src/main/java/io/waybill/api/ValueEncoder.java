@@ -1,0 +1,245 @@
+package io.waybill.api;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Writes values as bytes, and collects the tensors among them. All numbers are little-endian.
+ *
+ * <pre>
+ * tag  value    followed by
+ * 0    none     nothing
+ * 1    false    nothing
+ * 2    true     nothing
+ * 3    int      int64
+ * 4    float    float64
+ * 5    complex  float64 real, float64 imaginary
+ * 6    string   u32 length in bytes, UTF-8
+ * 7    bytes    u32 length, the bytes
+ * 8    tensor   u32 index in the message's list of tensors
+ * 9    list     u32 count, the values
+ * 10   tuple    u32 count, the values
+ * 11   dict     u32 count, count times a key and a value
+ * 12   device   i8 index (-1: any), u8 length, the type's name in ASCII
+ * 13   dtype    u8 libtorch's code
+ * </pre>
+ *
+ * Reusable after {@link #reset()}. For one thread at a time. Grows its buffer, and allocates nothing else for scalars.
+ */
+public final class ValueEncoder {
+
+    /** Deepest nesting of lists, tuples and dicts. */
+    public static final int MAX_NESTING = 32;
+
+    static final byte NONE = 0;
+    static final byte FALSE = 1;
+    static final byte TRUE = 2;
+    static final byte INT = 3;
+    static final byte FLOAT = 4;
+    static final byte COMPLEX = 5;
+    static final byte TEXT = 6;
+    static final byte BINARY = 7;
+    static final byte TENSOR = 8;
+    static final byte LIST = 9;
+    static final byte TUPLE = 10;
+    static final byte DICT = 11;
+    static final byte DEVICE = 12;
+    static final byte DTYPE = 13;
+
+    private final List<Tensor> tensors = new ArrayList<>();
+    private final List<Tensor> tensorsView = Collections.unmodifiableList(tensors);
+    private ByteBuffer buffer = ByteBuffer.allocate(256).order(ByteOrder.LITTLE_ENDIAN);
+
+    /** Forgets everything written. */
+    public ValueEncoder reset() {
+        buffer.clear();
+        tensors.clear();
+        return this;
+    }
+
+    /** Writes one value with all that is in it. */
+    public ValueEncoder value(Value value) {
+        write(value, 0);
+        return this;
+    }
+
+    ValueEncoder text(String value) {
+        room(1);
+        buffer.put(TEXT);
+        return rawText(value);
+    }
+
+    ValueEncoder int64(long value) {
+        room(9);
+        buffer.put(INT).putLong(value);
+        return this;
+    }
+
+    ValueEncoder float64(double value) {
+        room(9);
+        buffer.put(FLOAT).putDouble(value);
+        return this;
+    }
+
+    ValueEncoder bool(boolean value) {
+        room(1);
+        buffer.put(value ? TRUE : FALSE);
+        return this;
+    }
+
+    ValueEncoder binary(ByteBuffer value) {
+        int length = value.remaining();
+        room(5 + (long) length);
+        buffer.put(BINARY).putInt(length);
+        buffer.put(value.duplicate());
+        return this;
+    }
+
+    ValueEncoder tensor(Tensor value) {
+        room(5);
+        buffer.put(TENSOR).putInt(tensors.size());
+        tensors.add(value);
+        return this;
+    }
+
+    /** A tag with a count that {@link #patchCount} sets later; returns the count's position. */
+    int openCollection(byte tag) {
+        room(5);
+        buffer.put(tag);
+        int at = buffer.position();
+        buffer.putInt(0);
+        return at;
+    }
+
+    /** A count without a tag. */
+    int openCount() {
+        room(4);
+        int at = buffer.position();
+        buffer.putInt(0);
+        return at;
+    }
+
+    void patchCount(int at, int count) {
+        buffer.putInt(at, count);
+    }
+
+    /** Raw bytes, without a tag. */
+    ValueEncoder raw(ByteBuffer bytes) {
+        room(bytes.remaining());
+        buffer.put(bytes.duplicate());
+        return this;
+    }
+
+    /** A u16 length and UTF-8, without a tag: the name in front of an {@link Invocation}. */
+    ValueEncoder name(String name) {
+        byte[] utf8 = name.getBytes(StandardCharsets.UTF_8);
+        if (utf8.length == 0 || utf8.length > Invocation.MAX_NAME_BYTES) {
+            throw new IllegalArgumentException(
+                    "an operation's name has 1 to " + Invocation.MAX_NAME_BYTES + " bytes: " + utf8.length);
+        }
+        room(2 + utf8.length);
+        buffer.putShort((short) utf8.length).put(utf8);
+        return this;
+    }
+
+    void addTensor(Tensor tensor) {
+        tensors.add(tensor);
+    }
+
+    private void write(Value value, int depth) {
+        if (depth > MAX_NESTING) {
+            throw new IllegalArgumentException("values nest at most " + MAX_NESTING + " deep");
+        }
+        if (value instanceof Value.None) {
+            room(1);
+            buffer.put(NONE);
+        } else if (value instanceof Value.Bool bool) {
+            bool(bool.value());
+        } else if (value instanceof Value.Int integer) {
+            int64(integer.value());
+        } else if (value instanceof Value.Float real) {
+            float64(real.value());
+        } else if (value instanceof Value.Complex complex) {
+            room(17);
+            buffer.put(COMPLEX).putDouble(complex.real()).putDouble(complex.imaginary());
+        } else if (value instanceof Value.Text text) {
+            text(text.value());
+        } else if (value instanceof Value.Binary binary) {
+            binary(ByteBuffer.wrap(binary.value()));
+        } else if (value instanceof Value.OfTensor tensor) {
+            tensor(tensor.value());
+        } else if (value instanceof Value.Items items) {
+            collection(LIST, items.values(), depth);
+        } else if (value instanceof Value.Tuple tuple) {
+            collection(TUPLE, tuple.values(), depth);
+        } else if (value instanceof Value.Dict dict) {
+            patchCount(openCollection(DICT), dict.entries().size());
+            for (Map.Entry<Value, Value> entry : dict.entries().entrySet()) {
+                write(entry.getKey(), depth + 1);
+                write(entry.getValue(), depth + 1);
+            }
+        } else if (value instanceof Value.OfDevice device) {
+            byte[] type = device.value().type().getBytes(StandardCharsets.US_ASCII);
+            room(3 + type.length);
+            buffer.put(DEVICE)
+                    .put((byte) device.value().index())
+                    .put((byte) type.length)
+                    .put(type);
+        } else if (value instanceof Value.OfDType dtype) {
+            room(2);
+            buffer.put(DTYPE).put((byte) dtype.value().code());
+        }
+    }
+
+    private void collection(byte tag, List<Value> values, int depth) {
+        patchCount(openCollection(tag), values.size());
+        for (Value element : values) {
+            write(element, depth + 1);
+        }
+    }
+
+    private ValueEncoder rawText(String value) {
+        byte[] utf8 = value.getBytes(StandardCharsets.UTF_8);
+        room(4 + (long) utf8.length);
+        buffer.putInt(utf8.length).put(utf8);
+        return this;
+    }
+
+    private void room(long bytes) {
+        if (buffer.remaining() < bytes) {
+            long wanted = buffer.position() + bytes;
+            if (wanted > Integer.MAX_VALUE - 8) {
+                throw new IllegalArgumentException("a payload has less than 2 GiB: " + wanted + " bytes");
+            }
+            int capacity = (int) Math.min(Integer.MAX_VALUE - 8, Math.max(wanted, 2L * buffer.capacity()));
+            byte[] grown = Arrays.copyOf(buffer.array(), capacity);
+            buffer = ByteBuffer.wrap(grown).order(ByteOrder.LITTLE_ENDIAN).position(buffer.position());
+        }
+    }
+
+    /** Bytes written so far. */
+    public int length() {
+        return buffer.position();
+    }
+
+    /** The array behind what was written, from index 0 for {@link #length()} bytes. Valid until the next write. */
+    public byte[] array() {
+        return buffer.array();
+    }
+
+    /** A copy of what was written. */
+    public byte[] toBytes() {
+        return Arrays.copyOf(buffer.array(), buffer.position());
+    }
+
+    /** The tensors written so far, in the order of their indices: a read-only view. */
+    public List<Tensor> tensors() {
+        return tensorsView;
+    }
+}
