@@ -1,0 +1,91 @@
+package io.waybill.wire;
+
+/**
+ * The layout of a record: a header of fixed length, the payload, and the tensor section. All numbers are little-endian; counters and
+ * lengths are unsigned unless it says otherwise.
+ *
+ * <pre>
+ * offset size field
+ *   0     4   checksum        CRC-32C of all bytes from offset 4 to the end of the record
+ *   4     2   magic           0x4257, "WB"
+ *   6     1   version         1
+ *   7     1   flags           bit 0: the sender repeats a request that it had sent before; other bits 0
+ *   8     8   sequence        number of this record in its queue, from 0
+ *  16     8   id              of the message: worker id of the caller (16 bits), the caller's counter (48 bits)
+ *  24     2   from            worker id of the sender, the owner of the journal
+ *  26     2   to              worker id of the receiver
+ *  28     2   type            code of the message type, with its request or response flag
+ *  30     2   tensor count    0..1024
+ *  32     4   payload length  in bytes
+ *  36     4   section length  of the tensor section in bytes; 0 when there are no tensors
+ *  40     8   deadline        signed; CLOCK_BOOTTIME in ns; 0: none
+ *  48     8   sent            signed; wall clock in ns since 1970
+ *  56     8   parent          id of the request whose handler sent this one; all ones: none
+ *  64    16   trace id        W3C trace context; 0: none
+ *  80     8   span id
+ *  88     8   handler sequence  responses: how many requests the sender had begun before this one; requests: 0
+ *  96     1   error kind      EXCEPTION only: 0 unknown, 1 timeout, 2 intentional failure
+ *  97     1   reserved        0
+ *  98     2   error code      EXCEPTION only: number of an ErrorCode
+ * 100     4   reserved        0
+ * 104     …   payload
+ *   …     …   zeros up to the next multiple of 8, when there is a tensor section
+ *   …     …   tensor section
+ * </pre>
+ *
+ * The checksum covers sender, queue (by the type's flag), sequence and id, so that a record that turns up in another place than where it
+ * was written does not pass for what belongs there.
+ */
+public final class Envelope {
+
+    public static final int VERSION = 1;
+    public static final int MAGIC = 0x4257;
+
+    public static final int CHECKSUM = 0;
+    public static final int MAGIC_AT = 4;
+    public static final int VERSION_AT = 6;
+    public static final int FLAGS = 7;
+    public static final int SEQUENCE = 8;
+    public static final int ID = 16;
+    public static final int FROM = 24;
+    public static final int TO = 26;
+    public static final int TYPE = 28;
+    public static final int TENSOR_COUNT = 30;
+    public static final int PAYLOAD_LENGTH = 32;
+    public static final int SECTION_LENGTH = 36;
+    public static final int DEADLINE = 40;
+    public static final int SENT = 48;
+    public static final int PARENT = 56;
+    public static final int TRACE_HIGH = 64;
+    public static final int TRACE_LOW = 72;
+    public static final int SPAN = 80;
+    public static final int HANDLER_SEQUENCE = 88;
+    public static final int ERROR_KIND = 96;
+    public static final int RESERVED_BYTE = 97;
+    public static final int ERROR_CODE = 98;
+    public static final int RESERVED_INT = 100;
+    public static final int HEADER_LENGTH = 104;
+
+    /** The first byte that the checksum covers. */
+    public static final int CHECKED_FROM = MAGIC_AT;
+
+    /** The flag of a request that was sent before. */
+    public static final int REPEATED = 1;
+
+    /** Most tensors in one message. */
+    public static final int MAX_TENSORS = 1024;
+
+    private Envelope() {}
+
+    /** Where the tensor section starts. */
+    public static int sectionOffset(int payloadLength) {
+        return (HEADER_LENGTH + payloadLength + 7) & ~7;
+    }
+
+    /** The length of a whole record. */
+    public static long recordLength(long payloadLength, long sectionLength) {
+        return sectionLength == 0
+                ? HEADER_LENGTH + payloadLength
+                : ((HEADER_LENGTH + payloadLength + 7) & ~7L) + sectionLength;
+    }
+}

@@ -1,0 +1,177 @@
+package io.waybill.wire;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.zip.CRC32C;
+import org.agrona.BufferUtil;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * Private memory outside the heap in which a record is composed before it goes into a journal, and into which one is copied before
+ * it is checked and read. Grows; never shrinks. Reusable.
+ *
+ * <p>Owned by one thread at a time.
+ */
+public final class MessageBuffer {
+
+    private static final int ALIGNMENT = 64;
+    private static final int INITIAL_CAPACITY = 4096;
+
+    private final CRC32C crc = new CRC32C();
+    private final UnsafeBuffer memory = new UnsafeBuffer(0, 0);
+    private ByteBuffer bytes;
+    private ByteBuffer readOnly;
+    private int length;
+
+    public MessageBuffer() {
+        allocate(INITIAL_CAPACITY);
+    }
+
+    private void allocate(int capacity) {
+        bytes = BufferUtil.allocateDirectAligned(capacity, ALIGNMENT).order(ByteOrder.LITTLE_ENDIAN);
+        readOnly = bytes.asReadOnlyBuffer();
+        memory.wrap(bytes);
+    }
+
+    /** The memory, from the record's first byte on; replaced when it grows. */
+    public UnsafeBuffer memory() {
+        return memory;
+    }
+
+    /** The address of the record's first byte: a multiple of 64. Valid until the next growth. */
+    public long address() {
+        return memory.addressOffset();
+    }
+
+    /** A view of the payload, read-only: the same object at every call, positioned anew. */
+    public ByteBuffer payload() {
+        readOnly.limit(Envelope.HEADER_LENGTH + payloadLength()).position(Envelope.HEADER_LENGTH);
+        return readOnly;
+    }
+
+    /** Length of the record that it holds. */
+    public int length() {
+        return length;
+    }
+
+    /** Makes room for a record of this length, whose content is undefined. */
+    public void reserve(int recordLength) {
+        if (recordLength > memory.capacity()) {
+            allocate(
+                    (int) Math.min(Integer.MAX_VALUE - ALIGNMENT - 8L, Math.max(recordLength, 2L * memory.capacity())));
+        }
+        length = recordLength;
+    }
+
+    /**
+     * Starts a record: sets every field of the header that is not given later. Payload and tensor section are then put at
+     * {@link Envelope#HEADER_LENGTH} and {@link Envelope#sectionOffset}.
+     */
+    public MessageBuffer begin(MessageType type, long id, int from, int to, int payloadLength, int sectionLength) {
+        reserve(Math.toIntExact(Envelope.recordLength(payloadLength, sectionLength)));
+        UnsafeBuffer m = memory;
+        m.putInt(Envelope.MAGIC_AT, Envelope.MAGIC | Envelope.VERSION << 16, ByteOrder.LITTLE_ENDIAN);
+        m.putLong(Envelope.SEQUENCE, 0, ByteOrder.LITTLE_ENDIAN);
+        m.putLong(Envelope.ID, id, ByteOrder.LITTLE_ENDIAN);
+        m.putInt(Envelope.FROM, from & 0xffff | to << 16, ByteOrder.LITTLE_ENDIAN);
+        m.putInt(Envelope.TYPE, type.code(), ByteOrder.LITTLE_ENDIAN);
+        m.putInt(Envelope.PAYLOAD_LENGTH, payloadLength, ByteOrder.LITTLE_ENDIAN);
+        m.putInt(Envelope.SECTION_LENGTH, sectionLength, ByteOrder.LITTLE_ENDIAN);
+        m.putLong(Envelope.DEADLINE, 0, ByteOrder.LITTLE_ENDIAN);
+        m.putLong(Envelope.SENT, 0, ByteOrder.LITTLE_ENDIAN);
+        m.putLong(Envelope.PARENT, MessageId.NONE, ByteOrder.LITTLE_ENDIAN);
+        m.putLong(Envelope.TRACE_HIGH, 0, ByteOrder.LITTLE_ENDIAN);
+        m.putLong(Envelope.TRACE_LOW, 0, ByteOrder.LITTLE_ENDIAN);
+        m.putLong(Envelope.SPAN, 0, ByteOrder.LITTLE_ENDIAN);
+        m.putLong(Envelope.HANDLER_SEQUENCE, 0, ByteOrder.LITTLE_ENDIAN);
+        m.putLong(Envelope.ERROR_KIND, 0, ByteOrder.LITTLE_ENDIAN);
+        if (sectionLength > 0) {
+            // between payload and section: less than 8 bytes, and the section starts on a multiple of 8
+            for (int i = Envelope.HEADER_LENGTH + payloadLength, end = Envelope.sectionOffset(payloadLength);
+                    i < end;
+                    i++) {
+                m.putByte(i, (byte) 0);
+            }
+        }
+        return this;
+    }
+
+    public MessageBuffer flags(int flags) {
+        memory.putByte(Envelope.FLAGS, (byte) flags);
+        return this;
+    }
+
+    public MessageBuffer deadlineNs(long bootNs) {
+        memory.putLong(Envelope.DEADLINE, bootNs, ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
+    public MessageBuffer sentNs(long wallNs) {
+        memory.putLong(Envelope.SENT, wallNs, ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
+    public MessageBuffer parent(long id) {
+        memory.putLong(Envelope.PARENT, id, ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
+    public MessageBuffer id(long id) {
+        memory.putLong(Envelope.ID, id, ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
+    public MessageBuffer trace(long high, long low, long span) {
+        memory.putLong(Envelope.TRACE_HIGH, high, ByteOrder.LITTLE_ENDIAN);
+        memory.putLong(Envelope.TRACE_LOW, low, ByteOrder.LITTLE_ENDIAN);
+        memory.putLong(Envelope.SPAN, span, ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
+    public MessageBuffer handlerSequence(long sequence) {
+        memory.putLong(Envelope.HANDLER_SEQUENCE, sequence, ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
+    public MessageBuffer error(ErrorKind kind, ErrorCode code) {
+        memory.putInt(Envelope.ERROR_KIND, kind.code() | code.number() << 16, ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
+    public MessageBuffer tensorCount(int count) {
+        memory.putShort(Envelope.TENSOR_COUNT, (short) count, ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
+    public MessageBuffer payload(byte[] array, int offset, int payloadLength) {
+        memory.putBytes(Envelope.HEADER_LENGTH, array, offset, payloadLength);
+        return this;
+    }
+
+    public MessageBuffer payload(ByteBuffer source, int payloadLength) {
+        memory.putBytes(Envelope.HEADER_LENGTH, source, source.position(), payloadLength);
+        return this;
+    }
+
+    /** Ends a record: gives it its place in the queue, and the checksum. */
+    public void seal(long sequence) {
+        memory.putLong(Envelope.SEQUENCE, sequence, ByteOrder.LITTLE_ENDIAN);
+        memory.putInt(Envelope.CHECKSUM, checksum(), ByteOrder.LITTLE_ENDIAN);
+    }
+
+    int checksum() {
+        crc.reset();
+        bytes.limit(length).position(Envelope.CHECKED_FROM);
+        crc.update(bytes);
+        bytes.clear();
+        return (int) crc.getValue();
+    }
+
+    private int payloadLength() {
+        return memory.getInt(Envelope.PAYLOAD_LENGTH, ByteOrder.LITTLE_ENDIAN);
+    }
+}

@@ -1,0 +1,179 @@
+package io.waybill.wire;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * Reads the record in a {@link MessageBuffer}. {@link #check} decides whether the bytes are a record; the getters may be used after it
+ * returned, and not before.
+ *
+ * <p>A flyweight: allocates nothing, belongs to the buffer's thread, and shows whatever the buffer holds.
+ */
+public final class RecordView {
+
+    private final MessageBuffer buffer;
+    private final UnsafeBuffer memory;
+
+    public RecordView(MessageBuffer buffer) {
+        this.buffer = buffer;
+        this.memory = buffer.memory();
+    }
+
+    /**
+     * Checks lengths, checksum and fields.
+     *
+     * @throws MalformedRecordException with what was expected and what was found
+     */
+    public void check() throws MalformedRecordException {
+        int length = buffer.length();
+        if (length < Envelope.HEADER_LENGTH) {
+            throw new MalformedRecordException(
+                    "a record has at least " + Envelope.HEADER_LENGTH + " bytes, this one " + length);
+        }
+        int magic = Short.toUnsignedInt(memory.getShort(Envelope.MAGIC_AT, ByteOrder.LITTLE_ENDIAN));
+        if (magic != Envelope.MAGIC) {
+            throw new MalformedRecordException(
+                    String.format("a record has the magic 0x%x at offset 4, this one 0x%x", Envelope.MAGIC, magic));
+        }
+        int found = memory.getInt(Envelope.CHECKSUM, ByteOrder.LITTLE_ENDIAN);
+        int expected = buffer.checksum();
+        if (found != expected) {
+            throw new MalformedRecordException(String.format(
+                    "the checksum of the %d bytes is 0x%08x, and 0x%08x is written", length, expected, found));
+        }
+        int version = Byte.toUnsignedInt(memory.getByte(Envelope.VERSION_AT));
+        if (version != Envelope.VERSION) {
+            throw new MalformedRecordException(
+                    "the record has version " + version + "; this Waybill reads version " + Envelope.VERSION);
+        }
+        checkFields(length);
+    }
+
+    private void checkFields(int length) throws MalformedRecordException {
+        long payload = Integer.toUnsignedLong(memory.getInt(Envelope.PAYLOAD_LENGTH, ByteOrder.LITTLE_ENDIAN));
+        long section = Integer.toUnsignedLong(memory.getInt(Envelope.SECTION_LENGTH, ByteOrder.LITTLE_ENDIAN));
+        if (Envelope.recordLength(payload, section) != length) {
+            throw new MalformedRecordException("a payload of " + payload + " bytes and a tensor section of " + section
+                    + " bytes make a record of " + Envelope.recordLength(payload, section) + " bytes, not " + length);
+        }
+        int tensors = tensorCount();
+        if (tensors > Envelope.MAX_TENSORS || (tensors == 0) != (section == 0)) {
+            throw new MalformedRecordException("a record has at most " + Envelope.MAX_TENSORS
+                    + " tensors, and a tensor section when it has any: " + tensors + " tensors, section of " + section
+                    + " bytes");
+        }
+        if ((memory.getByte(Envelope.FLAGS) & ~Envelope.REPEATED) != 0
+                || memory.getByte(Envelope.RESERVED_BYTE) != 0
+                || memory.getInt(Envelope.RESERVED_INT, ByteOrder.LITTLE_ENDIAN) != 0) {
+            throw new MalformedRecordException("a flag or a reserved byte is set that version 1 does not know");
+        }
+        if (!MessageType.isKnown(typeCode())) {
+            throw new MalformedRecordException(String.format("no message type has the code 0x%x", typeCode()));
+        }
+    }
+
+    public long sequence() {
+        return memory.getLong(Envelope.SEQUENCE, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /** See {@link MessageId}. */
+    public long id() {
+        return memory.getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    public int from() {
+        return Short.toUnsignedInt(memory.getShort(Envelope.FROM, ByteOrder.LITTLE_ENDIAN));
+    }
+
+    public int to() {
+        return Short.toUnsignedInt(memory.getShort(Envelope.TO, ByteOrder.LITTLE_ENDIAN));
+    }
+
+    public int typeCode() {
+        return Short.toUnsignedInt(memory.getShort(Envelope.TYPE, ByteOrder.LITTLE_ENDIAN));
+    }
+
+    public MessageType type() {
+        return MessageType.of(typeCode());
+    }
+
+    public boolean isRepeated() {
+        return (memory.getByte(Envelope.FLAGS) & Envelope.REPEATED) != 0;
+    }
+
+    public int tensorCount() {
+        return Short.toUnsignedInt(memory.getShort(Envelope.TENSOR_COUNT, ByteOrder.LITTLE_ENDIAN));
+    }
+
+    public int payloadLength() {
+        return memory.getInt(Envelope.PAYLOAD_LENGTH, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /** The payload, read-only: the same object at every call, positioned anew. */
+    public ByteBuffer payload() {
+        return buffer.payload();
+    }
+
+    /** A copy of the payload. */
+    public byte[] copyPayload() {
+        byte[] copy = new byte[payloadLength()];
+        memory.getBytes(Envelope.HEADER_LENGTH, copy);
+        return copy;
+    }
+
+    public int sectionOffset() {
+        return Envelope.sectionOffset(payloadLength());
+    }
+
+    public int sectionLength() {
+        return memory.getInt(Envelope.SECTION_LENGTH, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /** On CLOCK_BOOTTIME; 0 for none. */
+    public long deadlineNs() {
+        return memory.getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /** Wall clock. */
+    public long sentNs() {
+        return memory.getLong(Envelope.SENT, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    public long parent() {
+        return memory.getLong(Envelope.PARENT, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    public long traceHigh() {
+        return memory.getLong(Envelope.TRACE_HIGH, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    public long traceLow() {
+        return memory.getLong(Envelope.TRACE_LOW, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    public long span() {
+        return memory.getLong(Envelope.SPAN, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    public long handlerSequence() {
+        return memory.getLong(Envelope.HANDLER_SEQUENCE, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    public ErrorKind errorKind() {
+        return ErrorKind.of(Byte.toUnsignedInt(memory.getByte(Envelope.ERROR_KIND)));
+    }
+
+    public ErrorCode errorCode() {
+        return ErrorCode.of(Short.toUnsignedInt(memory.getShort(Envelope.ERROR_CODE, ByteOrder.LITTLE_ENDIAN)));
+    }
+
+    /** The buffer that it reads. */
+    public MessageBuffer buffer() {
+        return buffer;
+    }
+}
