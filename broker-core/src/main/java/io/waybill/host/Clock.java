@@ -1,0 +1,21 @@
+package io.waybill.host;
+
+/**
+ * The three clocks that the core reads.
+ *
+ * <p><b>Threads.</b> Any thread may read. <b>Units.</b> Nanoseconds.
+ */
+public interface Clock {
+
+    /** Time that passes while the host is awake; the same reading for every process of the host. For intervals. */
+    long monotonicNs();
+
+    /** Time that also passes while the host is suspended; the same reading for every process of the host. For deadlines. */
+    long bootNs();
+
+    /** Nanoseconds since 1970. May go back when somebody sets the clock, but only in {@link #refresh()}. For people. */
+    long wallNs();
+
+    /** Measures again what is cached. To be called about ten times a second by one housekeeping thread. */
+    default void refresh() {}
+}

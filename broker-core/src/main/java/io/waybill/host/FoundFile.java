@@ -1,0 +1,103 @@
+package io.waybill.host;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.Map;
+
+/** What lies at a path. Immutable. */
+record FoundFile(int mode, int uid, int links, long size, Object key) {
+    private static final int TYPE_MASK = 0170000;
+    private static final int WRITABLE_BY_OTHERS = 0022;
+    private static final int OPEN_TO_OTHERS = 0077;
+
+    /** The kinds of thing a path may name, with Linux's numbers. */
+    enum Kind {
+        FILE(0100000, "a regular file"),
+        DIRECTORY(0040000, "a directory"),
+        SYMLINK(0120000, "a symbolic link"),
+        FIFO(0010000, "a FIFO"),
+        SOCKET(0140000, "a socket"),
+        CHARACTER_DEVICE(0020000, "a character device"),
+        BLOCK_DEVICE(0060000, "a block device");
+
+        private final int type;
+        final String text;
+
+        Kind(int type, String text) {
+            this.type = type;
+            this.text = text;
+        }
+    }
+
+    /** Looks at the path itself: a link is not followed. */
+    static FoundFile at(Path path) throws IOException {
+        return of(path, LinkOption.NOFOLLOW_LINKS);
+    }
+
+    /** Looks at what a descriptor has open. */
+    static FoundFile openAs(NativeFile file) throws IOException {
+        return of(file.descriptorPath());
+    }
+
+    private static FoundFile of(Path path, LinkOption... options) throws IOException {
+        Map<String, Object> attributes = Files.readAttributes(path, "unix:mode,uid,nlink,size,fileKey", options);
+        return new FoundFile(
+                (Integer) attributes.get("mode"),
+                (Integer) attributes.get("uid"),
+                (Integer) attributes.get("nlink"),
+                (Long) attributes.get("size"),
+                attributes.get("fileKey"));
+    }
+
+    boolean is(Kind kind) {
+        return (mode & TYPE_MASK) == kind.type;
+    }
+
+    /**
+     * Checks all that must hold for anything the broker opens.
+     *
+     * @param path for the message
+     * @param maxBytes for a regular file
+     */
+    FoundFile require(Kind kind, int owner, long maxBytes, Path path) throws UnsafeFileException {
+        if (!is(kind)) {
+            throw new UnsafeFileException(path, kind.text, kindText());
+        }
+        if (uid != owner) {
+            throw new UnsafeFileException(path, kind.text + " owned by uid " + owner, "owner uid " + uid);
+        }
+        if ((mode & WRITABLE_BY_OTHERS) != 0) {
+            throw new UnsafeFileException(path, kind.text + " that only its owner may write", "mode " + modeText());
+        }
+        if (kind != Kind.DIRECTORY && links != 1) {
+            throw new UnsafeFileException(path, kind.text + " with one name", links + " hard links to it");
+        }
+        if (kind == Kind.FILE && size > maxBytes) {
+            throw new UnsafeFileException(path, "at most " + maxBytes + " bytes", size + " bytes");
+        }
+        return this;
+    }
+
+    /** Checks that nobody but the owner may even look. */
+    FoundFile requirePrivate(Path path) throws UnsafeFileException {
+        if ((mode & OPEN_TO_OTHERS) != 0) {
+            throw new UnsafeFileException(path, "mode 0700, closed to group and others", "mode " + modeText());
+        }
+        return this;
+    }
+
+    String modeText() {
+        return String.format("%04o", mode & 07777);
+    }
+
+    private String kindText() {
+        for (Kind kind : Kind.values()) {
+            if (is(kind)) {
+                return kind.text;
+            }
+        }
+        return "something of mode " + Integer.toOctalString(mode);
+    }
+}

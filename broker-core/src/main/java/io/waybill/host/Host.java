@@ -1,0 +1,44 @@
+package io.waybill.host;
+
+import java.util.Objects;
+
+/**
+ * Everything the core gets from the machine it runs on, handed from constructor to constructor.
+ *
+ * <p><b>Threads.</b> Immutable; each part is thread-safe.
+ */
+public record Host(Clock clock, SafeFiles files, Processes processes, Threads threads, NativeCalls calls) {
+
+    public Host {
+        Objects.requireNonNull(clock);
+        Objects.requireNonNull(files);
+        Objects.requireNonNull(processes);
+        Objects.requireNonNull(threads);
+        Objects.requireNonNull(calls);
+    }
+
+    /**
+     * The real one.
+     *
+     * @throws IllegalStateException when this is no Linux with {@code /proc}, or libc can't be bound
+     */
+    public static Host real() {
+        NativeCalls calls = NativeCalls.load();
+        return new Host(new HostClock(calls), new SafeFiles(calls), new HostProcesses(calls), new HostThreads(), calls);
+    }
+
+    /** The same host but for its clock. */
+    public Host withClock(Clock other) {
+        return new Host(other, files, processes, threads, calls);
+    }
+
+    /** The same host but for its view of processes. */
+    public Host withProcesses(Processes other) {
+        return new Host(clock, files, other, threads, calls);
+    }
+
+    /** The same host but for its threads. */
+    public Host withThreads(Threads other) {
+        return new Host(clock, files, processes, other, calls);
+    }
+}

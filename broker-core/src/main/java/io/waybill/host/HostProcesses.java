@@ -1,0 +1,99 @@
+package io.waybill.host;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+
+/**
+ * The processes that {@code /proc} shows.
+ *
+ * <p><b>Threads.</b> Thread-safe; immutable.
+ */
+final class HostProcesses implements Processes {
+    /** A name is at most 16 bytes and the numbers before the start time at most 20 each. */
+    private static final int STAT_BYTES = 1024;
+
+    private static final int START_TIME_FIELD = 22;
+    private static final int STATE_FIELD = 3;
+
+    private final ProcessIdentity self;
+
+    HostProcesses(NativeCalls calls) {
+        try {
+            byte[] stat = readStat(Path.of("/proc/self/stat"));
+            long pid = calls.processId();
+            String bootId =
+                    Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).trim();
+            String namespace =
+                    Files.readSymbolicLink(Path.of("/proc/self/ns/pid")).toString();
+            self = new ProcessIdentity(pid, startTime(stat), bootId, namespace, calls.effectiveUser());
+        } catch (IOException | NumberFormatException e) {
+            throw new IllegalStateException("/proc does not describe this process: " + e, e);
+        }
+    }
+
+    @Override
+    public ProcessIdentity self() {
+        return self;
+    }
+
+    @Override
+    public Liveness liveness(ProcessIdentity process) {
+        if (!process.bootId().equals(self.bootId())) {
+            return Liveness.DEAD;
+        }
+        if (!process.pidNamespace().equals(self.pidNamespace())) {
+            return Liveness.UNKNOWN;
+        }
+        if (process.pid() <= 0) {
+            return Liveness.DEAD;
+        }
+        Path stat = Path.of("/proc/" + process.pid() + "/stat");
+        try {
+            byte[] fields = readStat(stat);
+            char state = field(fields, STATE_FIELD).charAt(0);
+            // a zombie has exited and only waits for its parent to look
+            boolean ended = state == 'Z' || state == 'X' || state == 'x';
+            return !ended && startTime(fields) == process.startTime() ? Liveness.ALIVE : Liveness.DEAD;
+        } catch (NoSuchFileException e) {
+            return Liveness.DEAD;
+        } catch (IOException | NumberFormatException e) {
+            // it ended between the open and the read, or /proc hides it
+            return Files.exists(stat) ? Liveness.UNKNOWN : Liveness.DEAD;
+        }
+    }
+
+    private static byte[] readStat(Path path) throws IOException {
+        try (InputStream in = Files.newInputStream(path)) {
+            return in.readNBytes(STAT_BYTES);
+        }
+    }
+
+    private static long startTime(byte[] stat) throws IOException {
+        return Long.parseLong(field(stat, START_TIME_FIELD));
+    }
+
+    /** A field from the third on. The second is the program's name in brackets, in which anything may stand. */
+    static String field(byte[] stat, int number) throws IOException {
+        int at = stat.length - 1;
+        while (at >= 0 && stat[at] != ')') {
+            at--;
+        }
+        at += 2;
+        for (int current = STATE_FIELD; at > 1 && at < stat.length; current++) {
+            int end = at;
+            while (end < stat.length && stat[end] != ' ' && stat[end] != '\n') {
+                end++;
+            }
+            if (current == number && end > at) {
+                return new String(stat, at, end - at, StandardCharsets.US_ASCII);
+            }
+            at = end + 1;
+        }
+        throw new IOException("expected a field " + number + " in a process's stat, found "
+                + new String(stat, StandardCharsets.ISO_8859_1));
+    }
+}

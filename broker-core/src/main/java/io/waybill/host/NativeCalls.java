@@ -1,0 +1,388 @@
+package io.waybill.host;
+
+import java.io.ByteArrayOutputStream;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.concurrent.locks.LockSupport;
+import jnr.constants.platform.Errno;
+import jnr.constants.platform.OpenFlags;
+import jnr.ffi.LastError;
+import jnr.ffi.LibraryLoader;
+import jnr.ffi.LibraryOption;
+import jnr.ffi.Pointer;
+import jnr.ffi.Runtime;
+
+/**
+ * The system calls that Java lacks, bound to libc. The only class that does so.
+ *
+ * <p><b>Threads.</b> Thread-safe. A call runs outside the JVM's safepoints: one that blocks holds up nobody else.
+ *
+ * <p><b>Errors.</b> {@link NativeCallException} with the errno's name and what was attempted. Calls that a signal interrupted
+ * are repeated, but for {@link #awaitReadable}.
+ *
+ * <p><b>Ownership.</b> Addresses from {@link #map} are the caller's to unmap, and dead from then on: touching one kills the
+ * process.
+ */
+public final class NativeCalls {
+    static final int O_RDONLY = OpenFlags.O_RDONLY.intValue();
+    static final int O_WRONLY = OpenFlags.O_WRONLY.intValue();
+    static final int O_RDWR = OpenFlags.O_RDWR.intValue();
+    static final int O_CREAT = OpenFlags.O_CREAT.intValue();
+    static final int O_EXCL = OpenFlags.O_EXCL.intValue();
+    static final int O_NONBLOCK = OpenFlags.O_NONBLOCK.intValue();
+    static final int O_CLOEXEC = OpenFlags.O_CLOEXEC.intValue();
+    static final int O_NOFOLLOW = OpenFlags.O_NOFOLLOW.intValue();
+    static final int O_DIRECTORY = OpenFlags.O_DIRECTORY.intValue();
+    /** Names a file without opening it: no device is touched, no FIFO waits. */
+    static final int O_PATH = 0x200000;
+
+    static final int AT_FDCWD = -100;
+
+    private static final int LOCK_EX = 2;
+    private static final int LOCK_NB = 4;
+    private static final int FALLOC_FL_KEEP_SIZE = 1;
+    private static final int FALLOC_FL_PUNCH_HOLE = 2;
+    private static final int RENAME_NOREPLACE = 1;
+    private static final int SEEK_END = 2;
+    private static final int PROT_READ = 1;
+    private static final int PROT_WRITE = 2;
+    private static final int MAP_SHARED = 1;
+    private static final int MAP_PRIVATE = 2;
+    private static final long MAP_FAILED = -1;
+    private static final long NS_PER_S = 1_000_000_000L;
+
+    /** What a mapping may be used for. */
+    public enum Mapping {
+        /** Reads see what others write. */
+        READ_ONLY(PROT_READ, MAP_SHARED),
+        /** Reads and writes go to the file. */
+        SHARED(PROT_READ | PROT_WRITE, MAP_SHARED),
+        /** Writes stay with this mapping; the file may be open for reading only. */
+        PRIVATE(PROT_READ | PROT_WRITE, MAP_PRIVATE);
+
+        private final int protection;
+        private final int flags;
+
+        Mapping(int protection, int flags) {
+            this.protection = protection;
+            this.flags = flags;
+        }
+    }
+
+    /** What is told to the kernel about mapped memory, with Linux's numbers. */
+    public enum Advice {
+        SEQUENTIAL(2),
+        WILL_NEED(3),
+        /** Drops the pages: a private mapping shows the file again. */
+        DONT_NEED(4),
+        HUGE_PAGE(14),
+        /** Touches every page for writing, and reports what would else be a SIGBUS. Since Linux 5.14. */
+        POPULATE_WRITE(23);
+
+        private final int number;
+
+        Advice(int number) {
+            this.number = number;
+        }
+    }
+
+    /** How an attempt to pass one byte into a pipe ended. */
+    enum Passed {
+        WRITTEN,
+        /** The pipe is full. */
+        FULL,
+        /** Nobody has it open for reading. */
+        NOBODY_READS
+    }
+
+    private final LibC.Functions libc;
+    private final Runtime runtime;
+
+    private NativeCalls(LibC.Functions libc) {
+        this.libc = libc;
+        this.runtime = Runtime.getRuntime(libc);
+    }
+
+    /**
+     * Binds libc.
+     *
+     * @throws IllegalStateException when that can't be done here
+     */
+    public static NativeCalls load() {
+        try {
+            return new NativeCalls(LibraryLoader.create(LibC.Functions.class)
+                    .option(LibraryOption.SaveError, Boolean.TRUE)
+                    .load("c"));
+        } catch (LinkageError e) {
+            throw new IllegalStateException("expected a 64-bit Linux whose libc can be bound: " + e.getMessage(), e);
+        }
+    }
+
+    /** The user this process acts as. */
+    public int effectiveUser() {
+        return libc.geteuid();
+    }
+
+    public long processId() {
+        return libc.getpid();
+    }
+
+    /** Reads a clock of {@code clock_gettime}. Allocates a little. */
+    long clockNs(int clock) {
+        Pointer timespec = runtime.getMemoryManager().allocateDirect(16, true);
+        if (libc.clock_gettime(clock, timespec.address()) != 0) {
+            throw new IllegalStateException("clock_gettime(" + clock + "): errno " + LastError.getLastError(runtime));
+        }
+        return timespec.getLong(0) * NS_PER_S + timespec.getLong(8);
+    }
+
+    int openAt(int directory, byte[] name, int flags, int mode, Path path) throws NativeCallException {
+        while (true) {
+            int fd = libc.openat(directory, name, flags | O_CLOEXEC, mode);
+            if (fd >= 0) {
+                return fd;
+            }
+            throwUnlessInterrupted("open of ", path);
+        }
+    }
+
+    void close(int fd) {
+        libc.close(fd); // never repeated: the descriptor is gone whatever it says
+    }
+
+    void makeFifoAt(int directory, byte[] name, Path path) throws NativeCallException {
+        if (libc.mkfifoat(directory, name, 0600) != 0) {
+            throw failure("mkfifo of ", path);
+        }
+    }
+
+    void unlinkAt(int directory, byte[] name, Path path) throws NativeCallException {
+        if (libc.unlinkat(directory, name, 0) != 0 && LastError.getLastError(runtime) != Errno.ENOENT.intValue()) {
+            throw failure("unlink of ", path);
+        }
+    }
+
+    void renameAt(int directory, byte[] from, byte[] to, Path path) throws NativeCallException {
+        if (libc.renameat2(directory, from, directory, to, 0) != 0) {
+            throw failure("rename to ", path);
+        }
+    }
+
+    /** False when {@code to} is there already. */
+    boolean renameToNewAt(int directory, byte[] from, byte[] to, Path path) throws NativeCallException {
+        if (libc.renameat2(directory, from, directory, to, RENAME_NOREPLACE) == 0) {
+            return true;
+        }
+        if (LastError.getLastError(runtime) == Errno.EEXIST.intValue()) {
+            return false;
+        }
+        throw failure("rename without replacing to ", path);
+    }
+
+    /** An flock(2): it belongs to this open of the file, and closing another one does not drop it. */
+    boolean tryLock(int fd, Path path) throws NativeCallException {
+        while (true) {
+            if (libc.flock(fd, LOCK_EX | LOCK_NB) == 0) {
+                return true;
+            }
+            if (LastError.getLastError(runtime) == Errno.EWOULDBLOCK.intValue()) {
+                return false;
+            }
+            throwUnlessInterrupted("flock of ", path);
+        }
+    }
+
+    /** Reserves space without changing the size. */
+    void reserve(int fd, long offset, long length, Path path) throws NativeCallException {
+        fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, length, path);
+    }
+
+    /** Reserves space and makes the file that large. */
+    void extend(int fd, long offset, long length, Path path) throws NativeCallException {
+        fallocate(fd, 0, offset, length, path);
+    }
+
+    /** Gives space back; the range reads as zeros. */
+    void punchHole(int fd, long offset, long length, Path path) throws NativeCallException {
+        fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length, path);
+    }
+
+    private void fallocate(int fd, int mode, long offset, long length, Path path) throws NativeCallException {
+        while (libc.fallocate(fd, mode, offset, length) != 0) {
+            throwUnlessInterrupted("fallocate of " + sizeText(length) + " at " + offset + " of ", path);
+        }
+    }
+
+    void truncate(int fd, long size, Path path) throws NativeCallException {
+        while (libc.ftruncate(fd, size) != 0) {
+            throwUnlessInterrupted("ftruncate to " + sizeText(size) + " of ", path);
+        }
+    }
+
+    /** Never repeated after a failure: the second attempt would claim success. */
+    void dataSync(int fd, Path path) throws NativeCallException {
+        if (libc.fdatasync(fd) != 0) {
+            throw failure("fdatasync of ", path);
+        }
+    }
+
+    void sync(int fd, Path path) throws NativeCallException {
+        if (libc.fsync(fd) != 0) {
+            throw failure("fsync of ", path);
+        }
+    }
+
+    long size(int fd, Path path) throws NativeCallException {
+        long size = libc.lseek(fd, 0, SEEK_END);
+        if (size < 0) {
+            throw failure("lseek of ", path);
+        }
+        return size;
+    }
+
+    /** Bytes read, fewer at the end of the file. */
+    long readAt(int fd, long address, long length, long position, Path path) throws NativeCallException {
+        while (true) {
+            long read = libc.pread(fd, address, length, position);
+            if (read >= 0) {
+                return read;
+            }
+            throwUnlessInterrupted("pread of " + length + " bytes at " + position + " of ", path);
+        }
+    }
+
+    long writeAt(int fd, long address, long length, long position, Path path) throws NativeCallException {
+        while (true) {
+            long written = libc.pwrite(fd, address, length, position);
+            if (written >= 0) {
+                return written;
+            }
+            throwUnlessInterrupted("pwrite of " + length + " bytes at " + position + " of ", path);
+        }
+    }
+
+    long map(int fd, Mapping mapping, long offset, long length, Path path) throws NativeCallException {
+        long address = libc.mmap(null, length, mapping.protection, mapping.flags, fd, offset);
+        if (address == MAP_FAILED) {
+            throw failure("mmap of " + sizeText(length) + " at " + offset + " of ", path);
+        }
+        return address;
+    }
+
+    /** Ends a mapping, or the part of it that is given. */
+    public void unmap(long address, long length) throws NativeCallException {
+        if (libc.munmap(address, length) != 0) {
+            throw failure("munmap of " + sizeText(length), null);
+        }
+    }
+
+    /** Advises about whole pages. */
+    public void advise(long address, long length, Advice advice) throws NativeCallException {
+        while (libc.madvise(address, length, advice.number) != 0) {
+            throwUnlessInterrupted("madvise " + advice + " of " + sizeText(length), null);
+        }
+    }
+
+    /** Room that {@link #awaitReadable} and {@link #drain} write to; one per thread that waits. */
+    Pointer waitingRoom() {
+        return runtime.getMemoryManager().allocateDirect(WaitingRoom.BYTES, true);
+    }
+
+    /**
+     * Waits until the descriptor has something to read. Allocates nothing.
+     *
+     * @return false after the timeout and when a signal came first
+     */
+    boolean awaitReadable(int fd, long timeoutNs, Pointer room, long roomAddress) {
+        room.putInt(WaitingRoom.FD, fd);
+        room.putInt(WaitingRoom.EVENTS, WaitingRoom.POLLIN);
+        long bounded = Math.max(0, timeoutNs);
+        room.putLong(WaitingRoom.SECONDS, bounded / NS_PER_S);
+        room.putLong(WaitingRoom.NANOS, bounded % NS_PER_S);
+        return libc.ppoll(roomAddress, 1, roomAddress + WaitingRoom.SECONDS, 0) > 0;
+    }
+
+    /** Reads all that a non-blocking descriptor holds and forgets it. Allocates nothing. */
+    void drain(int fd, long roomAddress) {
+        long read;
+        do {
+            read = libc.read(fd, roomAddress + WaitingRoom.BYTES_READ, WaitingRoom.READ_AT_ONCE);
+        } while (read == WaitingRoom.READ_AT_ONCE);
+    }
+
+    /** Passes the byte at {@code address} into a non-blocking pipe. Allocates nothing unless it fails. */
+    Passed passByte(int fd, long address, Path path) throws NativeCallException {
+        while (true) {
+            if (libc.write(fd, address, 1) == 1) {
+                return Passed.WRITTEN;
+            }
+            int errno = LastError.getLastError(runtime);
+            if (errno == Errno.EAGAIN.intValue()) {
+                return Passed.FULL;
+            }
+            if (errno == Errno.EPIPE.intValue()) {
+                return Passed.NOBODY_READS;
+            }
+            throwUnlessInterrupted("write to ", path);
+        }
+    }
+
+    /** The layout of a waiting room: a pollfd, a timespec and a buffer. */
+    private static final class WaitingRoom {
+        static final int FD = 0;
+        static final int EVENTS = 4; // and the events returned, in the upper half
+        static final int SECONDS = 8;
+        static final int NANOS = 16;
+        static final int BYTES_READ = 64;
+        static final int READ_AT_ONCE = 4096;
+        static final int BYTES = BYTES_READ + READ_AT_ONCE;
+        static final int POLLIN = 1;
+    }
+
+    /** The exact bytes of a path, whatever the locale, ended by a zero. */
+    static byte[] bytesOf(Path path) {
+        String raw = path.toUri().getRawPath();
+        int end = raw.length() > 1 && raw.endsWith("/") ? raw.length() - 1 : raw.length();
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream(end + 1);
+        for (int i = 0; i < end; i++) {
+            char c = raw.charAt(i);
+            if (c == '%') {
+                bytes.write(Integer.parseInt(raw.substring(i + 1, i + 3), 16));
+                i += 2;
+            } else {
+                bytes.write(c);
+            }
+        }
+        bytes.write(0);
+        return bytes.toByteArray();
+    }
+
+    /** The bytes of the last element of a path, ended by a zero. */
+    static byte[] nameOf(Path path) {
+        byte[] whole = bytesOf(path.toAbsolutePath());
+        int start = whole.length - 1;
+        while (start > 0 && whole[start - 1] != '/') {
+            start--;
+        }
+        return Arrays.copyOfRange(whole, start, whole.length);
+    }
+
+    private void throwUnlessInterrupted(String what, Path path) throws NativeCallException {
+        NativeCallException failure = failure(what, path);
+        if (!failure.is(Errno.EINTR)) {
+            throw failure;
+        }
+        LockSupport.parkNanos(1); // lets whoever sends the signals get on
+    }
+
+    private NativeCallException failure(String what, Path path) {
+        return new NativeCallException(LastError.getLastError(runtime), path == null ? what : what + path);
+    }
+
+    private static String sizeText(long bytes) {
+        if (bytes >= 1 << 20 && bytes % (1 << 20) == 0) {
+            return (bytes >> 20) + " MiB";
+        }
+        return bytes + " bytes";
+    }
+}

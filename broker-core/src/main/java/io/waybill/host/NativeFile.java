@@ -1,0 +1,106 @@
+package io.waybill.host;
+
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * A file as the kernel knows it, for what {@link java.nio.channels.FileChannel} can't do: reserve, lock by open, map any size.
+ * Opened by {@link SafeFiles} alone.
+ *
+ * <p><b>Threads.</b> Thread-safe, but that nobody may use it while another closes it. <b>Ownership.</b> Whoever opened it closes
+ * it; closing again does nothing. Mappings outlive it. <b>Errors.</b> {@link NativeCallException}.
+ */
+public final class NativeFile implements AutoCloseable {
+    private final NativeCalls calls;
+    private final int descriptor;
+    private final Path path;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    NativeFile(NativeCalls calls, int descriptor, Path path) {
+        this.calls = calls;
+        this.descriptor = descriptor;
+        this.path = path;
+    }
+
+    /** Where it was when it was opened. */
+    public Path path() {
+        return path;
+    }
+
+    /** A path that leads to this very file, whatever has been put in its place. */
+    Path descriptorPath() {
+        return Path.of("/proc/self/fd/" + descriptor());
+    }
+
+    int descriptor() {
+        if (closed.get()) {
+            throw new IllegalStateException("closed: " + path);
+        }
+        return descriptor;
+    }
+
+    public long size() throws NativeCallException {
+        return calls.size(descriptor(), path);
+    }
+
+    /** Reserves disk space for a range, without changing the file's size. Fails when there is not enough. */
+    public void reserve(long offset, long length) throws NativeCallException {
+        calls.reserve(descriptor(), offset, length, path);
+    }
+
+    /** Reserves disk space for a range, and makes the file reach to its end. */
+    public void extend(long offset, long length) throws NativeCallException {
+        calls.extend(descriptor(), offset, length, path);
+    }
+
+    /** Gives the disk space of a range back; it then reads as zeros. */
+    public void punchHole(long offset, long length) throws NativeCallException {
+        calls.punchHole(descriptor(), offset, length, path);
+    }
+
+    public void truncate(long size) throws NativeCallException {
+        calls.truncate(descriptor(), size, path);
+    }
+
+    /** Sees the content to the disk. After the first failure nothing that was written since the last success can be relied on. */
+    public void dataSync() throws NativeCallException {
+        calls.dataSync(descriptor(), path);
+    }
+
+    /** Sees content and metadata, or a directory's entries, to the disk. */
+    public void sync() throws NativeCallException {
+        calls.sync(descriptor(), path);
+    }
+
+    /** Reads into native memory. Returns the number of bytes, fewer than asked for at the end of the file. */
+    public long readAt(long address, long length, long position) throws NativeCallException {
+        return calls.readAt(descriptor(), address, length, position, path);
+    }
+
+    /** Writes from native memory. Returns the number of bytes, which may be fewer than asked for. */
+    public long writeAt(long address, long length, long position) throws NativeCallException {
+        return calls.writeAt(descriptor(), address, length, position, path);
+    }
+
+    /** Maps a range that starts at a page. Returns its address, to be ended by {@link NativeCalls#unmap}. */
+    public long map(NativeCalls.Mapping mapping, long offset, long length) throws NativeCallException {
+        return calls.map(descriptor(), mapping, offset, length, path);
+    }
+
+    /** Takes the lock that lives as long as this open of the file; false when another open of it, anywhere, holds it. */
+    public boolean tryLock() throws NativeCallException {
+        return calls.tryLock(descriptor(), path);
+    }
+
+    @Override
+    public void close() {
+        if (closed.compareAndSet(false, true)) {
+            calls.close(descriptor);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return path.toString();
+    }
+}

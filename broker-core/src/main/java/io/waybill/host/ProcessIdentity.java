@@ -1,0 +1,20 @@
+package io.waybill.host;
+
+import java.util.Objects;
+
+/**
+ * What tells one process from every other of the host, before and after: a pid alone is used again.
+ *
+ * @param pid as seen in its own pid namespace
+ * @param startTime in clock ticks after boot, field 22 of {@code /proc/<pid>/stat}
+ * @param bootId of the boot it ran in
+ * @param pidNamespace the namespace its pid is valid in, such as {@code pid:[4026531836]}
+ * @param uid its effective user
+ */
+public record ProcessIdentity(long pid, long startTime, String bootId, String pidNamespace, int uid) {
+
+    public ProcessIdentity {
+        Objects.requireNonNull(bootId);
+        Objects.requireNonNull(pidNamespace);
+    }
+}

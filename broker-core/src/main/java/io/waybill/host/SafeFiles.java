@@ -1,0 +1,362 @@
+package io.waybill.host;
+
+import io.waybill.host.FoundFile.Kind;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.OpenOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Pattern;
+import jnr.constants.platform.Errno;
+
+/**
+ * Opens every file and directory of the broker, and opens nothing else: a regular file with one name, owned by this process's
+ * user and writable by nobody else, in a directory of which the same is true.
+ *
+ * <p>The directory is pinned first; the name in it is then looked up without following a link and without opening it, so that a
+ * FIFO can't make anybody wait; what was found is checked, and that very object is opened, whatever lies at the path by then.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> What is opened is the caller's to close. <b>Errors.</b>
+ * {@link UnsafeFileException} when something is not what it must be, {@link NoSuchFileException} when it is not there, other
+ * {@link IOException}s from the system.
+ */
+public final class SafeFiles {
+    private static final Pattern QUEUE_FILE = Pattern.compile(".*\\.cq4t?");
+    private static final int MAX_LINK_TEXT = 4096;
+    private static final int MAX_SYSTEM_QUEUE_FILES = 1_000_000;
+
+    private final NativeCalls calls;
+    private final int owner;
+    private final AtomicLong temporaryNames = new AtomicLong();
+
+    public SafeFiles(NativeCalls calls) {
+        this.calls = calls;
+        this.owner = calls.effectiveUser();
+    }
+
+    /** The user that must own everything. */
+    public int owner() {
+        return owner;
+    }
+
+    /** Checks a directory: owned by us, writable by nobody else, and no link to one. */
+    public Path requireDirectory(Path directory) throws IOException {
+        FoundFile.at(directory).require(Kind.DIRECTORY, owner, Long.MAX_VALUE, directory);
+        return directory;
+    }
+
+    /** Checks a directory that nobody else may enter or list. */
+    public Path requirePrivateDirectory(Path directory) throws IOException {
+        FoundFile.at(directory)
+                .require(Kind.DIRECTORY, owner, Long.MAX_VALUE, directory)
+                .requirePrivate(directory);
+        return directory;
+    }
+
+    /** Makes a directory of mode 0700 unless it is there, and checks it. The one it is in must be there. */
+    public Path createPrivateDirectory(Path directory) throws IOException {
+        try {
+            Files.createDirectory(
+                    directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        } catch (FileAlreadyExistsException e) {
+            // checked below, like one that was made just now
+        }
+        return requirePrivateDirectory(directory);
+    }
+
+    /** Checks a file before somebody else, such as Chronicle, opens it by its path. */
+    public Path requireRegular(Path file) throws IOException {
+        FoundFile.at(file).require(Kind.FILE, owner, Long.MAX_VALUE, file);
+        return file;
+    }
+
+    /** Checks a queue's directory and each of its {@code *.cq4} and {@code *.cq4t}, before Chronicle opens them by their paths. */
+    public Path requireQueueDirectory(Path directory) throws IOException {
+        requireDirectory(directory);
+        for (Path entry : list(directory, MAX_SYSTEM_QUEUE_FILES)) {
+            if (QUEUE_FILE.matcher(entry.getFileName().toString()).matches()) {
+                requireRegular(entry);
+            }
+        }
+        return directory;
+    }
+
+    /** The directories in a directory, links to some not counted, in no order. More entries than the limit are refused. */
+    public List<Path> listDirectories(Path directory, int limit) throws IOException {
+        List<Path> found = list(directory, limit);
+        found.removeIf(path -> !Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS));
+        return found;
+    }
+
+    /** All that lies in a directory, in no order. More entries than the limit are refused. */
+    public List<Path> list(Path directory, int limit) throws IOException {
+        requireDirectory(directory);
+        List<Path> found = new ArrayList<>();
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
+            for (Path entry : entries) {
+                if (found.size() == limit) {
+                    throw new UnsafeFileException(directory, "at most " + limit + " entries", "more");
+                }
+                found.add(entry);
+            }
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return found;
+    }
+
+    /** Reads a whole file of at most that many bytes. */
+    public byte[] readSmall(Path file, int maxBytes) throws IOException {
+        try (FileChannel channel = openForReading(file, maxBytes)) {
+            // it may grow behind the check, so the limit is kept here too
+            ByteBuffer bytes = ByteBuffer.allocate((int) Math.min(channel.size(), maxBytes));
+            while (bytes.hasRemaining()) {
+                if (channel.read(bytes) < 0) {
+                    throw new EOFException(file + ": got shorter while it was read, at " + bytes.position());
+                }
+            }
+            return bytes.array();
+        }
+    }
+
+    /**
+     * Puts a file of mode 0600 in place, new or instead of what is there: whoever reads finds the old or the new content, also
+     * after a power cut. For files with one writer.
+     */
+    public void replaceAtomically(Path file, byte[] content) throws IOException {
+        try (NativeFile directory = pin(file)) {
+            byte[] temporary = temporaryName(file, "new");
+            calls.unlinkAt(directory.descriptor(), temporary, file);
+            writeNew(directory, temporary, file, content);
+            calls.renameAt(directory.descriptor(), temporary, NativeCalls.nameOf(file), file);
+            syncDirectory(file);
+        }
+    }
+
+    /** Puts a file in place like {@link #replaceAtomically}, unless there is one; false when there is. For any number of writers. */
+    public boolean createAtomically(Path file, byte[] content) throws IOException {
+        try (NativeFile directory = pin(file)) {
+            byte[] temporary = temporaryName(file, calls.processId() + "-" + temporaryNames.incrementAndGet());
+            calls.unlinkAt(directory.descriptor(), temporary, file);
+            writeNew(directory, temporary, file, content);
+            boolean created = calls.renameToNewAt(directory.descriptor(), temporary, NativeCalls.nameOf(file), file);
+            if (created) {
+                syncDirectory(file);
+            } else {
+                calls.unlinkAt(directory.descriptor(), temporary, file);
+            }
+            return created;
+        }
+    }
+
+    /** Puts what lies at {@code from} in the place of {@code to}, in the same directory. */
+    public void renameWithin(Path from, Path to) throws IOException {
+        if (!from.toAbsolutePath().getParent().equals(to.toAbsolutePath().getParent())) {
+            throw new IllegalArgumentException("not in one directory: " + from + " and " + to);
+        }
+        try (NativeFile directory = pin(to)) {
+            calls.renameAt(directory.descriptor(), NativeCalls.nameOf(from), NativeCalls.nameOf(to), to);
+            syncDirectory(to);
+        }
+    }
+
+    /** Removes a file, or the link itself; nothing when there is none. */
+    public void remove(Path file) throws IOException {
+        try (NativeFile directory = pin(file)) {
+            calls.unlinkAt(directory.descriptor(), NativeCalls.nameOf(file), file);
+        }
+    }
+
+    /** Opens an existing file for reading. */
+    public FileChannel openForReading(Path file, long maxBytes) throws IOException {
+        try (NativeFile opened = openNative(file, maxBytes)) {
+            return channelOf(opened, StandardOpenOption.READ);
+        }
+    }
+
+    /** Opens an existing file for reading, for what a channel can't do. */
+    public NativeFile openNative(Path file, long maxBytes) throws IOException {
+        return openChecked(file, Kind.FILE, NativeCalls.O_RDONLY, maxBytes);
+    }
+
+    /** Opens a file of our own for reading and writing; makes it, with mode 0600, when it is not there. */
+    public FileChannel openOwn(Path file) throws IOException {
+        try (NativeFile opened = openOwnNative(file)) {
+            return channelOf(opened, StandardOpenOption.READ, StandardOpenOption.WRITE);
+        }
+    }
+
+    /** Opens a file of our own like {@link #openOwn}, for what a channel can't do. */
+    public NativeFile openOwnNative(Path file) throws IOException {
+        while (true) {
+            try {
+                return openChecked(file, Kind.FILE, NativeCalls.O_RDWR, Long.MAX_VALUE);
+            } catch (NoSuchFileException e) {
+                try (NativeFile directory = pin(file)) {
+                    return createAt(directory, NativeCalls.nameOf(file), file);
+                } catch (FileAlreadyExistsException raced) {
+                    // somebody made it in between: open theirs, checked
+                }
+            }
+        }
+    }
+
+    /** A second view of an open file; each is closed by itself. */
+    public FileChannel channelOf(NativeFile file, OpenOption... options) throws IOException {
+        return FileChannel.open(file.descriptorPath(), Set.of(options));
+    }
+
+    /** Opens a FIFO of our own to wait at; makes it, with mode 0600, when it is not there. Never blocks. */
+    public Fifo openOwnFifo(Path fifo) throws IOException {
+        try (NativeFile directory = pin(fifo)) {
+            try {
+                calls.makeFifoAt(directory.descriptor(), NativeCalls.nameOf(fifo), fifo);
+            } catch (NativeCallException e) {
+                if (!e.is(Errno.EEXIST)) {
+                    throw e;
+                }
+            }
+        }
+        // open for writing too: or else there would be an end of file whenever no peer has it open
+        return new Fifo(calls, openChecked(fifo, Kind.FIFO, NativeCalls.O_RDWR | NativeCalls.O_NONBLOCK, 0));
+    }
+
+    /** Opens a FIFO to pass bytes into; empty when nobody waits at it. Never blocks. */
+    public Optional<Fifo> openFifo(Path fifo) throws IOException {
+        try {
+            return Optional.of(
+                    new Fifo(calls, openChecked(fifo, Kind.FIFO, NativeCalls.O_WRONLY | NativeCalls.O_NONBLOCK, 0)));
+        } catch (NativeCallException e) {
+            if (e.is(Errno.ENXIO)) {
+                return Optional.empty();
+            }
+            throw e;
+        }
+    }
+
+    /** Makes a symbolic link whose text is a claim and leads nowhere; false when there is an entry of this name. */
+    public boolean createClaim(Path claim, String text) throws IOException {
+        requireDirectory(claim.getParent());
+        try {
+            Files.createSymbolicLink(claim, Path.of(text));
+        } catch (FileAlreadyExistsException e) {
+            return false;
+        }
+        syncDirectory(claim);
+        return true;
+    }
+
+    /** The text of a claim, which is never followed; empty when there is none. */
+    public Optional<String> readClaim(Path claim) throws IOException {
+        try {
+            FoundFile found = FoundFile.at(claim);
+            if (!found.is(Kind.SYMLINK) || found.uid() != owner || found.size() > MAX_LINK_TEXT) {
+                throw new UnsafeFileException(
+                        claim,
+                        "a symbolic link owned by uid " + owner,
+                        "mode " + Integer.toOctalString(found.mode()) + " owned by uid " + found.uid());
+            }
+            return Optional.of(Files.readSymbolicLink(claim).toString());
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+    }
+
+    private NativeFile openChecked(Path file, Kind kind, int flags, long maxBytes) throws IOException {
+        try (NativeFile directory = pin(file);
+                NativeFile named = openAt(
+                        directory, NativeCalls.nameOf(file), NativeCalls.O_PATH | NativeCalls.O_NOFOLLOW, file)) {
+            FoundFile.openAs(named).require(kind, owner, maxBytes, file);
+            byte[] found = NativeCalls.bytesOf(named.descriptorPath());
+            return new NativeFile(calls, calls.openAt(NativeCalls.AT_FDCWD, found, flags, 0, file), file);
+        }
+    }
+
+    private NativeFile openAt(NativeFile directory, byte[] name, int flags, Path file) throws IOException {
+        try {
+            return new NativeFile(calls, calls.openAt(directory.descriptor(), name, flags, 0600, file), file);
+        } catch (NativeCallException e) {
+            if (e.is(Errno.ENOENT)) {
+                throw new NoSuchFileException(file.toString());
+            }
+            if (e.is(Errno.EEXIST)) {
+                throw new FileAlreadyExistsException(file.toString());
+            }
+            throw e;
+        }
+    }
+
+    private NativeFile createAt(NativeFile directory, byte[] name, Path file) throws IOException {
+        int flags = NativeCalls.O_RDWR | NativeCalls.O_CREAT | NativeCalls.O_EXCL | NativeCalls.O_NOFOLLOW;
+        return openAt(directory, name, flags, file);
+    }
+
+    private void writeNew(NativeFile directory, byte[] name, Path file, byte[] content) throws IOException {
+        try (NativeFile created = createAt(directory, name, file);
+                FileChannel channel = channelOf(created, StandardOpenOption.WRITE)) {
+            ByteBuffer bytes = ByteBuffer.wrap(content);
+            while (bytes.hasRemaining()) {
+                channel.write(bytes);
+            }
+            channel.force(true);
+        } catch (IOException e) {
+            calls.unlinkAt(directory.descriptor(), name, file);
+            throw e;
+        }
+    }
+
+    /** Opens the directory of a file, so that it can't be changed for another one, and checks it. */
+    private NativeFile pin(Path file) throws IOException {
+        Path parent = file.toAbsolutePath().getParent();
+        int flags = NativeCalls.O_PATH | NativeCalls.O_NOFOLLOW;
+        try {
+            NativeFile directory = new NativeFile(
+                    calls, calls.openAt(NativeCalls.AT_FDCWD, NativeCalls.bytesOf(parent), flags, 0, parent), parent);
+            try {
+                FoundFile.openAs(directory).require(Kind.DIRECTORY, owner, Long.MAX_VALUE, parent);
+                return directory;
+            } catch (IOException e) {
+                directory.close();
+                throw e;
+            }
+        } catch (NativeCallException e) {
+            if (e.is(Errno.ENOENT)) {
+                throw new NoSuchFileException(file.toString());
+            }
+            throw e;
+        }
+    }
+
+    private void syncDirectory(Path file) throws IOException {
+        Path parent = file.toAbsolutePath().getParent();
+        try (NativeFile directory = new NativeFile(
+                calls,
+                calls.openAt(
+                        NativeCalls.AT_FDCWD,
+                        NativeCalls.bytesOf(parent),
+                        NativeCalls.O_RDONLY | NativeCalls.O_DIRECTORY | NativeCalls.O_NOFOLLOW,
+                        0,
+                        parent),
+                parent)) {
+            directory.sync();
+        }
+    }
+
+    private static byte[] temporaryName(Path file, String suffix) {
+        return NativeCalls.nameOf(file.resolveSibling("." + file.getFileName() + "." + suffix));
+    }
+}

@@ -1,0 +1,20 @@
+package io.waybill.host;
+
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Where the core's threads come from.
+ *
+ * <p><b>Threads.</b> Thread-safe.
+ */
+@FunctionalInterface
+public interface Threads {
+
+    /** Starts a daemon thread that is named for its role and runs {@code body} once. */
+    Thread start(String name, Runnable body);
+
+    /** Lets the calling thread rest about this long; returns early when it is interrupted or unparked. */
+    default void pause(long ns) {
+        LockSupport.parkNanos(ns);
+    }
+}

@@ -1,0 +1,32 @@
+package io.waybill.host;
+
+import java.io.IOException;
+import java.nio.file.Path;
+
+/** A file or directory is not what the broker may open: of another kind, another owner, too open or too large. */
+public final class UnsafeFileException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    private final String path;
+    private final String expected;
+    private final String found;
+
+    public UnsafeFileException(Path path, String expected, String found) {
+        super(path + ": expected " + expected + ", found " + found);
+        this.path = path.toString();
+        this.expected = expected;
+        this.found = found;
+    }
+
+    public String path() {
+        return path;
+    }
+
+    public String expected() {
+        return expected;
+    }
+
+    public String found() {
+        return found;
+    }
+}

@@ -1,0 +1,210 @@
+package io.waybill.host;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(30)
+class SafeFilesTest {
+    private static final Host HOST = Host.real();
+
+    @TempDir
+    Path dir;
+
+    private final SafeFiles files = HOST.files();
+    private Path file;
+
+    @BeforeEach
+    void nameAFile() {
+        file = dir.resolve("file");
+    }
+
+    @Test
+    void readsBackWhatItReplaced() throws IOException {
+        files.replaceAtomically(file, "one".getBytes(UTF_8));
+        files.replaceAtomically(file, "two".getBytes(UTF_8));
+
+        assertThat(new String(files.readSmall(file, 100), UTF_8)).isEqualTo("two");
+        assertThat(Files.getPosixFilePermissions(file)).isEqualTo(PosixFilePermissions.fromString("rw-------"));
+        assertThat(files.list(dir, 10)).containsExactly(file);
+    }
+
+    @Test
+    void createsAFileOnce() throws IOException {
+        assertThat(files.createAtomically(file, "one".getBytes(UTF_8))).isTrue();
+        assertThat(files.createAtomically(file, "two".getBytes(UTF_8))).isFalse();
+
+        assertThat(Files.readString(file)).isEqualTo("one");
+        assertThat(files.list(dir, 10)).containsExactly(file);
+    }
+
+    @Test
+    void opensNamesWithAnyCharacter() throws IOException {
+        Path odd = dir.resolve("a b%41:c");
+        files.replaceAtomically(odd, "odd".getBytes(UTF_8));
+
+        assertThat(new String(files.readSmall(odd, 100), UTF_8)).isEqualTo("odd");
+        assertThat(Files.readString(odd)).isEqualTo("odd");
+    }
+
+    @Test
+    void refusesASymlink() throws IOException {
+        Path target = Files.writeString(dir.resolve("target"), "secret");
+        Files.createSymbolicLink(file, target);
+
+        assertThatThrownBy(() -> files.readSmall(file, 100))
+                .isInstanceOf(UnsafeFileException.class)
+                .hasMessage(file + ": expected a regular file, found a symbolic link");
+        assertThatThrownBy(() -> files.openOwn(file)).isInstanceOf(UnsafeFileException.class);
+        assertThatThrownBy(() -> files.requireRegular(file)).isInstanceOf(UnsafeFileException.class);
+    }
+
+    @Test
+    void refusesASymlinkThatLeadsNowhere() throws IOException {
+        Files.createSymbolicLink(file, dir.resolve("nothing"));
+
+        assertThatThrownBy(() -> files.openOwn(file)).isInstanceOf(UnsafeFileException.class);
+        assertThat(dir.resolve("nothing")).doesNotExist();
+    }
+
+    @Test
+    void refusesAFifoWithoutWaitingForIt() throws IOException {
+        files.openOwnFifo(file).close();
+
+        assertThatThrownBy(() -> files.readSmall(file, 100))
+                .hasMessage(file + ": expected a regular file, found a FIFO");
+        assertThatThrownBy(() -> files.openOwn(file)).isInstanceOf(UnsafeFileException.class);
+    }
+
+    @Test
+    void refusesADirectoryWhereAFileBelongs() throws IOException {
+        Files.createDirectory(file);
+
+        assertThatThrownBy(() -> files.openOwn(file)).hasMessage(file + ": expected a regular file, found a directory");
+    }
+
+    @Test
+    void refusesAFileWithASecondName() throws IOException {
+        Files.writeString(file, "x");
+        Files.createLink(dir.resolve("other"), file);
+
+        assertThatThrownBy(() -> files.readSmall(file, 100))
+                .hasMessage(file + ": expected a regular file with one name, found 2 hard links to it");
+    }
+
+    @Test
+    void refusesAFileThatOthersMayWrite() throws IOException {
+        Files.writeString(file, "x");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw----"));
+
+        assertThatThrownBy(() -> files.readSmall(file, 100))
+                .hasMessage(file + ": expected a regular file that only its owner may write, found mode 0660");
+    }
+
+    @Test
+    void refusesADirectoryThatOthersMayWrite() throws IOException {
+        Files.writeString(file, "x");
+        Files.setPosixFilePermissions(dir, PosixFilePermissions.fromString("rwxrwxrwx"));
+
+        assertThatThrownBy(() -> files.readSmall(file, 100))
+                .hasMessage(dir + ": expected a directory that only its owner may write, found mode 0777");
+    }
+
+    @Test
+    void refusesWhatBelongsToSomebodyElse() throws IOException {
+        // /etc is root's, and /proc/1 is root's or nobody's: one of them is not ours, whoever we are
+        Path foreign = files.owner() == 0 ? foreignFile() : Path.of("/etc/passwd");
+
+        assertThatThrownBy(() -> files.readSmall(foreign, 1 << 20))
+                .isInstanceOf(UnsafeFileException.class)
+                .hasMessageContaining("owned by uid " + files.owner());
+    }
+
+    private Path foreignFile() throws IOException {
+        Files.writeString(file, "x");
+        Files.setAttribute(file, "unix:uid", 12345);
+        return file;
+    }
+
+    @Test
+    void refusesAFileOverItsLimit() throws IOException {
+        Files.write(file, new byte[101]);
+
+        assertThatThrownBy(() -> files.readSmall(file, 100))
+                .hasMessage(file + ": expected at most 100 bytes, found 101 bytes");
+    }
+
+    @Test
+    void saysThatAFileIsNotThere() {
+        assertThatThrownBy(() -> files.readSmall(file, 100)).isInstanceOf(NoSuchFileException.class);
+        assertThatThrownBy(() -> files.readSmall(dir.resolve("no/file"), 100)).isInstanceOf(NoSuchFileException.class);
+    }
+
+    @Test
+    void opensAFileOfItsOwnForReadingAndWriting() throws IOException {
+        try (FileChannel channel = files.openOwn(file)) {
+            channel.write(ByteBuffer.wrap("abc".getBytes(UTF_8)));
+        }
+        try (FileChannel channel = files.openOwn(file)) {
+            assertThat(channel.size()).isEqualTo(3);
+        }
+        assertThat(Files.getPosixFilePermissions(file)).isEqualTo(PosixFilePermissions.fromString("rw-------"));
+    }
+
+    @Test
+    void makesPrivateDirectoriesAndRefusesOpenOnes() throws IOException {
+        Path made = files.createPrivateDirectory(dir.resolve("made"));
+        assertThat(files.createPrivateDirectory(made)).isEqualTo(made);
+
+        Files.setPosixFilePermissions(made, PosixFilePermissions.fromString("rwxr-xr-x"));
+        assertThatThrownBy(() -> files.createPrivateDirectory(made))
+                .hasMessage(made + ": expected mode 0700, closed to group and others, found mode 0755");
+        assertThat(files.requireDirectory(made)).isEqualTo(made);
+    }
+
+    @Test
+    void checksEachFileOfAQueue() throws IOException {
+        Path queue = files.createPrivateDirectory(dir.resolve("queue"));
+        Files.createFile(queue.resolve("a.cq4"));
+        Files.createSymbolicLink(queue.resolve("unrelated"), file);
+        assertThat(files.requireQueueDirectory(queue)).isEqualTo(queue);
+
+        Files.createSymbolicLink(queue.resolve("b.cq4t"), Path.of("/dev/zero"));
+        assertThatThrownBy(() -> files.requireQueueDirectory(queue)).hasMessageContaining("found a symbolic link");
+    }
+
+    @Test
+    void listsDirectoriesUpToALimit() throws IOException {
+        Files.createDirectory(dir.resolve("a"));
+        Files.createDirectory(dir.resolve("b"));
+        Files.createSymbolicLink(dir.resolve("c"), dir.resolve("a"));
+
+        assertThat(files.listDirectories(dir, 3)).containsExactlyInAnyOrder(dir.resolve("a"), dir.resolve("b"));
+        assertThatThrownBy(() -> files.listDirectories(dir, 2)).isInstanceOf(UnsafeFileException.class);
+    }
+
+    @Test
+    void claimsByTheTextOfALink() throws IOException {
+        assertThat(files.readClaim(file)).isEmpty();
+        assertThat(files.createClaim(file, "mine")).isTrue();
+        assertThat(files.createClaim(file, "yours")).isFalse();
+        assertThat(files.readClaim(file)).isEqualTo(Optional.of("mine"));
+
+        files.remove(file);
+        Files.writeString(file, "no link");
+        assertThatThrownBy(() -> files.readClaim(file)).isInstanceOf(UnsafeFileException.class);
+    }
+}
