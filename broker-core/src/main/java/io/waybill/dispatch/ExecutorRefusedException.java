@@ -1,0 +1,27 @@
+package io.waybill.dispatch;
+
+import java.util.concurrent.RejectedExecutionException;
+
+/** A {@link HandlerExecutor} takes no more tasks. */
+public final class ExecutorRefusedException extends RejectedExecutionException {
+    private static final long serialVersionUID = 1L;
+
+    /** Why. */
+    public enum Reason {
+        /** As many as allowed are running or waiting: later there may be room. */
+        FULL,
+        /** The executor was closed: the provider is gone. */
+        CLOSED
+    }
+
+    private final Reason reason;
+
+    ExecutorRefusedException(Reason reason, String text) {
+        super(text);
+        this.reason = reason;
+    }
+
+    public Reason reason() {
+        return reason;
+    }
+}

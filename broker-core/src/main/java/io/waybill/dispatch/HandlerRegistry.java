@@ -1,0 +1,209 @@
+package io.waybill.dispatch;
+
+import io.waybill.host.Clock;
+import io.waybill.host.Threads;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The handlers of a process as they come and go. Every change publishes a new {@link HandlerTable}.
+ *
+ * <p>Of several handlers for a key the one with the highest ranking is used, then the oldest. A key whose last handler left is
+ * remembered, so that its requests can park; at most {@value #MAX_REMEMBERED} such keys, and the longest gone are forgotten first.
+ *
+ * <p><b>Threads.</b> Any. Listeners are called on the thread that made the change, and must be quick.
+ */
+public final class HandlerRegistry {
+
+    static final int MAX_REMEMBERED = 65_536;
+
+    private final ParkingSettings parking;
+    private final Threads threads;
+    private final Clock clock;
+
+    private final Object lock = new Object();
+    // The three are guarded by lock. The published entries of a key stand in the order of their use, the one in use
+    // first.
+    private final Map<HandlerKey, List<HandlerEntry>> published = new LinkedHashMap<>();
+    private final Map<HandlerKey, Departure> left = new LinkedHashMap<>();
+    private final List<HandlerEntry> draining = new ArrayList<>();
+
+    private final Map<HandlerKey, AtomicLong> parked = new ConcurrentHashMap<>();
+    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
+    private volatile HandlerTable table; // written under lock, read by everybody who serves requests
+
+    /** The last handler of a key, after it left. */
+    private record Departure(Provider provider, boolean nonBlocking, long atNs, long atWallNs) {}
+
+    /** A handler's stay in the registry. Thread-safe. */
+    public interface Registration {
+
+        /**
+         * Takes the handler out, so that new requests go to the next one or park, and waits until what it has begun is ended. A second
+         * call only waits again.
+         */
+        Drained withdraw(Duration limit);
+
+        /** One status per key of the handler. */
+        List<HandlerStatus> statuses();
+    }
+
+    public HandlerRegistry(ParkingSettings parking, Threads threads, Clock clock) {
+        this.parking = Objects.requireNonNull(parking);
+        this.threads = Objects.requireNonNull(threads);
+        this.clock = Objects.requireNonNull(clock);
+        this.table = new HandlerTable(Map.of(), Map.of(), parking, clock);
+    }
+
+    /** Threads for the handlers of one provider; the caller closes it, after it withdrew the handlers. */
+    public HandlerExecutor newExecutor(Provider provider, ExecutorSettings settings) {
+        return new HandlerExecutor(provider.name(), settings, threads, clock);
+    }
+
+    /** Publishes a handler under all its keys at once. */
+    public Registration add(HandlerSpec spec) {
+        List<HandlerEntry> entries = new ArrayList<>();
+        synchronized (lock) {
+            long sinceWallNs = clock.wallNs();
+            for (HandlerKey key : spec.keys()) {
+                HandlerEntry entry = new HandlerEntry(key, spec, sinceWallNs);
+                entries.add(entry);
+                List<HandlerEntry> ofKey = published.computeIfAbsent(key, k -> new ArrayList<>());
+                ofKey.add(entry);
+                // stable, so that of equal rankings the older stays in front
+                ofKey.sort(Comparator.comparingInt(HandlerEntry::ranking).reversed());
+                left.remove(key);
+            }
+            publish();
+        }
+        listeners.forEach(Runnable::run);
+        return new Stay(List.copyOf(entries));
+    }
+
+    /** The handlers as they are now. One volatile read. */
+    public HandlerTable table() {
+        return table;
+    }
+
+    public ParkingSettings parking() {
+        return parking;
+    }
+
+    /** Calls {@code listener} after every change of the table. */
+    public void onChange(Runnable listener) {
+        listeners.add(listener);
+    }
+
+    /** Counts requests that park ({@code change} above zero) or stop parking (below), for {@link #statuses()}. */
+    public void countParked(HandlerKey key, int change) {
+        parked.computeIfAbsent(key, k -> new AtomicLong()).addAndGet(change);
+    }
+
+    /** Every handler under each of its keys, and the keys whose handler left. */
+    public List<HandlerStatus> statuses() {
+        List<HandlerStatus> statuses = new ArrayList<>();
+        synchronized (lock) {
+            published.values().forEach(ofKey -> ofKey.forEach(entry -> statuses.add(statusOf(entry))));
+            draining.forEach(entry -> statuses.add(statusOf(entry)));
+            left.forEach((key, departure) -> statuses.add(new HandlerStatus(
+                    key,
+                    HandlerStatus.State.LEFT,
+                    departure.provider,
+                    departure.atWallNs,
+                    departure.nonBlocking,
+                    0,
+                    parked(key),
+                    0,
+                    0)));
+        }
+        return statuses;
+    }
+
+    private HandlerStatus statusOf(HandlerEntry entry) {
+        List<HandlerEntry> ofKey = published.getOrDefault(entry.key(), List.of());
+        if (!ofKey.contains(entry)) {
+            return entry.status(HandlerStatus.State.DRAINING, 0);
+        }
+        return ofKey.get(0) == entry
+                ? entry.status(HandlerStatus.State.SERVING, parked(entry.key()))
+                : entry.status(HandlerStatus.State.SHADOWED, 0);
+    }
+
+    private long parked(HandlerKey key) {
+        AtomicLong count = parked.get(key);
+        return count == null ? 0 : count.get();
+    }
+
+    private void publish() {
+        Map<HandlerKey, HandlerEntry> used = new HashMap<>();
+        published.forEach((key, entries) -> used.put(key, entries.get(0)));
+        Map<HandlerKey, Long> leftAtNs = new HashMap<>();
+        left.forEach((key, departure) -> leftAtNs.put(key, departure.atNs));
+        table = new HandlerTable(used, leftAtNs, parking, clock);
+    }
+
+    private void remove(HandlerEntry entry) {
+        List<HandlerEntry> ofKey = published.get(entry.key());
+        if (ofKey == null || !ofKey.remove(entry)) {
+            return;
+        }
+        draining.add(entry);
+        if (ofKey.isEmpty()) {
+            published.remove(entry.key());
+            left.put(
+                    entry.key(),
+                    new Departure(entry.provider(), entry.nonBlocking(), clock.monotonicNs(), clock.wallNs()));
+            Iterator<HandlerKey> oldest = left.keySet().iterator();
+            while (left.size() > MAX_REMEMBERED) {
+                parked.remove(oldest.next());
+                oldest.remove();
+            }
+        }
+    }
+
+    private final class Stay implements Registration {
+
+        private final List<HandlerEntry> entries;
+
+        Stay(List<HandlerEntry> entries) {
+            this.entries = entries;
+        }
+
+        @Override
+        public Drained withdraw(Duration limit) {
+            long untilNs = clock.monotonicNs() + limit.toNanos();
+            synchronized (lock) {
+                entries.forEach(HandlerRegistry.this::remove);
+                publish();
+            }
+            // after publishing: whoever is refused by an entry does not find it in the table again
+            entries.forEach(HandlerEntry::withdraw);
+            listeners.forEach(Runnable::run);
+            long stillRunning = 0;
+            for (HandlerEntry entry : entries) {
+                stillRunning += entry.awaitDrained(clock, untilNs);
+            }
+            synchronized (lock) {
+                draining.removeAll(entries);
+            }
+            return stillRunning == 0 ? Drained.DRAINED : Drained.timedOut(stillRunning);
+        }
+
+        @Override
+        public List<HandlerStatus> statuses() {
+            synchronized (lock) {
+                return entries.stream().map(HandlerRegistry.this::statusOf).toList();
+            }
+        }
+    }
+}

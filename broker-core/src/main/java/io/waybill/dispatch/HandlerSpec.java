@@ -1,0 +1,44 @@
+package io.waybill.dispatch;
+
+import io.waybill.api.MessageHandler;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * A handler and what it declares.
+ *
+ * @param keys what it takes; at least one
+ * @param nonBlocking whether it runs on the worker's poller instead of {@code executor}
+ * @param ranking of several handlers for a key the one with the highest ranking is used, then the oldest
+ * @param contextClassLoader set for every call of the handler
+ * @param executor the provider's; closed by whoever made it, after the handler was withdrawn
+ */
+public record HandlerSpec(
+        List<HandlerKey> keys,
+        MessageHandler handler,
+        boolean nonBlocking,
+        Provider provider,
+        int ranking,
+        ClassLoader contextClassLoader,
+        HandlerExecutor executor) {
+
+    public HandlerSpec {
+        keys = List.copyOf(keys);
+        if (keys.isEmpty()) {
+            throw new IllegalArgumentException("a handler of " + provider + " declares nothing that it takes");
+        }
+        if (keys.stream().distinct().count() != keys.size()) {
+            throw new IllegalArgumentException("a handler of " + provider + " declares a key twice: " + keys);
+        }
+        Objects.requireNonNull(handler);
+        Objects.requireNonNull(provider);
+        Objects.requireNonNull(contextClassLoader);
+        Objects.requireNonNull(executor);
+    }
+
+    /** A handler for one key that may block, with the ranking 0 and its own class loader. */
+    public static HandlerSpec of(HandlerKey key, MessageHandler handler, Provider provider, HandlerExecutor executor) {
+        ClassLoader own = handler.getClass().getClassLoader();
+        return new HandlerSpec(List.of(key), handler, false, provider, 0, own, executor);
+    }
+}

@@ -1,0 +1,137 @@
+package io.waybill.dispatch;
+
+import io.waybill.host.Clock;
+import java.util.HashMap;
+import java.util.Map;
+import org.agrona.DirectBuffer;
+
+/**
+ * Which handler takes which request, at one moment. Immutable, but for the counters of its entries; look-ups allocate nothing.
+ *
+ * <p>Names of operations are asked for by their bytes in UTF-8, as they lie in a message.
+ */
+public final class HandlerTable {
+
+    private static final int TYPE_CODES = 0x400;
+
+    /** What is known of a key: the entry in use, or null and when the last one left. */
+    private record Slot(HandlerEntry entry, long leftAtNs) {}
+
+    private final Slot[] byType = new Slot[TYPE_CODES];
+    private final NameTable<Slot> operations;
+    private final NameTable<Slot> controls;
+    private final Map<HandlerKey, Slot> byKey = new HashMap<>();
+    private final long maxParkingNs;
+    private final Clock clock;
+
+    HandlerTable(
+            Map<HandlerKey, HandlerEntry> used, Map<HandlerKey, Long> leftAtNs, ParkingSettings parking, Clock clock) {
+        this.maxParkingNs = parking.maxDurationNs();
+        this.clock = clock;
+        leftAtNs.forEach((key, at) -> byKey.put(key, new Slot(null, at)));
+        used.forEach((key, entry) -> byKey.put(key, new Slot(entry, 0)));
+        Map<String, Slot> operationSlots = new HashMap<>();
+        Map<String, Slot> controlSlots = new HashMap<>();
+        byKey.forEach((key, slot) -> {
+            if (key instanceof HandlerKey.OfType ofType) {
+                byType[ofType.type().code()] = slot;
+            } else if (key instanceof HandlerKey.OfOperation operation) {
+                operationSlots.put(operation.name(), slot);
+            } else if (key instanceof HandlerKey.OfControl control) {
+                controlSlots.put(control.name(), slot);
+            }
+        });
+        operations = new NameTable<>(operationSlots);
+        controls = new NameTable<>(controlSlots);
+    }
+
+    /** The handler of a type, by the type's code; null when there is none. */
+    public HandlerEntry forType(int typeCode) {
+        return entry(slotOfType(typeCode));
+    }
+
+    /** The handler of an operation of a call by name; null when there is none. */
+    public HandlerEntry forOperation(byte[] bytes, int offset, int length) {
+        return entry(operations.get(bytes, offset, length));
+    }
+
+    /** The handler of an operation of a call by name; null when there is none. */
+    public HandlerEntry forOperation(DirectBuffer bytes, int offset, int length) {
+        return entry(operations.get(bytes, offset, length));
+    }
+
+    /** The handler of a control operation; null when there is none. */
+    public HandlerEntry forControl(byte[] bytes, int offset, int length) {
+        return entry(controls.get(bytes, offset, length));
+    }
+
+    /** The handler of a control operation; null when there is none. */
+    public HandlerEntry forControl(DirectBuffer bytes, int offset, int length) {
+        return entry(controls.get(bytes, offset, length));
+    }
+
+    /** The handler of a key; null when there is none. */
+    public HandlerEntry forKey(HandlerKey key) {
+        return entry(byKey.get(key));
+    }
+
+    /** Why {@link #forType} gave null. */
+    public Absence absenceOfType(int typeCode) {
+        return absence(slotOfType(typeCode));
+    }
+
+    /** Why {@link #forOperation(byte[], int, int)} gave null. */
+    public Absence absenceOfOperation(byte[] bytes, int offset, int length) {
+        return absence(operations.get(bytes, offset, length));
+    }
+
+    /** Why {@link #forOperation(DirectBuffer, int, int)} gave null. */
+    public Absence absenceOfOperation(DirectBuffer bytes, int offset, int length) {
+        return absence(operations.get(bytes, offset, length));
+    }
+
+    /** Why {@link #forControl(byte[], int, int)} gave null. */
+    public Absence absenceOfControl(byte[] bytes, int offset, int length) {
+        return absence(controls.get(bytes, offset, length));
+    }
+
+    /** Why {@link #forControl(DirectBuffer, int, int)} gave null. */
+    public Absence absenceOfControl(DirectBuffer bytes, int offset, int length) {
+        return absence(controls.get(bytes, offset, length));
+    }
+
+    /** Why {@link #forKey} gave null. */
+    public Absence absence(HandlerKey key) {
+        return absence(byKey.get(key));
+    }
+
+    /**
+     * When the last handler of a key left, on the monotonic clock: from then on {@link ParkingSettings#maxDurationNs()} count.
+     *
+     * @throws IllegalStateException when the key has a handler or never had one
+     */
+    public long leftAtNs(HandlerKey key) {
+        Slot slot = byKey.get(key);
+        if (slot == null || slot.entry != null) {
+            throw new IllegalStateException("no handler of " + key.text() + " left");
+        }
+        return slot.leftAtNs;
+    }
+
+    private Slot slotOfType(int typeCode) {
+        return typeCode >= 0 && typeCode < TYPE_CODES ? byType[typeCode] : null;
+    }
+
+    private static HandlerEntry entry(Slot slot) {
+        return slot == null ? null : slot.entry;
+    }
+
+    private Absence absence(Slot slot) {
+        if (slot == null) {
+            return Absence.NEVER_KNOWN;
+        }
+        // An entry that is there after all was added since the caller looked: its request parks, and is served at once.
+        boolean recent = slot.entry != null || clock.monotonicNs() - slot.leftAtNs <= maxParkingNs;
+        return recent ? Absence.LEFT : Absence.NEVER_KNOWN;
+    }
+}

@@ -1,0 +1,111 @@
+package io.waybill.dispatch;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.agrona.DirectBuffer;
+
+/**
+ * A map from names to values that is asked with the names' UTF-8 bytes where they lie, without making an object. Immutable.
+ *
+ * <p>Open addressing over a table at most half full; a stored hash is compared before the bytes are.
+ *
+ * @param <V> what names stand for
+ */
+final class NameTable<V> {
+
+    private final int mask;
+    private final byte[][] names;
+    private final int[] hashes;
+    private final Object[] values;
+
+    NameTable(Map<String, V> entries) {
+        int capacity = Integer.highestOneBit(Math.max(4, entries.size() * 2)) << 1;
+        mask = capacity - 1;
+        names = new byte[capacity][];
+        hashes = new int[capacity];
+        values = new Object[capacity];
+        entries.forEach((name, value) -> put(name.getBytes(StandardCharsets.UTF_8), value));
+    }
+
+    private void put(byte[] name, V value) {
+        int hash = hash(name, 0, name.length);
+        int slot = hash & mask;
+        while (names[slot] != null) {
+            slot = (slot + 1) & mask;
+        }
+        names[slot] = name;
+        hashes[slot] = hash;
+        values[slot] = value;
+    }
+
+    /** Null when there is none. */
+    V get(byte[] bytes, int offset, int length) {
+        int hash = hash(bytes, offset, length);
+        for (int slot = hash & mask; names[slot] != null; slot = (slot + 1) & mask) {
+            if (hashes[slot] == hash && isName(names[slot], bytes, offset, length)) {
+                return value(slot);
+            }
+        }
+        return null;
+    }
+
+    /** Null when there is none. */
+    V get(DirectBuffer bytes, int offset, int length) {
+        int hash = hash(bytes, offset, length);
+        for (int slot = hash & mask; names[slot] != null; slot = (slot + 1) & mask) {
+            if (hashes[slot] == hash && isName(names[slot], bytes, offset, length)) {
+                return value(slot);
+            }
+        }
+        return null;
+    }
+
+    @SuppressWarnings("unchecked") // only put writes here
+    private V value(int slot) {
+        return (V) values[slot];
+    }
+
+    private static boolean isName(byte[] name, byte[] bytes, int offset, int length) {
+        if (name.length != length) {
+            return false;
+        }
+        for (int i = 0; i < length; i++) {
+            if (name[i] != bytes[offset + i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isName(byte[] name, DirectBuffer bytes, int offset, int length) {
+        if (name.length != length) {
+            return false;
+        }
+        for (int i = 0; i < length; i++) {
+            if (name[i] != bytes.getByte(offset + i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static int hash(byte[] bytes, int offset, int length) {
+        int hash = length;
+        for (int i = 0; i < length; i++) {
+            hash = 31 * hash + bytes[offset + i];
+        }
+        return spread(hash);
+    }
+
+    private static int hash(DirectBuffer bytes, int offset, int length) {
+        int hash = length;
+        for (int i = 0; i < length; i++) {
+            hash = 31 * hash + bytes.getByte(offset + i);
+        }
+        return spread(hash);
+    }
+
+    private static int spread(int hash) {
+        return hash ^ (hash >>> 16);
+    }
+}

@@ -1,0 +1,9 @@
+package io.waybill.dispatch;
+
+/** How a request ended, for the counters. */
+public enum Outcome {
+    /** With an answer. */
+    DONE,
+    /** With an error: the handler threw, refused, or gave no answer. */
+    FAILED
+}

@@ -1,0 +1,26 @@
+package io.waybill.dispatch;
+
+import java.time.Duration;
+
+/**
+ * How much may wait for a handler that left, and for how long.
+ *
+ * @param maxMessages most requests parked at once in a worker, over all keys
+ * @param maxDurationNs how long after its handler left a request may still park; counted on the monotonic clock
+ */
+public record ParkingSettings(int maxMessages, long maxDurationNs) {
+
+    public static final int MAX_MESSAGES_DEFAULT = 100_000;
+    public static final Duration MAX_DURATION_DEFAULT = Duration.ofSeconds(60);
+    public static final ParkingSettings DEFAULT =
+            new ParkingSettings(MAX_MESSAGES_DEFAULT, MAX_DURATION_DEFAULT.toNanos());
+
+    public ParkingSettings {
+        if (maxMessages < 0) {
+            throw new IllegalArgumentException("parking.max-messages must be 0 or more: " + maxMessages);
+        }
+        if (maxDurationNs < 0) {
+            throw new IllegalArgumentException("parking.max-duration must be 0 or more: " + maxDurationNs + " ns");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+package io.waybill.dispatch;
+
+import static io.waybill.dispatch.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.waybill.host.Clock;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class HandlerExecutorTest {
+
+    private static final Duration LONG = Duration.ofSeconds(20);
+    private static final int MAX_TASKS = 100;
+
+    private final HandlerExecutor executor = executor(Duration.ofSeconds(10));
+
+    private static HandlerExecutor executor(Duration keepAlive) {
+        return new HandlerExecutor(
+                "acme",
+                new ExecutorSettings(2, MAX_TASKS, 200_000, 1_000, keepAlive),
+                new DaemonThreads(),
+                new RunningClock());
+    }
+
+    @AfterEach
+    void endThreads() {
+        executor.close(LONG);
+    }
+
+    @Test
+    void runsEveryTaskOnce() {
+        AtomicInteger ran = new AtomicInteger();
+        for (int i = 0; i < 20_000; i++) {
+            while (executor.taskCount() >= MAX_TASKS) {
+                Thread.onSpinWait();
+            }
+            executor.execute(ran::incrementAndGet);
+        }
+        eventually("all ran", () -> ran.get() == 20_000);
+        eventually("none is counted as running", () -> executor.taskCount() == 0);
+    }
+
+    @Test
+    void namesItsThreadsForTheProvider() {
+        Set<String> names = ConcurrentHashMap.newKeySet();
+        executor.execute(() -> names.add(Thread.currentThread().getName()));
+        eventually("it ran", () -> !names.isEmpty());
+        assertThat(names).allMatch(name -> name.matches("acme-handler-\\d+"));
+    }
+
+    @Test
+    void growsWhenItsThreadsAreBlocked() throws Exception {
+        CountDownLatch allRun = new CountDownLatch(MAX_TASKS);
+        CountDownLatch release = new CountDownLatch(1);
+        for (int i = 0; i < MAX_TASKS; i++) {
+            executor.execute(() -> {
+                allRun.countDown();
+                await(release);
+            });
+        }
+        assertThat(allRun.await(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(executor.threadCount()).isEqualTo(MAX_TASKS);
+        release.countDown();
+    }
+
+    @Test
+    void refusesWhatIsBeyondTheLimitAndRecovers() {
+        CountDownLatch release = new CountDownLatch(1);
+        for (int i = 0; i < MAX_TASKS; i++) {
+            executor.execute(() -> await(release));
+        }
+        assertThatExceptionOfType(ExecutorRefusedException.class)
+                .isThrownBy(() -> executor.execute(() -> {}))
+                .withMessageContaining("at most 100")
+                .extracting(ExecutorRefusedException::reason)
+                .isEqualTo(ExecutorRefusedException.Reason.FULL);
+        release.countDown();
+        eventually("room again", () -> executor.taskCount() == 0);
+        AtomicBoolean ran = new AtomicBoolean();
+        executor.execute(() -> ran.set(true));
+        eventually("it ran", ran::get);
+    }
+
+    @Test
+    void runsTasksThatWaitForTasks() throws Exception {
+        CountDownLatch deepest = new CountDownLatch(1);
+        nest(50, deepest);
+        assertThat(deepest.await(20, TimeUnit.SECONDS)).isTrue();
+        eventually("all ended", () -> executor.taskCount() == 0);
+    }
+
+    private void nest(int depth, CountDownLatch done) {
+        executor.execute(() -> {
+            if (depth == 0) {
+                done.countDown();
+                return;
+            }
+            CountDownLatch inner = new CountDownLatch(1);
+            nest(depth - 1, inner);
+            await(inner);
+            done.countDown();
+        });
+    }
+
+    @Test
+    void letsIdleThreadsGo() {
+        HandlerExecutor brief = executor(Duration.ofMillis(20));
+        CountDownLatch release = new CountDownLatch(1);
+        for (int i = 0; i < 10; i++) {
+            brief.execute(() -> await(release));
+        }
+        release.countDown();
+        eventually("no thread is left", () -> brief.threadCount() == 0);
+        AtomicBoolean ran = new AtomicBoolean();
+        brief.execute(() -> ran.set(true));
+        eventually("it starts one again", ran::get);
+        brief.close(LONG);
+    }
+
+    @Test
+    void goesOnAfterATaskThatThrew() {
+        AtomicBoolean ran = new AtomicBoolean();
+        executor.execute(() -> {
+            throw new IllegalStateException("expected by this test");
+        });
+        executor.execute(() -> ran.set(true));
+        eventually("the next ran", ran::get);
+    }
+
+    @Test
+    void endsItsThreadsWhenClosed() {
+        CountDownLatch never = new CountDownLatch(1);
+        executor.execute(() -> await(never));
+        eventually("it runs", () -> executor.threadCount() == 1);
+
+        assertThat(executor.close(LONG)).isZero();
+        assertThat(executor.threadCount()).isZero();
+        assertThatExceptionOfType(ExecutorRefusedException.class)
+                .isThrownBy(() -> executor.execute(() -> {}))
+                .extracting(ExecutorRefusedException::reason)
+                .isEqualTo(ExecutorRefusedException.Reason.CLOSED);
+    }
+
+    @Test
+    void givesUpAThreadThatDoesNotEndAndTellsItsTask() {
+        AtomicBoolean release = new AtomicBoolean();
+        AtomicBoolean told = new AtomicBoolean();
+        AtomicBoolean runs = new AtomicBoolean();
+        executor.execute(new HandlerExecutor.Abandonable() {
+            @Override
+            public void run() {
+                runs.set(true);
+                while (!release.get()) {
+                    LockSupport.parkNanos(1_000_000); // deaf to interrupts
+                    Thread.interrupted();
+                }
+            }
+
+            @Override
+            public void abandoned() {
+                told.set(true);
+            }
+        });
+        eventually("it runs", runs::get);
+
+        assertThat(executor.close(Duration.ofMillis(50))).isEqualTo(1);
+        assertThat(told).isTrue();
+        release.set(true);
+        eventually("the thread ends by itself", () -> executor.threadCount() == 0);
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static final class RunningClock implements Clock {
+        @Override
+        public long monotonicNs() {
+            return System.nanoTime();
+        }
+
+        @Override
+        public long bootNs() {
+            return System.nanoTime();
+        }
+
+        @Override
+        public long wallNs() {
+            return System.nanoTime();
+        }
+    }
+}

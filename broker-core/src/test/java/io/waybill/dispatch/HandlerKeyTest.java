@@ -1,0 +1,48 @@
+package io.waybill.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.waybill.api.MessageType;
+import org.junit.jupiter.api.Test;
+
+class HandlerKeyTest {
+
+    @Test
+    void takesANameWithADotForAnOperation() {
+        assertThat(HandlerKey.parse("text.count")).isEqualTo(new HandlerKey.OfOperation("text.count"));
+    }
+
+    @Test
+    void takesATypesNameOrCodeForAType() {
+        assertThat(HandlerKey.parse("SCRIPT_CALL")).isEqualTo(new HandlerKey.OfType(MessageType.SCRIPT_CALL));
+        assertThat(HandlerKey.parse("0x142")).isEqualTo(new HandlerKey.OfType(MessageType.userRequest(0x42)));
+    }
+
+    @Test
+    void takesThePrefixForAControlOperation() {
+        assertThat(HandlerKey.parse("control:bundle.list")).isEqualTo(new HandlerKey.OfControl("bundle.list"));
+    }
+
+    @Test
+    void readsItsOwnText() {
+        for (String text : new String[] {"text.count", "SCRIPT_CALL", "control:bundle.list"}) {
+            assertThat(HandlerKey.parse(text).text()).isEqualTo(text);
+        }
+    }
+
+    @Test
+    void refusesWhatIsNeither() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> HandlerKey.parse("SCRIPT_CAL"))
+                .withMessageContaining("SCRIPT_CAL");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> HandlerKey.parse("SCRIPT_RET"))
+                .withMessageContaining("only requests");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> HandlerKey.parse(""))
+                .withMessageContaining("\"\"");
+        assertThatIllegalArgumentException().isThrownBy(() -> HandlerKey.parse("control: "));
+        assertThatIllegalArgumentException().isThrownBy(() -> HandlerKey.parse("a." + "b".repeat(255)));
+    }
+}

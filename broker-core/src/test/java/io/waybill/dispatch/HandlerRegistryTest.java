@@ -1,0 +1,242 @@
+package io.waybill.dispatch;
+
+import static io.waybill.dispatch.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
+
+import io.waybill.api.MessageHandler;
+import io.waybill.api.MessageType;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.agrona.concurrent.UnsafeBuffer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class HandlerRegistryTest {
+
+    private static final HandlerKey COUNT = HandlerKey.parse("text.count");
+    private static final Provider ACME = new Provider("acme", "1.0.0");
+    private static final Provider NEWER = new Provider("acme", "2.0.0");
+    private static final Duration LONG = Duration.ofSeconds(30);
+
+    private final ManualClock clock = new ManualClock();
+    private final HandlerRegistry registry =
+            new HandlerRegistry(new ParkingSettings(10, Duration.ofSeconds(60).toNanos()), new DaemonThreads(), clock);
+    private final HandlerExecutor executor = registry.newExecutor(ACME, ExecutorSettings.forProcessors(2));
+
+    @AfterEach
+    void endThreads() {
+        executor.close(LONG);
+    }
+
+    private HandlerSpec spec(Provider provider, int ranking, MessageHandler handler, String... keys) {
+        List<HandlerKey> parsed =
+                java.util.stream.Stream.of(keys).map(HandlerKey::parse).toList();
+        return new HandlerSpec(
+                parsed, handler, false, provider, ranking, getClass().getClassLoader(), executor);
+    }
+
+    private static MessageHandler handler() {
+        return new MessageHandler() {
+            @Override
+            public void handle(io.waybill.api.Message message, io.waybill.api.Outbox outbox) {}
+        };
+    }
+
+    private static byte[] utf8(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void findsAHandlerByTypeByNameAndByControlName() {
+        MessageHandler handler = handler();
+        registry.add(spec(ACME, 0, handler, "SCRIPT_CALL", "text.count", "control:bundle.list"));
+        HandlerTable table = registry.table();
+
+        byte[] inAMessage = utf8("..text.count..");
+        assertThat(table.forType(MessageType.SCRIPT_CALL.code()).handler()).isSameAs(handler);
+        assertThat(table.forOperation(inAMessage, 2, 10).handler()).isSameAs(handler);
+        assertThat(table.forOperation(new UnsafeBuffer(inAMessage), 2, 10).handler())
+                .isSameAs(handler);
+        assertThat(table.forControl(utf8("bundle.list"), 0, 11).handler()).isSameAs(handler);
+        assertThat(table.forControl(new UnsafeBuffer(utf8("bundle.list")), 0, 11)
+                        .handler())
+                .isSameAs(handler);
+    }
+
+    @Test
+    void keepsOperationsAndControlOperationsApart() {
+        registry.add(spec(ACME, 0, handler(), "text.count", "control:bundle.list"));
+        HandlerTable table = registry.table();
+
+        assertThat(table.forControl(utf8("text.count"), 0, 10)).isNull();
+        assertThat(table.forOperation(utf8("bundle.list"), 0, 11)).isNull();
+    }
+
+    @Test
+    void hasNothingForAnUnknownKeyWhateverItsCode() {
+        HandlerTable table = registry.table();
+        for (int code : new int[] {-1, 0, 0x142, 0x3ff, 0x400, Integer.MAX_VALUE}) {
+            assertThat(table.forType(code)).isNull();
+            assertThat(table.absenceOfType(code)).isEqualTo(Absence.NEVER_KNOWN);
+        }
+        assertThat(table.absenceOfOperation(utf8("no.such"), 0, 7)).isEqualTo(Absence.NEVER_KNOWN);
+    }
+
+    @Test
+    void findsEachOfManyNames() {
+        for (int i = 0; i < 1000; i++) {
+            registry.add(spec(new Provider("p" + i, "1"), 0, handler(), "op.number" + i));
+        }
+        HandlerTable table = registry.table();
+        for (int i = 0; i < 1000; i++) {
+            byte[] name = utf8("op.number" + i);
+            assertThat(table.forOperation(name, 0, name.length).provider().name())
+                    .isEqualTo("p" + i);
+        }
+        assertThat(table.forOperation(utf8("op.number1000"), 0, 13)).isNull();
+    }
+
+    @Test
+    void usesTheHighestRankingThenTheOldest() {
+        registry.add(spec(new Provider("first", "1"), 0, handler(), "text.count"));
+        registry.add(spec(new Provider("second", "1"), 0, handler(), "text.count"));
+        assertThat(registry.table().forKey(COUNT).provider().name()).isEqualTo("first");
+
+        HandlerRegistry.Registration better =
+                registry.add(spec(new Provider("better", "1"), 5, handler(), "text.count"));
+        assertThat(registry.table().forKey(COUNT).provider().name()).isEqualTo("better");
+        assertThat(registry.statuses())
+                .extracting(s -> s.provider().name(), HandlerStatus::state)
+                .containsExactlyInAnyOrder(
+                        tuple("better", HandlerStatus.State.SERVING),
+                        tuple("first", HandlerStatus.State.SHADOWED),
+                        tuple("second", HandlerStatus.State.SHADOWED));
+
+        better.withdraw(LONG);
+        assertThat(registry.table().forKey(COUNT).provider().name()).isEqualTo("first");
+    }
+
+    @Test
+    void remembersThatAHandlerLeftUntilParkingIsOver() {
+        registry.add(spec(ACME, 0, handler(), "text.count")).withdraw(LONG);
+        long leftAt = clock.monotonicNs();
+
+        assertThat(registry.table().forKey(COUNT)).isNull();
+        assertThat(registry.table().absenceOfOperation(utf8("text.count"), 0, 10))
+                .isEqualTo(Absence.LEFT);
+        assertThat(registry.table().leftAtNs(COUNT)).isEqualTo(leftAt);
+        clock.advance(Duration.ofSeconds(60));
+        assertThat(registry.table().absence(COUNT)).isEqualTo(Absence.LEFT);
+        clock.advance(Duration.ofNanos(1));
+        assertThat(registry.table().absence(COUNT)).isEqualTo(Absence.NEVER_KNOWN);
+    }
+
+    @Test
+    void forgetsThatAHandlerLeftWhenAnotherComes() {
+        registry.add(spec(ACME, 0, handler(), "text.count")).withdraw(LONG);
+        registry.add(spec(NEWER, 0, handler(), "text.count"));
+
+        assertThat(registry.statuses())
+                .extracting(HandlerStatus::state, HandlerStatus::provider)
+                .containsExactly(tuple(HandlerStatus.State.SERVING, NEWER));
+        HandlerTable table = registry.table();
+        assertThatThrownBy(() -> table.leftAtNs(COUNT)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void countsWhatAHandlerDoes() {
+        registry.add(spec(ACME, 0, handler(), "text.count"));
+        HandlerEntry entry = registry.table().forKey(COUNT);
+        for (int i = 0; i < 5; i++) {
+            assertThat(entry.begin()).isTrue();
+        }
+        entry.end(Outcome.DONE);
+        entry.end(Outcome.DONE);
+        entry.end(Outcome.FAILED);
+        registry.countParked(COUNT, 7);
+
+        HandlerStatus status = registry.statuses().get(0);
+        assertThat(status.inFlight()).isEqualTo(2);
+        assertThat(status.done()).isEqualTo(2);
+        assertThat(status.failed()).isEqualTo(1);
+        assertThat(status.parked()).isEqualTo(7);
+        assertThat(status.provider()).isEqualTo(ACME);
+    }
+
+    @Test
+    void waitsForRunningRequestsWhenWithdrawn() throws Exception {
+        HandlerRegistry.Registration registration = registry.add(spec(ACME, 0, handler(), "text.count", "text.other"));
+        HandlerEntry entry = registry.table().forKey(COUNT);
+        assertThat(entry.begin()).isTrue();
+
+        CompletableFuture<Drained> drained = CompletableFuture.supplyAsync(() -> registration.withdraw(LONG));
+        eventually("the handler left the table", () -> registry.table().forKey(COUNT) == null);
+        eventually("it refuses more", () -> !entry.begin());
+        assertThat(drained).isNotDone();
+        assertThat(registry.statuses()).extracting(HandlerStatus::state).contains(HandlerStatus.State.DRAINING);
+
+        entry.end(Outcome.DONE);
+        assertThat(drained.get(20, TimeUnit.SECONDS)).isEqualTo(Drained.DRAINED);
+        assertThat(registry.statuses())
+                .extracting(HandlerStatus::state)
+                .containsOnly(HandlerStatus.State.LEFT)
+                .hasSize(2);
+    }
+
+    @Test
+    void givesUpWaitingAtTheLimit() {
+        HandlerRegistry.Registration registration = registry.add(spec(ACME, 0, handler(), "text.count"));
+        HandlerEntry entry = registry.table().forKey(COUNT);
+        entry.begin();
+        entry.begin();
+
+        assertThat(registration.withdraw(Duration.ZERO)).isEqualTo(Drained.timedOut(2));
+        entry.end(Outcome.DONE);
+        entry.end(Outcome.FAILED);
+        assertThat(registration.withdraw(Duration.ZERO)).isEqualTo(Drained.DRAINED);
+    }
+
+    @Test
+    void tellsListenersOfEveryChange() {
+        AtomicInteger changes = new AtomicInteger();
+        registry.onChange(changes::incrementAndGet);
+
+        registry.add(spec(ACME, 0, handler(), "text.count")).withdraw(LONG);
+        assertThat(changes).hasValue(2);
+    }
+
+    @Test
+    void letsNoRequestSlipInAfterWithdrawReturned() throws Exception {
+        for (int round = 0; round < 200; round++) {
+            HandlerRegistry.Registration registration = registry.add(spec(ACME, 0, handler(), "text.count"));
+            HandlerEntry entry = registry.table().forKey(COUNT);
+            AtomicLong running = new AtomicLong();
+            CompletableFuture<Void> serving = CompletableFuture.runAsync(() -> {
+                while (entry.begin()) {
+                    running.incrementAndGet();
+                    running.decrementAndGet();
+                    entry.end(Outcome.DONE);
+                }
+            });
+            assertThat(registration.withdraw(LONG)).isEqualTo(Drained.DRAINED);
+            assertThat(running).hasValue(0);
+            assertThat(entry.begin()).isFalse();
+            serving.get(20, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void refusesAHandlerThatTakesNothingOrAKeyTwice() {
+        assertThatThrownBy(() -> spec(ACME, 0, handler())).hasMessageContaining("nothing");
+        assertThatThrownBy(() -> spec(ACME, 0, handler(), "a.b", "a.b")).hasMessageContaining("twice");
+    }
+}
