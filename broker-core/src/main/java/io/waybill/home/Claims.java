@@ -1,0 +1,135 @@
+package io.waybill.home;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.BitSet;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Which name has which id, without a registry that anybody would have to lock: each claim is a symbolic link that only one
+ * process can have made, and its text is the claim.
+ *
+ * <p>{@code id-<n>} is made first, {@code name-<name>} second. From then on both stay for ever. A name whose first claim was
+ * left alone by a crash uses it again. Only who made an id's claim removes it, and only when the name turned out to have
+ * another id already; so a claim that a name points to is never removed.
+ *
+ * <p><b>Threads.</b> Thread-safe, among processes too.
+ */
+final class Claims {
+    static final int ANY_ID = -1;
+
+    private static final int MAX_ENTRIES = 3 * (WorkerInfo.MAX_ID + 1);
+    private static final Pattern ID_CLAIM = Pattern.compile("id-(0|[1-9][0-9]{0,4})");
+    private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,4}");
+
+    private final Path directory;
+    private final SafeFiles files;
+
+    Claims(Path directory, SafeFiles files) {
+        this.directory = directory;
+        this.files = files;
+    }
+
+    /** The id of a name; empty when nobody ever joined under it. */
+    Optional<Integer> idOf(String name) throws IOException {
+        Path claim = nameClaim(name);
+        Optional<String> text = files.readClaim(claim);
+        return text.isEmpty() ? Optional.empty() : Optional.of(parseId(text.get(), claim));
+    }
+
+    /** The name that has an id; empty when it is free. */
+    Optional<String> nameOf(int id) throws IOException {
+        return files.readClaim(idClaim(id));
+    }
+
+    /**
+     * Gives a name its id, the one it has or a new one.
+     *
+     * @param wantedId or {@link #ANY_ID}
+     */
+    int claim(String name, int wantedId) throws IOException {
+        Optional<Integer> known = idOf(name);
+        if (known.isPresent()) {
+            return checked(name, known.get(), wantedId);
+        }
+        Claimed claimed = wantedId == ANY_ID ? claimAnyId(name) : claimId(name, wantedId);
+        if (files.createClaim(nameClaim(name), String.valueOf(claimed.id))) {
+            return claimed.id;
+        }
+        // another process was faster to join under this name
+        int winner = idOf(name)
+                .orElseThrow(
+                        () -> new HomeException(nameClaim(name) + ": was there and is gone; nothing may remove it"));
+        if (claimed.made && winner != claimed.id) {
+            files.remove(idClaim(claimed.id));
+        }
+        return checked(name, winner, wantedId);
+    }
+
+    private int checked(String name, int id, int wantedId) throws IOException {
+        if (wantedId != ANY_ID && wantedId != id) {
+            throw new IdTakenException("worker " + name + " has id " + id
+                    + " in this home and keeps it; it can't join with id " + wantedId);
+        }
+        String owner = nameOf(id).orElse("nobody");
+        if (!owner.equals(name)) {
+            throw new MalformedRecordException(
+                    idClaim(id) + ": expected the claim of " + name + ", found " + owner + "'s");
+        }
+        return id;
+    }
+
+    private Claimed claimId(String name, int id) throws IOException {
+        if (files.createClaim(idClaim(id), name)) {
+            return new Claimed(id, true);
+        }
+        String owner = nameOf(id).orElse("nobody");
+        if (!owner.equals(name)) {
+            throw new IdTakenException("id " + id + " belongs to worker " + owner + " in this home; worker " + name
+                    + " needs another one");
+        }
+        return new Claimed(id, false);
+    }
+
+    private Claimed claimAnyId(String name) throws IOException {
+        BitSet used = new BitSet();
+        for (Path entry : files.list(directory, MAX_ENTRIES)) {
+            Matcher claim = ID_CLAIM.matcher(entry.getFileName().toString());
+            if (claim.matches()) {
+                int id = Integer.parseInt(claim.group(1));
+                used.set(id);
+                if (files.readClaim(entry).equals(Optional.of(name))) {
+                    return new Claimed(id, false); // left alone by a crash, or being made by another process
+                }
+            }
+        }
+        for (int id = used.nextClearBit(0); id <= WorkerInfo.MAX_ID; id = used.nextClearBit(id + 1)) {
+            if (files.createClaim(idClaim(id), name)) {
+                return new Claimed(id, true);
+            }
+        }
+        throw new HomeException("all " + (WorkerInfo.MAX_ID + 1) + " ids of this home are taken");
+    }
+
+    private static int parseId(String text, Path claim) throws MalformedRecordException {
+        if (!NUMBER.matcher(text).matches() || Integer.parseInt(text) > WorkerInfo.MAX_ID) {
+            throw new MalformedRecordException(claim + ": expected an id from 0 to " + WorkerInfo.MAX_ID);
+        }
+        return Integer.parseInt(text);
+    }
+
+    private Path idClaim(int id) {
+        return directory.resolve("id-" + id);
+    }
+
+    private Path nameClaim(String name) {
+        return directory.resolve("name-" + name);
+    }
+
+    /** An id that is the name's, unless the name got another one meanwhile; made now, or found. */
+    private record Claimed(int id, boolean made) {}
+}

@@ -1,0 +1,174 @@
+package io.waybill.home;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.host.Host;
+import io.waybill.host.SafeFiles;
+import io.waybill.host.UnsafeFileException;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * The directory that a group of workers share. It is private: mode 0700 and owned by the user who opens it, or refused.
+ *
+ * <p><b>Threads.</b> Immutable; all that it does is safe among threads and among processes. <b>Errors.</b> {@link HomeException}
+ * when the home is not usable, {@link UnsafeFileException} when something in it is not what it must be.
+ */
+public final class Home {
+    /** The journals' roll cycle in a home that names none. */
+    public static final String ROLL_CYCLE_DEFAULT = "FAST_HOURLY";
+
+    private static final int OWNER_WRITE_AND_ENTER = 0300;
+    private static final int MAX_TOP_ENTRIES = 10_000;
+
+    private final Path path;
+    private final Host host;
+    private final HomeProperties properties;
+    private final Claims claims;
+
+    private Home(Path path, Host host, HomeProperties properties) {
+        this.path = path;
+        this.host = host;
+        this.properties = properties;
+        this.claims = new Claims(path.resolve("claims"), host.files());
+    }
+
+    /** Opens a home; makes it, and the directories above it, when it is not there. */
+    public static Home open(Path path, Host host) throws IOException {
+        return open(path, host, ROLL_CYCLE_DEFAULT);
+    }
+
+    /**
+     * Opens a home; makes it when it is not there.
+     *
+     * @param rollCycle for a new home; an existing one keeps its own
+     */
+    public static Home open(Path path, Host host, String rollCycle) throws IOException {
+        HomeProperties wanted = new HomeProperties(rollCycle);
+        Path home = path.toAbsolutePath().normalize();
+        SafeFiles files = host.files();
+        try {
+            createWithParents(home, files);
+            home = home.toRealPath();
+            requirePrivateAndWritable(home, files);
+            if (!Files.exists(home.resolve(HomeProperties.FILE), LinkOption.NOFOLLOW_LINKS)) {
+                requireNothingElse(home, files);
+                files.createAtomically(home.resolve(HomeProperties.FILE), wanted.toBytes());
+            }
+            // another version's home is left as it is
+            HomeProperties found = HomeProperties.read(home, files);
+            files.createPrivateDirectory(home.resolve("claims"));
+            files.createPrivateDirectory(home.resolve("workers"));
+            return new Home(home, host, found);
+        } catch (UnsafeFileException | HomeException e) {
+            throw e;
+        } catch (IOException e) {
+            throw new HomeException("home " + home + " can't be opened or made: " + e, e);
+        }
+    }
+
+    /** Opens a home that must be there, and changes nothing in it; for tools that only look. */
+    public static Home openExisting(Path path, Host host) throws IOException {
+        Path home;
+        try {
+            home = path.toRealPath();
+        } catch (NoSuchFileException e) {
+            throw new HomeException("no home at " + path, e);
+        }
+        host.files().requirePrivateDirectory(home);
+        if (!Files.exists(home.resolve(HomeProperties.FILE), LinkOption.NOFOLLOW_LINKS)) {
+            throw new HomeException("no home at " + path + ": it has no " + HomeProperties.FILE);
+        }
+        return new Home(home, host, HomeProperties.read(home, host.files()));
+    }
+
+    public Path path() {
+        return path;
+    }
+
+    public Host host() {
+        return host;
+    }
+
+    /** The name of the roll cycle that all journals of this home use. */
+    public String rollCycle() {
+        return properties.rollCycle();
+    }
+
+    /** Where the workers' directories lie. */
+    public Path workersPath() {
+        return path.resolve("workers");
+    }
+
+    /** Where the worker's directory lies, whether it is there or not. */
+    public Path workerPath(WorkerInfo worker) {
+        return workersPath().resolve(worker.id() + "-" + worker.name());
+    }
+
+    /** The id of a name that ever joined. */
+    public Optional<Integer> idOf(String name) throws IOException {
+        return claims.idOf(WorkerInfo.requireName(name));
+    }
+
+    /** Joins with {@link JoinOptions#defaults()}. */
+    public WorkerDirectory join(String name) throws IOException {
+        return join(name, JoinOptions.defaults());
+    }
+
+    /**
+     * Takes a name, with the id that it has for ever, unless a live worker has it.
+     *
+     * @throws IllegalArgumentException when the name breaks the rules of {@link WorkerInfo}
+     * @throws NameTakenException when a live worker has it
+     * @throws IdTakenException when the wanted id is another name's
+     */
+    public WorkerDirectory join(String name, JoinOptions options) throws IOException {
+        WorkerInfo.requireName(name);
+        try {
+            int id = claims.claim(name, options.id());
+            return WorkerDirectory.join(this, new WorkerInfo(id, name), options);
+        } catch (AccessDeniedException e) {
+            throw new HomeException("home " + path + " is not writable: " + e, e);
+        }
+    }
+
+    private static void createWithParents(Path home, SafeFiles files) throws IOException {
+        if (Files.exists(home)) {
+            return;
+        }
+        Path parent = home.getParent();
+        if (parent != null) {
+            createWithParents(parent, files);
+        }
+        files.createPrivateDirectory(home);
+    }
+
+    private static void requirePrivateAndWritable(Path home, SafeFiles files) throws IOException {
+        files.requirePrivateDirectory(home);
+        int mode = (Integer) Files.getAttribute(home, "unix:mode", LinkOption.NOFOLLOW_LINKS);
+        // the superuser may write in spite of the mode, but whoever set it meant something
+        if ((mode & OWNER_WRITE_AND_ENTER) != OWNER_WRITE_AND_ENTER || !Files.isWritable(home)) {
+            throw new HomeException("home " + home + " is not writable: mode " + String.format("%04o", mode & 07777)
+                    + ", uid " + files.owner());
+        }
+    }
+
+    /** A new home is an empty directory, but for what another process that makes it as well has put there. */
+    private static void requireNothingElse(Path home, SafeFiles files) throws IOException {
+        for (Path entry : files.list(home, MAX_TOP_ENTRIES)) {
+            String name = entry.getFileName().toString();
+            boolean ours = name.equals("claims")
+                    || name.equals("workers")
+                    || name.equals(HomeProperties.FILE)
+                    || name.startsWith("." + HomeProperties.FILE + ".");
+            if (!ours) {
+                throw new HomeException(
+                        home + " is no home and not empty: it holds " + name + "; give an empty or a new directory");
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+package io.waybill.home;
+
+import io.waybill.host.SafeFiles;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Properties;
+import java.util.regex.Pattern;
+
+/**
+ * What is settled once for a whole home, in {@code home.properties}:
+ *
+ * <pre>
+ * format=1
+ * roll.cycle=FAST_HOURLY
+ * permissions=owner
+ * </pre>
+ *
+ * Keys that a reader does not know are skipped. Immutable.
+ *
+ * @param rollCycle the name of the journals' roll cycle
+ */
+record HomeProperties(String rollCycle) {
+    static final int FORMAT = 1;
+    static final String FILE = "home.properties";
+
+    private static final int MAX_BYTES = 4096;
+    private static final Pattern ROLL_CYCLE = Pattern.compile("[A-Z0-9_]{1,64}");
+
+    HomeProperties {
+        if (!ROLL_CYCLE.matcher(rollCycle).matches()) {
+            throw new IllegalArgumentException("roll cycle must match " + ROLL_CYCLE + ": " + rollCycle);
+        }
+    }
+
+    static HomeProperties read(Path home, SafeFiles files) throws IOException {
+        Path file = home.resolve(FILE);
+        Properties properties = new Properties();
+        try {
+            properties.load(new ByteArrayInputStream(files.readSmall(file, MAX_BYTES)));
+        } catch (IllegalArgumentException e) {
+            throw new MalformedRecordException(file + ": " + e.getMessage(), e);
+        }
+        String format = properties.getProperty("format");
+        if (format == null) {
+            throw new MalformedRecordException(file + ": expected a format, found none");
+        }
+        if (!format.equals(String.valueOf(FORMAT))) {
+            throw new HomeException("home " + home + " has format " + format + "; this version reads " + FORMAT);
+        }
+        String rollCycle = properties.getProperty("roll.cycle", "");
+        if (!ROLL_CYCLE.matcher(rollCycle).matches()) {
+            throw new MalformedRecordException(
+                    file + ": expected a roll.cycle that matches " + ROLL_CYCLE + ", found '" + rollCycle + "'");
+        }
+        return new HomeProperties(rollCycle);
+    }
+
+    byte[] toBytes() {
+        return ("# A Waybill home. Written once; all its workers go by it.\n"
+                        + "format=" + FORMAT + "\n"
+                        + "roll.cycle=" + rollCycle + "\n"
+                        + "permissions=owner\n")
+                .getBytes(StandardCharsets.ISO_8859_1);
+    }
+}

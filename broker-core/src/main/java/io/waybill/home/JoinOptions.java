@@ -1,0 +1,51 @@
+package io.waybill.home;
+
+import io.waybill.api.WorkerInfo;
+
+/**
+ * How a worker wants to join.
+ *
+ * @param id the id it wants, or {@link #ANY_ID}
+ * @param version of the broker, to show
+ * @param unseen what to do when the name's last process can't be seen from here
+ * @param lockWaitNs how long to wait for a holder that is about to be gone
+ */
+public record JoinOptions(int id, String version, Unseen unseen, long lockWaitNs) {
+    /** Any id: the one the name has, or the lowest free one. */
+    public static final int ANY_ID = Claims.ANY_ID;
+
+    private static final long LOCK_WAIT_NS_DEFAULT = 2_000_000_000L;
+
+    /** What to do when the last worker of the name ran in another pid namespace, so that nobody here can see whether it lives. */
+    public enum Unseen {
+        /** Takes it for alive. */
+        REFUSE,
+        /** Trusts the lock, which is the kernel's and free; for containers that start again over one home. */
+        TRUST_LOCK
+    }
+
+    public JoinOptions {
+        if (id != ANY_ID && (id < 0 || id > WorkerInfo.MAX_ID)) {
+            throw new IllegalArgumentException("worker id must be from 0 to " + WorkerInfo.MAX_ID + ": " + id);
+        }
+        if (lockWaitNs < 0) {
+            throw new IllegalArgumentException("lock wait must not be negative: " + lockWaitNs);
+        }
+    }
+
+    public static JoinOptions defaults() {
+        return new JoinOptions(ANY_ID, "unknown", Unseen.REFUSE, LOCK_WAIT_NS_DEFAULT);
+    }
+
+    public JoinOptions withId(int wanted) {
+        return new JoinOptions(wanted, version, unseen, lockWaitNs);
+    }
+
+    public JoinOptions withVersion(String shown) {
+        return new JoinOptions(id, shown, unseen, lockWaitNs);
+    }
+
+    public JoinOptions withUnseen(Unseen rule) {
+        return new JoinOptions(id, version, rule, lockWaitNs);
+    }
+}

@@ -1,0 +1,140 @@
+package io.waybill.home;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.host.Clock;
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Who is in the home, kept up to date by looking at {@code workers/} again and again.
+ *
+ * <p>A look at an unchanged home costs a stat of {@code workers/} and one of each live worker's {@code worker.json}. Those that
+ * are not there are looked at when {@code workers/} changed, which every {@code worker.json} that is written sees to, and once a
+ * second. Whether a process lives is asked in turns.
+ *
+ * <p><b>Threads.</b> One housekeeping thread calls {@link #refresh()}, every 50 ms or so; any thread may ask for
+ * {@link #members()}. <b>Errors.</b> A worker whose files are damaged or not what they must be is {@link PeerState#UNREADABLE};
+ * the scan goes on.
+ */
+public final class Membership {
+    /** How often a peer's process is looked for. */
+    public static final long LIVENESS_INTERVAL_NS_DEFAULT = 200_000_000L;
+
+    private static final int LIVENESS_TURNS = 4;
+    private static final long ABSENT_INTERVAL_NS = 1_000_000_000L;
+    private static final int MAX_DIRECTORIES = 2 * (WorkerInfo.MAX_ID + 1);
+    private static final Pattern DIRECTORY = Pattern.compile("(0|[1-9][0-9]{0,4})-([A-Za-z0-9_:-]{1,127})");
+
+    private final Home home;
+    private final SafeFiles files;
+    private final Clock clock;
+    private final long livenessIntervalNs;
+    private final Claims claims;
+    // by directory name; the housekeeping thread's
+    private final SortedMap<String, KnownWorker> known = new TreeMap<>();
+    private FileStamp workersStamp = FileStamp.MISSING;
+    private boolean workersTooYoung;
+    private long absentLookedAtNs;
+    // written by the housekeeping thread, read by all
+    private volatile Members members = Members.NONE;
+
+    public Membership(Home home) {
+        this(home, LIVENESS_INTERVAL_NS_DEFAULT);
+    }
+
+    public Membership(Home home, long livenessIntervalNs) {
+        this.home = home;
+        this.files = home.host().files();
+        this.clock = home.host().clock();
+        this.livenessIntervalNs = livenessIntervalNs;
+        this.claims = new Claims(home.path().resolve("claims"), files);
+        this.absentLookedAtNs = clock.monotonicNs() - ABSENT_INTERVAL_NS;
+    }
+
+    /** The workers as the last {@link #refresh()} found them. */
+    public Members members() {
+        return members;
+    }
+
+    /**
+     * Looks again.
+     *
+     * @return whether {@link #members()} changed
+     * @throws IOException when the home itself can't be read
+     */
+    public boolean refresh() throws IOException {
+        long nowNs = clock.monotonicNs();
+        long wallNs = clock.wallNs();
+        FileStamp stamp = FileStamp.of(home.workersPath());
+        boolean directoryChanged = workersTooYoung || !stamp.equals(workersStamp);
+        boolean changed = false;
+        if (directoryChanged) {
+            changed = listDirectories();
+            workersStamp = stamp;
+            workersTooYoung = stamp.isTooYoung(wallNs);
+        }
+        boolean lookAtAbsent = directoryChanged || nowNs - absentLookedAtNs >= ABSENT_INTERVAL_NS;
+        if (lookAtAbsent) {
+            absentLookedAtNs = nowNs;
+        }
+        int questions = 1 + known.size() / LIVENESS_TURNS; // so that no look has to pay for all
+        for (KnownWorker worker : known.values()) {
+            if (worker.isThere() || lookAtAbsent) {
+                changed |= worker.look(wallNs);
+            }
+            if (questions > 0 && worker.isThere() && worker.isLivenessDue(nowNs, livenessIntervalNs)) {
+                changed |= worker.checkLiveness(nowNs);
+                questions--;
+            }
+        }
+        if (changed) {
+            members = snapshot();
+        }
+        return changed;
+    }
+
+    private boolean listDirectories() throws IOException {
+        Set<String> found = new HashSet<>();
+        boolean changed = false;
+        for (Path directory : files.list(home.workersPath(), MAX_DIRECTORIES)) {
+            String name = directory.getFileName().toString();
+            Optional<WorkerInfo> info = infoOf(name);
+            if (info.isPresent()) {
+                found.add(name);
+                if (!known.containsKey(name)) {
+                    known.put(name, new KnownWorker(info.get(), directory, claims, home.host()));
+                    changed = true;
+                }
+            }
+        }
+        return known.keySet().retainAll(found) || changed;
+    }
+
+    private static Optional<WorkerInfo> infoOf(String directory) {
+        Matcher matcher = DIRECTORY.matcher(directory);
+        if (!matcher.matches()) {
+            return Optional.empty();
+        }
+        int id = Integer.parseInt(matcher.group(1));
+        return id > WorkerInfo.MAX_ID ? Optional.empty() : Optional.of(new WorkerInfo(id, matcher.group(2)));
+    }
+
+    private Members snapshot() {
+        List<Peer> peers = new ArrayList<>();
+        for (KnownWorker worker : known.values()) {
+            worker.toPeer().ifPresent(peers::add);
+        }
+        peers.sort((a, b) -> Integer.compare(a.id(), b.id()));
+        return new Members(peers);
+    }
+}

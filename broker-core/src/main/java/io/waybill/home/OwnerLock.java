@@ -1,0 +1,72 @@
+package io.waybill.home;
+
+import io.waybill.host.NativeFile;
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Optional;
+
+/**
+ * What keeps a worker's directory to one process: an flock on {@code lock/owner}, which nobody else may open. The kernel drops
+ * it when the process ends, however it ends. In the file stands the generation, in decimal digits.
+ *
+ * <p><b>Ownership.</b> Held from {@link #take} to {@link #close}. <b>Threads.</b> Thread-safe.
+ */
+final class OwnerLock implements AutoCloseable {
+    private static final int MAX_BYTES = 32;
+
+    private final NativeFile file;
+    private final SafeFiles files;
+
+    private OwnerLock(NativeFile file, SafeFiles files) {
+        this.file = file;
+        this.files = files;
+    }
+
+    /** Takes the lock of a worker's directory; empty when somebody holds it. */
+    static Optional<OwnerLock> take(Path workerDirectory, SafeFiles files) throws IOException {
+        Path directory = files.createPrivateDirectory(workerDirectory.resolve("lock"));
+        NativeFile file = files.openOwnNative(directory.resolve("owner"));
+        boolean taken = false;
+        try {
+            taken = file.tryLock();
+            return taken ? Optional.of(new OwnerLock(file, files)) : Optional.empty();
+        } finally {
+            if (!taken) {
+                file.close();
+            }
+        }
+    }
+
+    /** The last generation written; 0 when there is none that reads as one. */
+    long generation() throws IOException {
+        ByteBuffer bytes = ByteBuffer.allocate(MAX_BYTES);
+        try (FileChannel channel = files.channelOf(file, StandardOpenOption.READ)) {
+            channel.read(bytes);
+        }
+        String text = new String(bytes.array(), 0, bytes.position(), StandardCharsets.US_ASCII).trim();
+        try {
+            return text.length() > 18 ? 0 : Math.max(0, Long.parseLong(text));
+        } catch (NumberFormatException e) {
+            return 0; // cut short by a power failure: worker.json knows it too
+        }
+    }
+
+    void writeGeneration(long generation) throws IOException {
+        // padded, so that a shorter number never leaves digits of a longer one behind
+        byte[] text = String.format("%-20d%n", generation).getBytes(StandardCharsets.US_ASCII);
+        try (FileChannel channel = files.channelOf(file, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(text), 0);
+            channel.force(false);
+        }
+    }
+
+    @Override
+    public void close() {
+        file.close();
+    }
+}

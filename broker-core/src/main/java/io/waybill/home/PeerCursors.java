@@ -1,0 +1,75 @@
+package io.waybill.home;
+
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.lang.invoke.VarHandle;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * What a peer says it has read, mapped read-only. Layout in {@link Cursors}. Everything in it is the peer's claim: to be
+ * checked against what this worker knows, never to be trusted.
+ *
+ * <p>When the peer joins again under another generation, open it anew: a damaged file may have been replaced.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Nothing to close; the mapping is left to the garbage collector.
+ */
+public final class PeerCursors {
+    private final UnsafeBuffer table;
+
+    private PeerCursors(UnsafeBuffer table) {
+        this.table = table;
+    }
+
+    /**
+     * Maps a peer's cursors.
+     *
+     * @throws MalformedRecordException when the file is cut short or is not the peer's cursors
+     * @throws io.waybill.host.UnsafeFileException when it is not a file of ours
+     * @throws java.nio.file.NoSuchFileException when it is not there
+     */
+    public static PeerCursors open(Peer peer, SafeFiles files) throws IOException {
+        return open(peer.path(), peer.id(), files);
+    }
+
+    static PeerCursors open(Path workerDirectory, int ownerId, SafeFiles files) throws IOException {
+        Path path = workerDirectory.resolve(CursorLayout.FILE);
+        try (FileChannel channel = files.openForReading(path, Long.MAX_VALUE)) {
+            String damage = Cursors.damageOf(channel, ownerId);
+            if (!damage.isEmpty()) {
+                throw new MalformedRecordException(path + ": " + damage);
+            }
+            return new PeerCursors(
+                    Cursors.wrap(channel.map(FileChannel.MapMode.READ_ONLY, 0, CursorLayout.FILE_BYTES)));
+        }
+    }
+
+    /**
+     * Whether the peer must be woken to see what was appended just now: see {@link Doorbell}. The fence is in here, so this
+     * comes after the append.
+     */
+    public boolean isAsleepAfterFence() {
+        VarHandle.fullFence();
+        return table.getIntVolatile(CursorLayout.ASLEEP_AT) == 1;
+    }
+
+    /** Until when the peer means to sleep, on the monotonic clock; 0 when it is awake. */
+    public long wakeAtNs() {
+        return table.getLongVolatile(CursorLayout.WAKE_AT_NS_AT);
+    }
+
+    /** What the peer has read of worker {@code ownId}; empty while it has read nothing of it. */
+    public Optional<PeerCursorSlot> slotFor(int ownId) {
+        for (int i = 0; i < CursorLayout.SLOTS; i++) {
+            if (table.getIntVolatile(CursorLayout.directoryEntry(i)) == ownId) {
+                PeerCursorSlot slot = new PeerCursorSlot(table, CursorLayout.slotOffset(i), ownId);
+                if (slot.isValid()) {
+                    return Optional.of(slot);
+                }
+            }
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,290 @@
+package io.waybill.home;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.home.JoinOptions.Unseen;
+import io.waybill.host.Host;
+import io.waybill.host.Liveness;
+import io.waybill.host.ProcessIdentity;
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A worker's own place in a home, from join to leave: its name and id, its {@code worker.json}, cursors and doorbell.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Whoever joined leaves or closes; doing so again does nothing. The directory
+ * and the claim stay for the next one of this name.
+ */
+public final class WorkerDirectory implements AutoCloseable {
+    static final String RECORD_FILE = "worker.json";
+
+    private static final Logger LOG = LoggerFactory.getLogger(WorkerDirectory.class);
+    private static final long LOCK_RETRY_NS = 2_000_000;
+
+    private final Home home;
+    private final WorkerInfo info;
+    private final Path path;
+    private final OwnerLock lock;
+    private final Optional<WorkerRecord> previous;
+    private final Cursors cursors;
+    private final Doorbell doorbell;
+    private WorkerRecord record;
+    private boolean left;
+
+    private WorkerDirectory(
+            Home home,
+            WorkerInfo info,
+            OwnerLock lock,
+            Optional<WorkerRecord> previous,
+            Cursors cursors,
+            Doorbell doorbell,
+            WorkerRecord record) {
+        this.home = home;
+        this.info = info;
+        this.path = home.workerPath(info);
+        this.lock = lock;
+        this.previous = previous;
+        this.cursors = cursors;
+        this.doorbell = doorbell;
+        this.record = record;
+    }
+
+    /** Takes over the directory of a claimed name. */
+    static WorkerDirectory join(Home home, WorkerInfo info, JoinOptions options) throws IOException {
+        Host host = home.host();
+        SafeFiles files = host.files();
+        Path path = files.createPrivateDirectory(home.workerPath(info));
+        OwnerLock lock = takeLock(home, info, path, options);
+        Cursors cursors = null;
+        Doorbell doorbell = null;
+        WorkerDirectory joined = null;
+        try {
+            Optional<WorkerRecord> previous = readOwnRecord(path, files);
+            if (previous.isPresent()) {
+                requireGone(home, info, previous.get(), options);
+            }
+            long generation = 1
+                    + Math.max(
+                            lock.generation(),
+                            previous.map(WorkerRecord::generation).orElse(0L));
+            cursors = Cursors.openOwn(path, info.id(), host);
+            doorbell = Doorbell.openOwn(path, files);
+            lock.writeGeneration(generation);
+            WorkerRecord record = new WorkerRecord(
+                    info.id(),
+                    info.name(),
+                    WorkerState.STARTING,
+                    host.processes().self(),
+                    TimeUnit.NANOSECONDS.toMillis(host.clock().wallNs()),
+                    options.version(),
+                    Runtime.version().toString(),
+                    generation,
+                    List.of(),
+                    Map.of());
+            joined = new WorkerDirectory(home, info, lock, previous, cursors, doorbell, record);
+            joined.write(record);
+            return joined;
+        } catch (IOException | RuntimeException e) {
+            joined = null;
+            throw e;
+        } finally {
+            if (joined == null) {
+                closeAll(cursors, doorbell, lock);
+            }
+        }
+    }
+
+    private static void closeAll(Cursors cursors, Doorbell doorbell, OwnerLock lock) {
+        if (doorbell != null) {
+            doorbell.close();
+        }
+        if (cursors != null) {
+            cursors.close();
+        }
+        lock.close();
+    }
+
+    /** Waits a little for a holder that is dead or leaves, but not at all for one that lives. */
+    private static OwnerLock takeLock(Home home, WorkerInfo info, Path path, JoinOptions options) throws IOException {
+        Host host = home.host();
+        long giveUpAt = host.clock().monotonicNs() + options.lockWaitNs();
+        while (true) {
+            Optional<OwnerLock> lock = OwnerLock.take(path, host.files());
+            if (lock.isPresent()) {
+                return lock.get();
+            }
+            Optional<WorkerRecord> holder = readOwnRecord(path, host.files());
+            if (holder.isPresent() && isStaying(holder.get(), host)) {
+                throw taken(home, info, holder.get(), "");
+            }
+            if (host.clock().monotonicNs() - giveUpAt >= 0) {
+                throw new NameTakenException(
+                        info.name(),
+                        0,
+                        describe(home, info) + " is taken: another process holds " + path.resolve("lock/owner")
+                                + " and has not said who it is");
+            }
+            host.threads().pause(LOCK_RETRY_NS);
+        }
+    }
+
+    private static boolean isStaying(WorkerRecord holder, Host host) {
+        return holder.state() != WorkerState.LEFT && host.processes().liveness(holder.process()) != Liveness.DEAD;
+    }
+
+    /** With the lock in hand: whether the one before really is gone. */
+    private static void requireGone(Home home, WorkerInfo info, WorkerRecord last, JoinOptions options)
+            throws NameTakenException {
+        if (last.state() == WorkerState.LEFT) {
+            return;
+        }
+        Host host = home.host();
+        ProcessIdentity process = last.process();
+        if (process.equals(host.processes().self())) {
+            return; // joined from this very process, which has the lock now: that one was closed
+        }
+        switch (host.processes().liveness(process)) {
+            case DEAD ->
+                LOG.info(
+                        "{}: pid {} died without leaving; taking over its journal",
+                        describe(home, info),
+                        process.pid());
+            case ALIVE -> throw taken(home, info, last, ", although it has lost its lock");
+            case UNKNOWN -> {
+                if (options.unseen() == Unseen.REFUSE) {
+                    throw taken(
+                            home,
+                            info,
+                            last,
+                            ", in " + process.pidNamespace()
+                                    + " where it can't be seen from here, so it is taken for alive; to take over all the"
+                                    + " same, join with TRUST_LOCK");
+                }
+            }
+        }
+    }
+
+    private static NameTakenException taken(Home home, WorkerInfo info, WorkerRecord holder, String remark) {
+        return new NameTakenException(
+                info.name(),
+                holder.process().pid(),
+                describe(home, info) + " is taken: pid " + holder.process().pid() + " has it since "
+                        + Instant.ofEpochMilli(holder.joinedAtMs()) + remark);
+    }
+
+    private static String describe(Home home, WorkerInfo info) {
+        return "worker " + info.name() + " (id " + info.id() + ") of " + home.path();
+    }
+
+    /** The record there is. One that does not read is as good as none: who holds the lock writes a new one. */
+    private static Optional<WorkerRecord> readOwnRecord(Path path, SafeFiles files) throws IOException {
+        Path file = path.resolve(RECORD_FILE);
+        try {
+            return Optional.of(WorkerRecordJson.read(files.readSmall(file, WorkerRecordJson.MAX_BYTES), file));
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        } catch (MalformedRecordException e) {
+            LOG.warn("{}; it will be replaced", e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    public Home home() {
+        return home;
+    }
+
+    public WorkerInfo info() {
+        return info;
+    }
+
+    public int id() {
+        return info.id();
+    }
+
+    public String name() {
+        return info.name();
+    }
+
+    public Path path() {
+        return path;
+    }
+
+    /** How often this name has joined; tells one life of it from the next. */
+    public long generation() {
+        return record().generation();
+    }
+
+    /** What the last one of this name said of itself: not {@link WorkerState#LEFT} when it died. */
+    public Optional<WorkerRecord> previous() {
+        return previous;
+    }
+
+    public Cursors cursors() {
+        return cursors;
+    }
+
+    public Doorbell doorbell() {
+        return doorbell;
+    }
+
+    /** What {@code worker.json} says now. */
+    public synchronized WorkerRecord record() {
+        return record;
+    }
+
+    /** The path of a private directory in this one, made when it is not there. */
+    public Path subdirectory(String name) throws IOException {
+        return home.host().files().createPrivateDirectory(path.resolve(name));
+    }
+
+    /** Tells the others. */
+    public synchronized void publish(WorkerState state, List<String> serves, Map<String, String> settings)
+            throws IOException {
+        if (left) {
+            throw new IllegalStateException(describe(home, info) + " has left");
+        }
+        write(record.with(state, serves, settings));
+    }
+
+    /** Says good-bye and gives the name back. */
+    public synchronized void leave() throws IOException {
+        if (left) {
+            return;
+        }
+        left = true;
+        try {
+            write(record.with(WorkerState.LEFT, List.of(), record.settings()));
+        } finally {
+            closeAll(cursors, doorbell, lock);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        leave();
+    }
+
+    /** Drops everything as a killed process would. */
+    synchronized void abandon() {
+        left = true;
+        closeAll(cursors, doorbell, lock);
+    }
+
+    private void write(WorkerRecord next) throws IOException {
+        home.host().files().replaceAtomically(path.resolve(RECORD_FILE), WorkerRecordJson.write(next));
+        record = next;
+        // so that whoever scans need not look at the workers that are not there
+        Files.setLastModifiedTime(
+                home.workersPath(), FileTime.from(home.host().clock().wallNs(), TimeUnit.NANOSECONDS));
+    }
+}

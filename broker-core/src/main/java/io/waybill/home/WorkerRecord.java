@@ -1,0 +1,48 @@
+package io.waybill.home;
+
+import io.waybill.host.ProcessIdentity;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What a worker tells the others about itself, in {@code worker.json}. Immutable.
+ *
+ * <pre>
+ * format       1
+ * id, name     as claimed
+ * state        STARTING, READY, LEFT
+ * pid, startTime, bootId, pidNamespace, uid    of its process: {@link ProcessIdentity}
+ * joinedAtMs   wall clock, milliseconds since 1970
+ * version      of the broker
+ * javaVersion  it runs on
+ * generation   1 for the first join of this name, one more for each that follows
+ * serves       list of strings: what it answers
+ * settings     map of strings: what else it shows
+ * </pre>
+ *
+ * Fields that a reader does not know are skipped.
+ */
+public record WorkerRecord(
+        int id,
+        String name,
+        WorkerState state,
+        ProcessIdentity process,
+        long joinedAtMs,
+        String version,
+        String javaVersion,
+        long generation,
+        List<String> serves,
+        Map<String, String> settings) {
+
+    public WorkerRecord {
+        serves = List.copyOf(serves);
+        settings = Collections.unmodifiableMap(new LinkedHashMap<>(settings));
+    }
+
+    WorkerRecord with(WorkerState newState, List<String> newServes, Map<String, String> newSettings) {
+        return new WorkerRecord(
+                id, name, newState, process, joinedAtMs, version, javaVersion, generation, newServes, newSettings);
+    }
+}

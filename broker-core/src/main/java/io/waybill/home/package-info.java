@@ -1,0 +1,23 @@
+/**
+ * The directory that a group of workers share: who joins under which name and id, who lives, what each has read of the others,
+ * and how they wake each other.
+ *
+ * <pre>
+ * &lt;home&gt;/                       0700, one owner
+ *   home.properties             format version, roll cycle; written once
+ *   claims/id-&lt;n&gt;               symbolic link whose text is the name that has id n; never followed
+ *   claims/name-&lt;name&gt;          symbolic link whose text is the id of the name; never followed, never removed
+ *   workers/&lt;id&gt;-&lt;name&gt;/        0700, written by that worker alone
+ *     worker.json               {@link io.waybill.home.WorkerRecord}
+ *     lock/owner                0600, opened once and flocked while the worker lives; holds the generation
+ *     cursors                   {@link io.waybill.home.Cursors}
+ *     doorbell                  {@link io.waybill.home.Doorbell}
+ * </pre>
+ *
+ * <h2>Starting points</h2>
+ * <ul>
+ *   <li>{@link io.waybill.home.Home#open} and {@link io.waybill.home.Home#join} to take part
+ *   <li>{@link io.waybill.home.Membership} to see who is there
+ * </ul>
+ */
+package io.waybill.home;
