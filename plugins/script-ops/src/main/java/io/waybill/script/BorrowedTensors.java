@@ -1,0 +1,122 @@
+package io.waybill.script;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.pytorch.TensorOptions;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/**
+ * libtorch's view of the tensors of one call: over the same bytes, without a copy. Tensors over one storage share it in libtorch too.
+ *
+ * <p><b>Lifetime.</b> The {@code PointerScope} that is open during {@link #borrow} frees libtorch's tensors; the bytes stay the
+ * message's. <b>Threads.</b> One.
+ */
+final class BorrowedTensors {
+
+    private static final ScalarType[] SCALAR_TYPES = new ScalarType[64];
+
+    static {
+        for (ScalarType type : ScalarType.values()) {
+            if (type.value < SCALAR_TYPES.length) {
+                SCALAR_TYPES[type.value] = type;
+            }
+        }
+    }
+
+    /** A storage with the tensor that first covered it. */
+    private record Lent(Storage storage, long address, org.bytedeco.pytorch.Tensor tensor) {}
+
+    private final List<Lent> storages = new ArrayList<>(4);
+    private final List<Tensor> borrowed = new ArrayList<>(4);
+    private final List<org.bytedeco.pytorch.Tensor> views = new ArrayList<>(4);
+
+    /**
+     * libtorch's tensor over the bytes of this one; the same for the same tensor.
+     *
+     * @throws RejectedMessageException when libtorch cannot take it from here: other devices, negative strides
+     */
+    org.bytedeco.pytorch.Tensor borrow(Tensor tensor) throws RejectedMessageException {
+        for (int i = 0; i < borrowed.size(); i++) {
+            if (borrowed.get(i) == tensor) {
+                return views.get(i);
+            }
+        }
+        org.bytedeco.pytorch.Tensor view = view(tensor);
+        if (tensor.requiresGrad()) {
+            view.set_requires_grad(true);
+        }
+        borrowed.add(tensor);
+        views.add(view);
+        return view;
+    }
+
+    /** The message's storage that begins at this address; null when there is none. */
+    Storage storageAt(long address) {
+        for (int i = 0; i < storages.size(); i++) {
+            if (storages.get(i).address == address) {
+                return storages.get(i).storage;
+            }
+        }
+        return null;
+    }
+
+    private org.bytedeco.pytorch.Tensor view(Tensor tensor) throws RejectedMessageException {
+        Storage storage = tensor.storage();
+        if (!storage.device().isCpu()) {
+            throw new RejectedMessageException(
+                    ErrorCode.DEVICE_UNAVAILABLE, "operators run on cpu here, and " + tensor + " is not there");
+        }
+        TensorOptions options = new TensorOptions(SCALAR_TYPES[tensor.dtype().code()]);
+        long[] sizes = tensor.sizes();
+        if (storage.sizeBytes() == 0) {
+            return torch.empty(sizes, options, null);
+        }
+        Lent lent = lent(storage);
+        if (lent == null) {
+            long address = storage.address();
+            Address at = new Address(address);
+            boolean isWhole = tensor.storageOffset() == 0
+                    && tensor.elementBytes() == storage.sizeBytes()
+                    && tensor.isContiguous();
+            lent = new Lent(
+                    storage,
+                    address,
+                    isWhole
+                            ? torch.from_blob(at, sizes, options)
+                            : torch.from_blob(
+                                    at, new long[] {storage.sizeBytes()}, new TensorOptions(ScalarType.Byte)));
+            storages.add(lent);
+            if (isWhole) {
+                return lent.tensor;
+            }
+        }
+        requireNoNegativeStride(tensor);
+        return torch.empty(new long[] {0}, options, null)
+                .set_(lent.tensor.storage(), tensor.storageOffset(), sizes, tensor.strides());
+    }
+
+    private Lent lent(Storage storage) {
+        for (int i = 0; i < storages.size(); i++) {
+            if (storages.get(i).storage == storage) {
+                return storages.get(i);
+            }
+        }
+        return null;
+    }
+
+    private static void requireNoNegativeStride(Tensor tensor) throws RejectedMessageException {
+        for (int i = 0; i < tensor.dimensions(); i++) {
+            if (tensor.stride(i) < 0) {
+                throw new RejectedMessageException(
+                        ErrorCode.REFUSED,
+                        "libtorch has no negative strides: " + tensor + " has " + tensor.stride(i) + " in dimension "
+                                + i);
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+package io.waybill.script;
+
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.DoubleComplex;
+import org.bytedeco.pytorch.GenericList;
+import org.bytedeco.pytorch.IValue;
+import org.bytedeco.pytorch.IValueVector;
+import org.bytedeco.pytorch.LongList;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Type;
+import org.bytedeco.pytorch.global.torch;
+
+/**
+ * libtorch's stack for one call, and the arguments that are put on it.
+ *
+ * <p><b>Lifetime.</b> The {@code PointerScope} that is open when it is made frees it with all it made. <b>Threads.</b> One.
+ */
+final class CallStack {
+
+    private final IValueVector stack = new IValueVector();
+    private final BorrowedTensors tensors;
+
+    CallStack(BorrowedTensors tensors) {
+        this.tensors = tensors;
+    }
+
+    IValueVector asVector() {
+        return stack;
+    }
+
+    void push(IValue value) {
+        stack.push_back(value);
+    }
+
+    /** Pushes a value that fits the parameter. */
+    void push(Parameter parameter, Value value) throws RejectedMessageException {
+        stack.push_back(convert(parameter.type(), parameter.listType(), value));
+    }
+
+    /** What a run left. */
+    IValue onlyResult() {
+        if (stack.size() != 1) {
+            throw new IllegalStateException("one result was declared, and " + stack.size() + " were left");
+        }
+        return stack.get(0);
+    }
+
+    private IValue convert(ParameterType type, Type.TypePtr listType, Value value) throws RejectedMessageException {
+        switch (type.kind()) {
+            case TENSOR:
+                return new IValue(
+                        value instanceof Value.OfTensor tensor
+                                ? tensors.borrow(tensor.value())
+                                : torch.wrapped_scalar_tensor(scalar(value)));
+            case SCALAR:
+                return number(value);
+            case INT:
+            case CODE:
+                return new IValue(toLong(value));
+            case FLOAT:
+                return new IValue(toDouble(value));
+            case COMPLEX:
+                return new IValue(new Scalar(complex(value)));
+            case BOOL:
+                return new IValue(((Value.Bool) value).value());
+            case STRING:
+                return new IValue(new BytePointer(((Value.Text) value).value(), StandardCharsets.UTF_8));
+            case DEVICE:
+                return new IValue(new Device(deviceText(value)));
+            case DTYPE:
+                return new IValue(
+                        value instanceof Value.OfDType dtype
+                                ? (long) dtype.value().code()
+                                : toLong(value));
+            case OPTIONAL:
+                return value instanceof Value.None ? new IValue() : convert(type.element(), listType, value);
+            case LIST:
+                return list(type, listType, value);
+            case OTHER:
+                break;
+        }
+        throw new IllegalStateException("a value was chosen for a parameter that takes none: " + type);
+    }
+
+    private IValue list(ParameterType type, Type.TypePtr listType, Value value) throws RejectedMessageException {
+        List<Value> values = ParameterType.elements(value);
+        if (values == null) {
+            values = java.util.Collections.nCopies(type.fixedLength(), value);
+        }
+        if (type.element().kind() == ParameterType.Kind.INT) {
+            long[] numbers = new long[values.size()];
+            for (int i = 0; i < numbers.length; i++) {
+                numbers[i] = toLong(values.get(i));
+            }
+            // Lists of all element types are one pointer to the same kind of object.
+            return new IValue(new GenericList(new LongList(numbers)));
+        }
+        GenericList list = new GenericList(listType);
+        list.reserve(values.size());
+        for (int i = 0; i < values.size(); i++) {
+            list.push_back(convert(type.element(), null, values.get(i)));
+        }
+        return new IValue(list);
+    }
+
+    private static IValue number(Value value) {
+        if (value instanceof Value.Int integer) {
+            return new IValue(integer.value());
+        } else if (value instanceof Value.Float real) {
+            return new IValue(real.value());
+        } else if (value instanceof Value.Bool bool) {
+            return new IValue(bool.value());
+        }
+        return new IValue(scalar(value));
+    }
+
+    private static Scalar scalar(Value value) {
+        if (value instanceof Value.Int integer) {
+            return new Scalar(integer.value());
+        } else if (value instanceof Value.Float real) {
+            return new Scalar(real.value());
+        } else if (value instanceof Value.Bool bool) {
+            return new IValue(bool.value()).toScalar();
+        }
+        return new Scalar(complex(value));
+    }
+
+    private static DoubleComplex complex(Value value) {
+        return value instanceof Value.Complex complex
+                ? new DoubleComplex(complex.real(), complex.imaginary())
+                : new DoubleComplex(toDouble(value), 0);
+    }
+
+    private static long toLong(Value value) {
+        return value instanceof Value.Bool bool ? (bool.value() ? 1 : 0) : ((Value.Int) value).value();
+    }
+
+    private static double toDouble(Value value) {
+        return value instanceof Value.Float real ? real.value() : toLong(value);
+    }
+
+    private static String deviceText(Value value) {
+        return value instanceof Value.OfDevice device ? device.value().toString() : ((Value.Text) value).value();
+    }
+}

@@ -1,0 +1,63 @@
+package io.waybill.script;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * All overloads of one name that can be called by a message. Immutable, and safe for several threads.
+ *
+ * @param name as the call gave it
+ * @param overloads in the order in which they are tried: the dispatcher's first, each in the order of registration
+ */
+record Operator(OperatorName name, List<Overload> overloads) {
+
+    /**
+     * The overload that the arguments fit best: the first that takes them as they are; when there is none, the one that costs the
+     * fewest conversions, and the first among equals.
+     *
+     * @throws RejectedMessageException {@link ErrorCode#NO_MATCHING_SCHEMA}, with every schema and what is wrong with it
+     */
+    Overload choose(Invocation call) throws RejectedMessageException {
+        List<Value> positional = call.positional();
+        Map<String, Value> named = call.named();
+        Overload best = null;
+        int least = Integer.MAX_VALUE;
+        for (int i = 0; i < overloads.size(); i++) {
+            Overload overload = overloads.get(i);
+            int cost = overload.fit(positional, named);
+            if (cost == ParameterType.EXACT) {
+                return overload;
+            }
+            if (cost != ParameterType.NO_FIT && cost < least) {
+                best = overload;
+                least = cost;
+            }
+        }
+        if (best == null) {
+            throw new RejectedMessageException(ErrorCode.NO_MATCHING_SCHEMA, misfits(call));
+        }
+        return best;
+    }
+
+    private String misfits(Invocation call) {
+        StringBuilder text = new StringBuilder("no schema of ").append(name).append(" takes (");
+        String separator = "";
+        for (Value value : call.positional()) {
+            text.append(separator).append(ParameterType.describe(value));
+            separator = ", ";
+        }
+        for (Map.Entry<String, Value> entry : call.named().entrySet()) {
+            text.append(separator).append(entry.getKey()).append('=').append(ParameterType.describe(entry.getValue()));
+            separator = ", ";
+        }
+        text.append("):");
+        for (Overload overload : overloads) {
+            text.append("\n  ").append(overload.schema()).append("\n    ").append(overload.misfit(call));
+        }
+        return text.toString();
+    }
+}

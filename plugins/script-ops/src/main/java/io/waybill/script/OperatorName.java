@@ -1,0 +1,53 @@
+package io.waybill.script;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * An operator's name as a call gives it. Immutable.
+ *
+ * @param qualified with its namespace, such as {@code aten::add}
+ * @param overload such as {@code Tensor}; {@link #ANY_OVERLOAD} when the call leaves the choice to its arguments
+ */
+record OperatorName(String qualified, String overload) {
+
+    /** Stands for no particular overload. */
+    static final String ANY_OVERLOAD = "*";
+
+    private static final Pattern FORM =
+            Pattern.compile("(?:torch\\.ops\\.(\\w+)\\.|(\\w+)::)([A-Za-z_]\\w*)(?:\\.(\\w+))?");
+
+    /**
+     * Reads {@code aten::add}, {@code aten::add.Tensor}, {@code torch.ops.aten.add} or {@code torch.ops.aten.add.Tensor}. Python's
+     * {@code .default} is the overload without a name.
+     *
+     * @throws RejectedMessageException {@link ErrorCode#UNKNOWN_OPERATION} when the text has none of these forms
+     */
+    static OperatorName parse(String text) throws RejectedMessageException {
+        Matcher parts = FORM.matcher(text);
+        if (!parts.matches()) {
+            throw new RejectedMessageException(
+                    ErrorCode.UNKNOWN_OPERATION,
+                    "an operator is named like aten::add, aten::add.Tensor or torch.ops.aten.add, not " + text);
+        }
+        String namespace = parts.group(1) == null ? parts.group(2) : parts.group(1);
+        String overload = parts.group(4);
+        if (overload == null) {
+            overload = ANY_OVERLOAD;
+        } else if (overload.equals("default")) {
+            overload = "";
+        }
+        return new OperatorName(namespace + "::" + parts.group(3), overload);
+    }
+
+    boolean isAnyOverload() {
+        return overload.equals(ANY_OVERLOAD);
+    }
+
+    @Override
+    public String toString() {
+        return isAnyOverload() || overload.isEmpty() ? qualified : qualified + "." + overload;
+    }
+}

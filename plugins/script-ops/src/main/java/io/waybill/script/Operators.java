@@ -1,0 +1,153 @@
+package io.waybill.script;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.OperatorVector;
+import org.bytedeco.pytorch.Symbol;
+import org.bytedeco.pytorch.global.torch;
+
+/**
+ * The operators of this process's libtorch, by name. Thread-safe.
+ *
+ * <p>The names are read once, at construction; an operator's overloads when it is first called. Only names that libtorch knows are ever
+ * remembered or handed to it, so that unknown ones, from wherever they come, cost no memory.
+ *
+ * <p>Operators that exist for the interpreter alone are left out: those that need a graph node, or a count of arguments on the stack.
+ */
+final class Operators {
+
+    /** Its instructions are the interpreter's own. */
+    private static final String INTERPRETER = "prim::";
+
+    private static final int NEAREST_COUNT = 5;
+
+    /** All names, with the number of their overloads. */
+    private final Map<String, Integer> overloadCounts;
+
+    private final Map<String, Operator> byText = new ConcurrentHashMap<>();
+    private final int rememberedMax;
+
+    Operators() {
+        this.overloadCounts = readNames();
+        // Each operator under its two qualified forms, and each overload under its two.
+        this.rememberedMax = 2 * overloadCounts.size()
+                + 2
+                        * overloadCounts.values().stream()
+                                .mapToInt(Integer::intValue)
+                                .sum();
+    }
+
+    /**
+     * The operator that a call names.
+     *
+     * @throws RejectedMessageException {@link ErrorCode#UNKNOWN_OPERATION} when there is none, with the nearest names
+     */
+    Operator find(String text) throws RejectedMessageException {
+        Operator known = byText.get(text);
+        if (known != null) {
+            return known;
+        }
+        Operator found = read(OperatorName.parse(text));
+        if (byText.size() < rememberedMax) {
+            byText.put(text, found);
+        }
+        return found;
+    }
+
+    /** How many names there are. */
+    int size() {
+        return overloadCounts.size();
+    }
+
+    /** How many are remembered with their overloads. */
+    int rememberedCount() {
+        return byText.size();
+    }
+
+    @SuppressWarnings("try")
+    private static Map<String, Integer> readNames() {
+        Map<String, Integer> counts = new HashMap<>(4096);
+        try (PointerScope scope = new PointerScope()) {
+            OperatorVector all = torch.getAllOperators();
+            for (long i = 0; i < all.size(); i++) {
+                String name = all.get(i).schema().name().getString();
+                if (!name.startsWith(INTERPRETER)) {
+                    counts.merge(name, 1, Integer::sum);
+                }
+            }
+        }
+        return counts;
+    }
+
+    @SuppressWarnings("try")
+    private Operator read(OperatorName name) throws RejectedMessageException {
+        if (!overloadCounts.containsKey(name.qualified())) {
+            throw unknown(name);
+        }
+        List<Overload> ofDispatcher = new ArrayList<>();
+        List<Overload> ofInterpreter = new ArrayList<>();
+        try (PointerScope scope = new PointerScope()) {
+            OperatorVector found = torch.getAllOperatorsFor(Symbol.fromQualString(name.qualified()));
+            for (long i = 0; i < found.size(); i++) {
+                org.bytedeco.pytorch.Operator operator = found.get(i);
+                if (operator.isC10Op()) {
+                    ofDispatcher.add(Overload.of(operator));
+                } else if (operator.hasOperation() && !operator.schema().is_vararg()) {
+                    ofInterpreter.add(Overload.of(operator));
+                }
+            }
+        }
+        List<Overload> overloads = new ArrayList<>(ofDispatcher);
+        overloads.addAll(ofInterpreter);
+        return new Operator(name, selected(name, overloads));
+    }
+
+    private static List<Overload> selected(OperatorName name, List<Overload> overloads)
+            throws RejectedMessageException {
+        List<Overload> selected = overloads.stream()
+                .filter(overload -> name.isAnyOverload() || overload.name().equals(name.overload()))
+                .toList();
+        if (selected.isEmpty() && overloads.isEmpty()) {
+            throw new RejectedMessageException(
+                    ErrorCode.UNKNOWN_OPERATION,
+                    name.qualified() + " exists inside TorchScript only and can't be called by a message");
+        }
+        if (selected.isEmpty()) {
+            List<String> names = overloads.stream()
+                    .map(overload -> overload.name().isEmpty() ? "default" : overload.name())
+                    .distinct()
+                    .toList();
+            throw new RejectedMessageException(
+                    ErrorCode.UNKNOWN_OPERATION,
+                    name.qualified() + " has no overload " + (name.overload().isEmpty() ? "default" : name.overload())
+                            + "; it has " + String.join(", ", names));
+        }
+        return selected;
+    }
+
+    private RejectedMessageException unknown(OperatorName name) {
+        Map<Integer, List<String>> byDistance = new TreeMap<>();
+        int worst = Math.max(2, name.qualified().length() / 3);
+        for (String candidate : overloadCounts.keySet()) {
+            int distance = EditDistance.between(name.qualified(), candidate, worst);
+            if (distance <= worst) {
+                byDistance.computeIfAbsent(distance, key -> new ArrayList<>()).add(candidate);
+            }
+        }
+        List<String> nearest = byDistance.values().stream()
+                .flatMap(names -> names.stream().sorted())
+                .limit(NEAREST_COUNT)
+                .toList();
+        return new RejectedMessageException(
+                ErrorCode.UNKNOWN_OPERATION,
+                "libtorch has no operator " + name.qualified()
+                        + (nearest.isEmpty() ? "" : "; the nearest names are " + String.join(", ", nearest)));
+    }
+}

@@ -1,0 +1,249 @@
+package io.waybill.script;
+
+import io.waybill.api.Device;
+import io.waybill.api.Value;
+import java.util.List;
+import org.bytedeco.pytorch.Type;
+import org.bytedeco.pytorch.global.torch.TypeKind;
+
+/**
+ * The type of a parameter, and how well a value fits it. Immutable, and safe for several threads.
+ *
+ * <p>A fit is a cost: {@link #EXACT} when the value is of the type, more when it has to be converted, {@link #NO_FIT} when it can't be.
+ * The conversions are those that PyTorch makes when it calls an operator with Python values, except that an int does not pass for a
+ * bool, and none not for a tensor.
+ */
+final class ParameterType {
+
+    /** What a value has to be. */
+    enum Kind {
+        TENSOR("Tensor"),
+        SCALAR("Scalar"),
+        INT("int"),
+        FLOAT("float"),
+        COMPLEX("complex"),
+        BOOL("bool"),
+        STRING("str"),
+        DEVICE("Device"),
+        DTYPE("ScalarType"),
+        /** Layouts and memory formats: their codes. */
+        CODE("int"),
+        OPTIONAL("?"),
+        LIST("[]"),
+        /** Only its default can be had: generators, streams, dicts. */
+        OTHER("");
+
+        private final String text;
+
+        Kind(String text) {
+            this.text = text;
+        }
+    }
+
+    static final int NO_FIT = -1;
+    static final int EXACT = 0;
+    /** An int for a float, a single int for a list of fixed length. */
+    static final int CONVERTED = 1;
+    /** A number for a tensor: the last resort, so that {@code add(tensor, 3)} is add.Scalar. */
+    static final int WRAPPED = 16;
+
+    private final Kind kind;
+    private final ParameterType element;
+    private final int fixedLength;
+    private final String text;
+
+    private ParameterType(Kind kind, ParameterType element, int fixedLength, String text) {
+        this.kind = kind;
+        this.element = element;
+        this.fixedLength = fixedLength;
+        this.text = text;
+    }
+
+    /** @param fixedLength of the list that a single number may stand for; 0 for none */
+    static ParameterType of(Type type, int fixedLength) {
+        TypeKind typeKind = type.kind().intern();
+        switch (typeKind) {
+            case OptionalType:
+                ParameterType value = of(type.containedType(0).get(), fixedLength);
+                return value.kind == Kind.OTHER
+                        ? new ParameterType(Kind.OPTIONAL, value, 0, value.text)
+                        : new ParameterType(Kind.OPTIONAL, value, 0, value.text + "?");
+            case ListType:
+                ParameterType element = of(type.containedType(0).get(), 0);
+                if (element.kind == Kind.OTHER || element.kind == Kind.LIST) {
+                    return new ParameterType(Kind.OTHER, null, 0, type.str().getString());
+                }
+                String length = fixedLength == 0 ? "" : Integer.toString(fixedLength);
+                return new ParameterType(Kind.LIST, element, fixedLength, element.text + "[" + length + "]");
+            default:
+                Kind kind = kind(typeKind);
+                return new ParameterType(
+                        kind, null, 0, kind == Kind.OTHER ? type.str().getString() : kind.text);
+        }
+    }
+
+    private static Kind kind(TypeKind typeKind) {
+        switch (typeKind) {
+            case TensorType:
+                return Kind.TENSOR;
+            case NumberType:
+                return Kind.SCALAR;
+            case IntType:
+            case SymIntType:
+                return Kind.INT;
+            case FloatType:
+            case SymFloatType:
+                return Kind.FLOAT;
+            case ComplexType:
+                return Kind.COMPLEX;
+            case BoolType:
+            case SymBoolType:
+                return Kind.BOOL;
+            case StringType:
+                return Kind.STRING;
+            case DeviceObjType:
+                return Kind.DEVICE;
+            case ScalarTypeType:
+                return Kind.DTYPE;
+            case LayoutType:
+            case MemoryFormatType:
+                return Kind.CODE;
+            default:
+                return Kind.OTHER;
+        }
+    }
+
+    Kind kind() {
+        return kind;
+    }
+
+    /** Of a list or an optional. */
+    ParameterType element() {
+        return element;
+    }
+
+    /** Of a list; 0 when it is not fixed. */
+    int fixedLength() {
+        return fixedLength;
+    }
+
+    /** How well a value fits: {@link #NO_FIT}, {@link #EXACT}, or a cost above it. */
+    int fit(Value value) {
+        switch (kind) {
+            case TENSOR:
+                return value instanceof Value.OfTensor ? EXACT : isNumber(value) ? WRAPPED : NO_FIT;
+            case SCALAR:
+                return isNumber(value) ? EXACT : NO_FIT;
+            case INT:
+                return value instanceof Value.Int ? EXACT : value instanceof Value.Bool ? CONVERTED : NO_FIT;
+            case FLOAT:
+                return value instanceof Value.Float
+                        ? EXACT
+                        : value instanceof Value.Int || value instanceof Value.Bool ? CONVERTED : NO_FIT;
+            case COMPLEX:
+                return value instanceof Value.Complex ? EXACT : isNumber(value) ? CONVERTED : NO_FIT;
+            case BOOL:
+                return value instanceof Value.Bool ? EXACT : NO_FIT;
+            case STRING:
+                return value instanceof Value.Text ? EXACT : NO_FIT;
+            case DEVICE:
+                return value instanceof Value.OfDevice ? EXACT : isDeviceText(value) ? CONVERTED : NO_FIT;
+            case DTYPE:
+                return value instanceof Value.OfDType ? EXACT : value instanceof Value.Int ? CONVERTED : NO_FIT;
+            case CODE:
+                return value instanceof Value.Int ? EXACT : NO_FIT;
+            case OPTIONAL:
+                return value instanceof Value.None ? EXACT : element.fit(value);
+            case LIST:
+                return fitList(value);
+            case OTHER:
+                return NO_FIT;
+        }
+        throw new AssertionError(kind);
+    }
+
+    private int fitList(Value value) {
+        List<Value> values = elements(value);
+        if (values == null) {
+            boolean one = fixedLength > 0 && (element.kind == Kind.INT || element.kind == Kind.FLOAT);
+            return one && element.fit(value) != NO_FIT ? CONVERTED : NO_FIT;
+        }
+        int worst = EXACT;
+        for (int i = 0; i < values.size(); i++) {
+            int fit = element.fit(values.get(i));
+            if (fit == NO_FIT) {
+                return NO_FIT;
+            }
+            worst = Math.max(worst, fit);
+        }
+        return worst;
+    }
+
+    /** The elements of a list or a tuple; null when the value is neither. */
+    static List<Value> elements(Value value) {
+        if (value instanceof Value.Items items) {
+            return items.values();
+        }
+        return value instanceof Value.Tuple tuple ? tuple.values() : null;
+    }
+
+    private static boolean isNumber(Value value) {
+        return value instanceof Value.Int
+                || value instanceof Value.Float
+                || value instanceof Value.Bool
+                || value instanceof Value.Complex;
+    }
+
+    private static boolean isDeviceText(Value value) {
+        if (!(value instanceof Value.Text text)) {
+            return false;
+        }
+        try {
+            Device.parse(text.value());
+            return true;
+        } catch (IllegalArgumentException e) {
+            return false;
+        }
+    }
+
+    /** What a value is, in the words of a schema. */
+    static String describe(Value value) {
+        if (value instanceof Value.OfTensor) {
+            return "Tensor";
+        } else if (value instanceof Value.Int) {
+            return "int";
+        } else if (value instanceof Value.Float) {
+            return "float";
+        } else if (value instanceof Value.Bool) {
+            return "bool";
+        } else if (value instanceof Value.Complex) {
+            return "complex";
+        } else if (value instanceof Value.Text) {
+            return "str";
+        } else if (value instanceof Value.None) {
+            return "None";
+        } else if (value instanceof Value.OfDevice) {
+            return "Device";
+        } else if (value instanceof Value.OfDType) {
+            return "ScalarType";
+        } else if (value instanceof Value.Binary) {
+            return "bytes";
+        } else if (value instanceof Value.Dict) {
+            return "dict";
+        }
+        List<Value> values = elements(value);
+        List<String> kinds = values.stream()
+                .limit(100)
+                .map(ParameterType::describe)
+                .distinct()
+                .toList();
+        return (value instanceof Value.Tuple ? "tuple" : "list") + " of " + values.size()
+                + (kinds.isEmpty() ? "" : " " + String.join("/", kinds));
+    }
+
+    /** As in a schema. */
+    @Override
+    public String toString() {
+        return text;
+    }
+}

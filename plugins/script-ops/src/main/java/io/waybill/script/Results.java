@@ -1,0 +1,184 @@
+package io.waybill.script;
+
+import io.waybill.api.DType;
+import io.waybill.api.Device;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Storage;
+import io.waybill.api.Value;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.pytorch.DoubleComplex;
+import org.bytedeco.pytorch.GenericDict;
+import org.bytedeco.pytorch.GenericDictIterator;
+import org.bytedeco.pytorch.GenericList;
+import org.bytedeco.pytorch.IValue;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TupleElements;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.Layout;
+import org.bytedeco.pytorch.global.torch.ScalarType;
+
+/**
+ * What an operator left on the stack, as a value to answer with. Tensors of one result that share a storage share it in the value.
+ *
+ * <p><b>Ownership.</b> The value's storages carry one count each, which goes to the outbox with the value; when a conversion fails they
+ * are given back. Libtorch's memory stays alive through them, the message's own storages by being retained.
+ *
+ * <p><b>Threads.</b> One.
+ */
+final class Results {
+
+    private final BorrowedTensors tensors;
+    private final List<Storage> storages = new ArrayList<>(2);
+    private final List<Long> addresses = new ArrayList<>(2);
+
+    Results(BorrowedTensors tensors) {
+        this.tensors = tensors;
+    }
+
+    /**
+     * The value.
+     *
+     * @param isDType whether an int is the code of an element type
+     * @throws RejectedMessageException {@link ErrorCode#REFUSED} when it holds something that does not travel
+     */
+    Value take(IValue result, boolean isDType) throws RejectedMessageException {
+        boolean taken = false;
+        try {
+            Value value = isDType && result.isInt() ? dtype(result.toInt()) : value(result);
+            taken = true;
+            return value;
+        } finally {
+            if (!taken) {
+                storages.forEach(Storage::release);
+            }
+        }
+    }
+
+    private Value value(IValue result) throws RejectedMessageException {
+        if (result.isTensor()) {
+            return Value.of(tensor(result.toTensor()));
+        } else if (result.isNone()) {
+            return Value.NONE;
+        } else if (result.isInt()) {
+            return Value.of(result.toInt());
+        } else if (result.isDouble()) {
+            return Value.of(result.toDouble());
+        } else if (result.isBool()) {
+            return Value.of(result.toBool());
+        } else if (result.isComplexDouble()) {
+            DoubleComplex complex = result.toComplexDouble();
+            return new Value.Complex(complex.real(), complex.imag());
+        } else if (result.isString()) {
+            return Value.of(Overload.text(result.toStringRef()));
+        } else if (result.isList()) {
+            return list(result.toList());
+        } else if (result.isTuple()) {
+            return tuple(result.toTupleRef().elements());
+        } else if (result.isGenericDict()) {
+            return dict(result.toGenericDict());
+        } else if (result.isDevice()) {
+            return Value.of(Device.parse(result.toDevice().str().getString()));
+        }
+        throw refused("a result of the kind " + result.tagKind().getString());
+    }
+
+    private Value list(GenericList list) throws RejectedMessageException {
+        List<Value> values = new ArrayList<>();
+        for (long i = 0; i < list.size(); i++) {
+            values.add(value(list.get(i)));
+        }
+        return new Value.Items(values);
+    }
+
+    private Value tuple(TupleElements elements) throws RejectedMessageException {
+        List<Value> values = new ArrayList<>();
+        for (long i = 0; i < elements.size(); i++) {
+            values.add(value(elements.at(i)));
+        }
+        return new Value.Tuple(values);
+    }
+
+    private Value dict(GenericDict dict) throws RejectedMessageException {
+        Map<Value, Value> entries = new LinkedHashMap<>();
+        GenericDictIterator at = dict.begin();
+        for (long i = 0; i < dict.size(); i++) {
+            entries.put(value(at.access().key()), value(at.access().value()));
+            at.increment();
+        }
+        return new Value.Dict(entries);
+    }
+
+    private static Value dtype(long code) throws RejectedMessageException {
+        if (!DType.isKnown((int) code)) {
+            throw refused("the element type with the code " + code);
+        }
+        return Value.of(DType.of((int) code));
+    }
+
+    private io.waybill.api.Tensor tensor(Tensor result) throws RejectedMessageException {
+        requirePlain(result);
+        Tensor plain = result;
+        if (plain.is_conj()) {
+            plain = torch.resolve_conj(plain);
+        }
+        if (plain.is_neg()) {
+            plain = torch.resolve_neg(plain);
+        }
+        int dimensions = (int) plain.dim();
+        long[] sizes = new long[dimensions];
+        long[] strides = new long[dimensions];
+        for (int i = 0; i < dimensions; i++) {
+            sizes[i] = plain.size(i);
+            strides[i] = plain.stride(i);
+        }
+        return new io.waybill.api.Tensor(
+                DType.of(plain.scalar_type().value),
+                sizes,
+                strides,
+                plain.storage_offset(),
+                plain.requires_grad(),
+                storage(plain));
+    }
+
+    private Storage storage(Tensor result) {
+        org.bytedeco.pytorch.Storage storage = result.storage();
+        Pointer data = storage.data();
+        long address = data == null ? 0 : data.address();
+        for (int i = 0; i < storages.size(); i++) {
+            if (addresses.get(i) == address) {
+                return storages.get(i);
+            }
+        }
+        Storage mine = tensors.storageAt(address);
+        Storage kept = mine == null ? new TorchStorage(result, address, storage.nbytes()) : mine.retain();
+        storages.add(kept);
+        addresses.add(address);
+        return kept;
+    }
+
+    private static void requirePlain(Tensor result) throws RejectedMessageException {
+        if (!result.defined()) {
+            throw refused("an undefined tensor");
+        }
+        Layout layout = result.layout().intern();
+        if (layout != Layout.Strided) {
+            throw refused("a tensor with the layout " + layout);
+        }
+        if (!result.is_cpu() || result._is_zerotensor()) {
+            throw refused("a tensor on the device " + result.device().str().getString() + " without bytes here");
+        }
+        ScalarType type = result.scalar_type();
+        if (!DType.isKnown(type.value)) {
+            throw refused("a tensor with elements of the type " + type);
+        }
+    }
+
+    private static RejectedMessageException refused(String what) {
+        return new RejectedMessageException(ErrorCode.REFUSED, what + " does not travel");
+    }
+}

@@ -1,0 +1,77 @@
+package io.waybill.script;
+
+import io.waybill.api.Body;
+import io.waybill.api.Caller;
+import io.waybill.api.LateReply;
+import io.waybill.api.Outbox;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.api.TensorBuffers;
+import io.waybill.api.Value;
+import io.waybill.api.ValueEncoder;
+import java.nio.ByteBuffer;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Set;
+
+/** Keeps one reply, and releases its storages as the broker does once it has sent them. */
+final class RecordedOutbox implements Outbox {
+
+    private Value reply;
+
+    Value reply(String why) {
+        if (reply == null) {
+            throw new IllegalStateException("no reply " + why);
+        }
+        return reply;
+    }
+
+    /** Gives back one count of each storage of the reply. */
+    void release() {
+        ValueEncoder encoder = new ValueEncoder();
+        encoder.value(reply);
+        Set<Storage> storages = Collections.newSetFromMap(new IdentityHashMap<>());
+        encoder.tensors().forEach(tensor -> storages.add(tensor.storage()));
+        storages.forEach(Storage::release);
+        reply = null;
+    }
+
+    @Override
+    public void reply(Value value) {
+        if (reply != null) {
+            throw new IllegalStateException("two replies");
+        }
+        reply = value;
+    }
+
+    @Override
+    public Body reply() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void reply(ByteBuffer payload) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void reply(ByteBuffer payload, List<Tensor> tensors) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public LateReply later() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Caller caller() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public TensorBuffers buffers() {
+        throw new UnsupportedOperationException();
+    }
+}

@@ -1,0 +1,164 @@
+package io.waybill.torch;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.bytedeco.pytorch.global.torch;
+import org.osgi.framework.BundleContext;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+
+/**
+ * libtorch, loaded. Whoever holds an instance may use the classes of {@code org.bytedeco.pytorch}; a component that calls them refers to
+ * this service, so that it starts only where libtorch can be loaded.
+ *
+ * <p><b>Loading.</b> The libraries are opened where they lie, in a folder that holds them all; nothing is unpacked or copied. The
+ * folder is this component's setting {@code native.directory}, or else the framework's property {@value #NATIVES_PROPERTY}.
+ *
+ * <p><b>Threads.</b> Immutable. <b>Lifetime.</b> Native libraries stay loaded as long as the process lives: a node that is to use
+ * another version of this bundle is started anew.
+ *
+ * <p><b>Errors.</b> An {@link IllegalStateException} that says what is missing and what to do.
+ */
+@Component(service = LibTorch.class)
+public final class LibTorch {
+
+    /** The framework's property with the folder of the native libraries. */
+    public static final String NATIVES_PROPERTY = "waybill.torch.natives";
+
+    /** What must lie in the folder. The linker finds the others through the two that are loaded by name. */
+    private static final List<String> FILES = List.of(
+            "libjnijavacpp.so",
+            "libjnitorch.so",
+            "libtorch_cpu.so",
+            "libc10.so",
+            "libgomp.so.1",
+            "libopenblas.so.0",
+            "libgfortran.so.5",
+            "libquadmath.so.0");
+
+    private static final List<String> LOADED_BY_NAME = List.of("libjnijavacpp.so", "libjnitorch.so");
+
+    /** Settings, under the PID {@code io.waybill.torch.LibTorch}. */
+    public @interface Config {
+
+        /** The folder with the native libraries; empty for the framework's {@value LibTorch#NATIVES_PROPERTY}. */
+        String native_directory() default "";
+
+        /** Threads that one operator may use; 0 for the number of processors. */
+        int intra_op_threads() default 0;
+    }
+
+    private final Path directory;
+
+    @Activate
+    public LibTorch(BundleContext context, Config config) {
+        this(directory(context, config), config.intra_op_threads());
+    }
+
+    /**
+     * Loads libtorch, when this process has not done so yet.
+     *
+     * @param directory with the native libraries
+     * @param intraOpThreads threads that one operator may use; 0 for the number of processors
+     */
+    public LibTorch(Path directory, int intraOpThreads) {
+        if (intraOpThreads < 0 || intraOpThreads > 4096) {
+            throw new IllegalArgumentException("intra.op.threads must be 0..4096: " + intraOpThreads);
+        }
+        this.directory = directory.toAbsolutePath().normalize();
+        load(this.directory);
+        torch.set_num_threads(intraOpThreads == 0 ? Runtime.getRuntime().availableProcessors() : intraOpThreads);
+    }
+
+    /** The folder that the libraries were loaded from. */
+    public Path directory() {
+        return directory;
+    }
+
+    private static Path directory(BundleContext context, Config config) {
+        String configured = config.native_directory();
+        if (configured.isEmpty()) {
+            configured = context.getProperty(NATIVES_PROPERTY);
+        }
+        if (configured == null || configured.isEmpty()) {
+            throw new IllegalStateException("libtorch's native libraries have no folder: set the framework's property "
+                    + NATIVES_PROPERTY + ", or native.directory of " + LibTorch.class.getName()
+                    + ", to the distribution's lib/native");
+        }
+        return Path.of(configured);
+    }
+
+    private static synchronized void load(Path directory) {
+        requireFiles(directory);
+        letJavaCppLoadNothing();
+        for (String name : LOADED_BY_NAME) {
+            Path file = directory.resolve(name);
+            try {
+                System.load(file.toString());
+            } catch (UnsatisfiedLinkError e) {
+                throw new IllegalStateException(reason(file, e), e);
+            }
+        }
+    }
+
+    /**
+     * JavaCPP would look for its libraries in its own jars and unpack them to the user's home. It is also told not to count the
+     * process's memory: the limit it sets itself, four times the Java heap, is passed by any larger mapped file.
+     *
+     * <p>Properties of the JVM are all it can be told by; what is already set is left alone, but for the loading.
+     */
+    private static void letJavaCppLoadNothing() {
+        System.setProperty("org.bytedeco.javacpp.loadLibraries", "false");
+        for (String limit : List.of("org.bytedeco.javacpp.maxBytes", "org.bytedeco.javacpp.maxPhysicalBytes")) {
+            if (System.getProperty(limit) == null) {
+                System.setProperty(limit, "0");
+            }
+        }
+    }
+
+    private static void requireFiles(Path directory) {
+        List<String> missing = new ArrayList<>();
+        for (String name : FILES) {
+            if (!Files.isRegularFile(directory.resolve(name))) {
+                missing.add(name);
+            }
+        }
+        if (!missing.isEmpty()) {
+            throw new IllegalStateException("libtorch cannot be loaded: " + directory + " lacks "
+                    + String.join(", ", missing) + "; " + NATIVES_PROPERTY
+                    + " must name the distribution's lib/native, with all of " + String.join(", ", FILES));
+        }
+        requirePrivate(directory);
+        FILES.forEach(name -> requirePrivate(directory.resolve(name)));
+    }
+
+    /** What anybody may write to is not loaded into the process. */
+    private static void requirePrivate(Path path) {
+        try {
+            Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path, new LinkOption[0]);
+            if (permissions.contains(PosixFilePermission.OTHERS_WRITE)) {
+                throw new IllegalStateException(
+                        "libtorch is not loaded: every user may write to " + path + "; take that permission away");
+            }
+        } catch (IOException e) {
+            throw new IllegalStateException("libtorch cannot be loaded: no permissions of " + path + ": " + e, e);
+        }
+    }
+
+    private static String reason(Path file, UnsatisfiedLinkError error) {
+        String text = String.valueOf(error.getMessage());
+        if (text.contains("already loaded in another classloader")) {
+            return "libtorch is in use by an earlier version of this bundle, and native libraries load once per process: "
+                    + "start the node anew";
+        }
+        return "libtorch cannot be loaded: " + file + ": " + text
+                + "; it needs Linux on x86-64 with glibc 2.35 and the "
+                + "libstdc++ of GCC 12 (GLIBCXX_3.4.30), or newer ones";
+    }
+}

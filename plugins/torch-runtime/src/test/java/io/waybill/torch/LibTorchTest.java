@@ -1,0 +1,93 @@
+package io.waybill.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(value = 2, unit = TimeUnit.MINUTES)
+class LibTorchTest {
+
+    private static final Path NATIVES = Path.of(System.getProperty(LibTorch.NATIVES_PROPERTY));
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    @SuppressWarnings("try")
+    void computesWithLibrariesThatAreLoadedWhereTheyLie() throws IOException {
+        LibTorch libTorch = new LibTorch(NATIVES, 1);
+
+        try (PointerScope scope = new PointerScope()) {
+            Tensor ones = torch.ones(3, 4);
+            assertThat(torch.mm(ones, ones.t()).sum().item_double()).isEqualTo(36);
+        }
+        assertThat(torch.get_num_threads()).isEqualTo(1);
+        assertThat(libTorch.directory()).isEqualTo(NATIVES.toAbsolutePath().normalize());
+        assertThat(mappedFiles())
+                .filteredOn(file -> file.contains("libtorch_cpu"))
+                .allSatisfy(file -> assertThat(file)
+                        .isEqualTo(
+                                NATIVES.toRealPath().resolve("libtorch_cpu.so").toString()));
+    }
+
+    @Test
+    void takesAllProcessorsWhenNotToldOtherwise() {
+        new LibTorch(NATIVES, 0);
+
+        assertThat(torch.get_num_threads()).isEqualTo(Runtime.getRuntime().availableProcessors());
+    }
+
+    @Test
+    void saysWhichLibrariesAreMissingAndWhatToDo() throws IOException {
+        Files.createFile(directory.resolve("libc10.so"));
+
+        assertThatThrownBy(() -> new LibTorch(directory, 0))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining(directory + " lacks libjnijavacpp.so, libjnitorch.so")
+                .hasMessageContaining(LibTorch.NATIVES_PROPERTY)
+                .hasMessageContaining("lib/native");
+    }
+
+    @Test
+    void refusesLibrariesThatEveryUserMayWriteTo() throws IOException {
+        try (Stream<Path> files = Files.list(NATIVES)) {
+            for (Path file : files.toList()) {
+                Files.createFile(directory.resolve(file.getFileName()));
+            }
+        }
+        Path library = directory.resolve("libc10.so");
+        Files.setPosixFilePermissions(library, PosixFilePermissions.fromString("rw-rw-rw-"));
+
+        assertThatThrownBy(() -> new LibTorch(directory, 0))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("every user may write to " + library);
+    }
+
+    @Test
+    void refusesAThreadCountThatIsNone() {
+        assertThatThrownBy(() -> new LibTorch(NATIVES, -1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("intra.op.threads must be 0..4096: -1");
+    }
+
+    private static java.util.List<String> mappedFiles() throws IOException {
+        try (Stream<String> lines = Files.lines(Path.of("/proc/self/maps"))) {
+            return lines.filter(line -> line.indexOf('/') > 0)
+                    .map(line -> line.substring(line.indexOf('/')))
+                    .distinct()
+                    .toList();
+        }
+    }
+}
