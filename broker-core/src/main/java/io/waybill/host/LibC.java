@@ -53,6 +53,8 @@ final class LibC {
 
         int madvise(long address, long length, int advice);
 
+        long memcpy(long to, long from, long length);
+
         int clock_gettime(int clock, long timespec);
 
         int geteuid();

@@ -1,6 +1,8 @@
 package io.waybill.host;
 
+import com.kenai.jffi.MemoryIO;
 import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.concurrent.locks.LockSupport;
@@ -281,6 +283,16 @@ public final class NativeCalls {
         while (libc.madvise(address, length, advice.number) != 0) {
             throwUnlessInterrupted("madvise " + advice + " of " + sizeText(length), null);
         }
+    }
+
+    /** Copies between ranges that do not overlap. A fault on either kills the process. */
+    public void copy(long from, long to, long length) {
+        libc.memcpy(to, from, length);
+    }
+
+    /** A buffer over memory. Nothing ties the memory's life to it. */
+    public ByteBuffer bufferAt(long address, int length) {
+        return MemoryIO.getInstance().newDirectByteBuffer(address, length);
     }
 
     /** Room that {@link #awaitReadable} and {@link #drain} write to; one per thread that waits. */
