@@ -1,0 +1,28 @@
+package io.waybill.device;
+
+import io.waybill.api.Device;
+import io.waybill.api.DeviceConverter;
+import io.waybill.api.DeviceStream;
+import io.waybill.api.Storage;
+import io.waybill.api.TensorBuffers;
+import java.util.List;
+import java.util.Optional;
+
+/** Host memory: sent as it is, used as it arrived. Immutable. */
+public final class CpuConverter implements DeviceConverter {
+
+    @Override
+    public Optional<String> unavailable() {
+        return Optional.empty();
+    }
+
+    @Override
+    public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
+        return Optional.empty();
+    }
+
+    @Override
+    public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
+        return arrived.retain();
+    }
+}

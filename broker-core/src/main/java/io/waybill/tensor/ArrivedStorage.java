@@ -1,0 +1,77 @@
+package io.waybill.tensor;
+
+import io.waybill.api.Device;
+import java.nio.ByteBuffer;
+
+/**
+ * A storage that arrived in a peer's segment and is used where it lies. Native code may write to it: what it writes is this process's
+ * own and gone with the storage. Counting is thread-safe.
+ */
+final class ArrivedStorage implements HostBytes {
+
+    private final SegmentMapping.Part part;
+    private final ArrivedLoan loan;
+    private final UseCount count = new UseCount();
+    /** Native code had the address: whichever thread releases last must see it. */
+    private volatile boolean maybeWritten;
+
+    ArrivedStorage(SegmentMapping.Part part, ArrivedLoan loan) {
+        this.part = part;
+        this.loan = loan;
+    }
+
+    @Override
+    public Device device() {
+        return Device.CPU;
+    }
+
+    @Override
+    public long sizeBytes() {
+        return part.length();
+    }
+
+    @Override
+    public long address() {
+        count.require();
+        maybeWritten = true;
+        return part.address();
+    }
+
+    @Override
+    public long readAddress() {
+        count.require();
+        return part.address();
+    }
+
+    @Override
+    public ByteBuffer bytes(long offset, int length) {
+        count.require();
+        if (offset < 0 || length < 0 || offset > part.length() - length) {
+            throw new IndexOutOfBoundsException(
+                    "a part of " + length + " bytes at " + offset + " does not lie inside " + part.length() + " bytes");
+        }
+        ByteBuffer view = part.span().view(part.offsetInSpan() + offset, length);
+        return view.asReadOnlyBuffer().order(view.order());
+    }
+
+    @Override
+    public ArrivedStorage retain() {
+        count.retain();
+        return this;
+    }
+
+    @Override
+    public void release() {
+        if (count.release()) {
+            loan.oneDone();
+        }
+    }
+
+    /** Gives its part of the mapping back; all storages of the loan are released. */
+    void end() {
+        if (maybeWritten) {
+            part.dropPrivatePages();
+        }
+        part.release();
+    }
+}

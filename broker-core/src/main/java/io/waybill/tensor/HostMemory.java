@@ -1,0 +1,62 @@
+package io.waybill.tensor;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import java.util.concurrent.atomic.AtomicLong;
+import org.agrona.UnsafeApi;
+
+/**
+ * Native memory for tensors that lie in no segment: results, files that were read, what is kept of a message. Keeps account of it.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> A storage is the caller's, with one count; its last release gives the memory back.
+ */
+public final class HostMemory {
+
+    private final NativeMemory memory;
+    private final AtomicLong liveBytes = new AtomicLong();
+
+    public HostMemory(NativeMemory memory) {
+        this.memory = memory;
+    }
+
+    /**
+     * Memory at a multiple of 64, whose content is undefined.
+     *
+     * @throws CallException {@link ErrorCode#DEVICE_FULL} when there is none
+     */
+    public HostStorage allocate(long sizeBytes) {
+        if (sizeBytes < 0) {
+            throw new IllegalArgumentException("a storage has 0 bytes or more: " + sizeBytes);
+        }
+        long base;
+        try {
+            base = UnsafeApi.allocateMemory(Math.addExact(sizeBytes, TensorSection.ALIGNMENT));
+        } catch (OutOfMemoryError | ArithmeticException | IllegalArgumentException e) {
+            throw new CallException(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.DEVICE_FULL,
+                    MessageId.NONE,
+                    "no host memory for a storage of " + sizeBytes + " bytes",
+                    e);
+        }
+        liveBytes.addAndGet(sizeBytes);
+        NativeSpan span =
+                new NativeSpan(memory, TensorSection.align(base), sizeBytes, () -> UnsafeApi.freeMemory(base));
+        return new HostStorage(this, span);
+    }
+
+    void released(NativeSpan span) {
+        liveBytes.addAndGet(-span.length());
+        if (span.mayBeSeen()) {
+            memory.dropInnerPages(span.address(), span.length());
+        }
+        span.close();
+    }
+
+    /** Bytes of storages that are not released. */
+    public long liveBytes() {
+        return liveBytes.get();
+    }
+}

@@ -1,0 +1,57 @@
+package io.waybill.tensor;
+
+import io.waybill.api.Device;
+import java.nio.ByteBuffer;
+
+/** A storage of its own in native memory, writable. Made by {@link HostMemory}. Counting is thread-safe. */
+public final class HostStorage implements HostBytes {
+
+    private final HostMemory owner;
+    private final NativeSpan span;
+    private final UseCount count = new UseCount();
+
+    HostStorage(HostMemory owner, NativeSpan span) {
+        this.owner = owner;
+        this.span = span;
+    }
+
+    @Override
+    public Device device() {
+        return Device.CPU;
+    }
+
+    @Override
+    public long sizeBytes() {
+        return span.length();
+    }
+
+    @Override
+    public long address() {
+        count.require();
+        return span.address();
+    }
+
+    @Override
+    public long readAddress() {
+        return address();
+    }
+
+    @Override
+    public ByteBuffer bytes(long offset, int length) {
+        count.require();
+        return span.view(offset, length);
+    }
+
+    @Override
+    public HostStorage retain() {
+        count.retain();
+        return this;
+    }
+
+    @Override
+    public void release() {
+        if (count.release()) {
+            owner.released(span);
+        }
+    }
+}

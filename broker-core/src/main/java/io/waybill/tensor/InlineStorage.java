@@ -1,0 +1,89 @@
+package io.waybill.tensor;
+
+import io.waybill.api.Device;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * A storage that arrived in the record itself. It lies in the private copy of the record, or after {@link #moveTo} in memory of its own.
+ * Counting is thread-safe.
+ */
+final class InlineStorage implements HostBytes {
+
+    /** What it lies in; keeps that memory reachable, and with it every view. */
+    private ByteBuffer holder;
+    /** Its memory when it has moved; null in the record. */
+    private HostStorage moved;
+
+    private int offset;
+    private long address;
+    private final int size;
+    private final UseCount count = new UseCount();
+
+    /** @param recordAddress of the holder's first byte */
+    InlineStorage(ByteBuffer holder, long recordAddress, int offset, int size) {
+        this.holder = holder;
+        this.offset = offset;
+        this.address = recordAddress + offset;
+        this.size = size;
+    }
+
+    /** Moves the bytes into a part of other memory. Only before anybody has seen the storage. Takes over a count of the memory. */
+    void moveTo(HostStorage target, long targetOffset, NativeMemory memory) {
+        long to = target.readAddress() + targetOffset;
+        memory.copy(address, to, size);
+        holder = target.bytes(targetOffset, size);
+        offset = 0;
+        address = to;
+        moved = target;
+    }
+
+    /** Whether it is used and lies in the record. */
+    boolean needsRecord() {
+        return moved == null && count.isLive();
+    }
+
+    @Override
+    public Device device() {
+        return Device.CPU;
+    }
+
+    @Override
+    public long sizeBytes() {
+        return size;
+    }
+
+    @Override
+    public long address() {
+        count.require();
+        return address;
+    }
+
+    @Override
+    public long readAddress() {
+        return address();
+    }
+
+    @Override
+    public ByteBuffer bytes(long from, int length) {
+        count.require();
+        if (from < 0 || length < 0 || from > size - length) {
+            throw new IndexOutOfBoundsException(
+                    "a part of " + length + " bytes at " + from + " does not lie inside " + size + " bytes");
+        }
+        return holder.slice(offset + (int) from, length).asReadOnlyBuffer().order(ByteOrder.nativeOrder());
+    }
+
+    @Override
+    public InlineStorage retain() {
+        count.retain();
+        return this;
+    }
+
+    @Override
+    public void release() {
+        if (count.release() && moved != null) {
+            moved.release();
+        }
+    }
+}

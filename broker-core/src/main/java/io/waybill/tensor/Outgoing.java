@@ -1,0 +1,63 @@
+package io.waybill.tensor;
+
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+
+/**
+ * One storage of the section that a {@link Plan} writes: a storage as it is, or the elements of one tensor without what lies between
+ * them. Reused; belongs to its plan's thread.
+ */
+final class Outgoing {
+
+    /** The storage whose bytes travel, in host memory. */
+    Storage host;
+
+    /** The only tensor whose elements travel; null when the whole storage does. */
+    Tensor clone;
+
+    long size;
+    /** Number in the section's table. */
+    int device;
+
+    boolean inline;
+    /** Of an inlined one, from the record's start. */
+    int recordOffset;
+
+    /** The loan it travels under, and where in a segment it lies; unless it is inlined. */
+    Loan loan;
+
+    Region region;
+    long offsetInRegion;
+
+    void begin(Storage hostStorage, Tensor onlyTensor, int deviceNumber) {
+        host = hostStorage;
+        clone = onlyTensor;
+        device = deviceNumber;
+        size = onlyTensor == null ? hostStorage.sizeBytes() : onlyTensor.elementBytes();
+        inline = false;
+        recordOffset = 0;
+        loan = null;
+        region = null;
+        offsetInRegion = 0;
+    }
+
+    void clear() {
+        host = null;
+        clone = null;
+        loan = null;
+        region = null;
+    }
+
+    /** Whether it lies inside a segment of this pool already. */
+    boolean isIn(SegmentPool pool) {
+        return clone == null && host instanceof SegmentStorage s && s.pool() == pool;
+    }
+
+    void copyTo(long address, NativeMemory memory) {
+        if (clone != null) {
+            StridedCopy.copy(clone, HostBytes.readAddress(host), address, memory);
+        } else if (size > 0) {
+            memory.copy(HostBytes.readAddress(host), address, size);
+        }
+    }
+}

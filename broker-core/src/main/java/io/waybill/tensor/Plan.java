@@ -1,0 +1,385 @@
+package io.waybill.tensor;
+
+import static java.nio.ByteOrder.LITTLE_ENDIAN;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Device;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MessageBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * How the tensors of one message travel. Tensors over one storage share it on arrival, but for those that PyTorch's rule cuts out: a
+ * tensor whose storage has at least 8 KiB and at least twice the bytes of its elements travels as its elements alone, contiguous.
+ *
+ * <p>Order of calls: {@link #sectionLength}, {@link #write}, then {@link #committed} or {@link #abandoned}, after which it belongs to
+ * nobody.
+ *
+ * <p><b>Threads.</b> Owned by the thread that asked {@link TensorSender} for it.
+ */
+public final class Plan {
+
+    private static final long CLONE_FROM_BYTES = 8192;
+    /** Smaller ones of a message are put into one region together. */
+    private static final long ALONE_FROM_BYTES = 256 << 10;
+    /** So that one message with many storages does not use up a receiver's loans. */
+    private static final int MAX_LOANS = 16;
+
+    private final TensorSender sender;
+    private final SegmentPool pool;
+    private final NativeMemory memory;
+    private final Converters converters;
+
+    private final List<Tensor> tensors = new ArrayList<>();
+    private final List<Storage> sources = new ArrayList<>();
+    private final List<Storage> hosts = new ArrayList<>();
+    private final List<Storage> converted = new ArrayList<>();
+    private final List<Device> devices = new ArrayList<>(0);
+    private final List<Outgoing> spare = new ArrayList<>();
+    private final List<Outgoing> outgoing = new ArrayList<>();
+    private final List<Loan> loans = new ArrayList<>();
+    private int[] outgoingOfTensor = new int[8];
+    private int[] outgoingOfSource = new int[8];
+    private int tablesLength;
+    private boolean active;
+
+    Plan(TensorSender sender, SegmentPool pool, Converters converters) {
+        this.sender = sender;
+        this.pool = pool;
+        this.memory = pool.memory();
+        this.converters = converters;
+    }
+
+    /** On an exception the sender abandons it. */
+    void make(List<Tensor> sent, int toWorker) {
+        active = true;
+        tensors.addAll(sent);
+        int count = tensors.size();
+        if (outgoingOfTensor.length < count) {
+            outgoingOfTensor = new int[TensorSection.MAX_TENSORS];
+            outgoingOfSource = new int[TensorSection.MAX_TENSORS];
+        }
+        int tensorBytes = 0;
+        for (int i = 0; i < count; i++) {
+            Tensor tensor = tensors.get(i);
+            outgoingOfTensor[i] = outgoingOf(tensor);
+            tensorBytes += TensorSection.tensorLength(tensor.dimensions());
+        }
+        tablesLength = TensorSection.HEADER_LENGTH
+                + devices.size() * TensorSection.DEVICE_LENGTH
+                + outgoing.size() * TensorSection.STORAGE_LENGTH
+                + tensorBytes;
+        place(toWorker);
+    }
+
+    private int outgoingOf(Tensor tensor) {
+        int source = sourceOf(tensor.storage());
+        if (isCutOut(tensor)) {
+            return add(source, tensor);
+        }
+        if (outgoingOfSource[source] < 0) {
+            outgoingOfSource[source] = add(source, null);
+        }
+        return outgoingOfSource[source];
+    }
+
+    private static boolean isCutOut(Tensor tensor) {
+        long storageBytes = tensor.storage().sizeBytes();
+        // the count of elements, not their bytes: with strides of 0 these can be more than 2^63
+        return storageBytes >= CLONE_FROM_BYTES
+                && storageBytes / 2 / tensor.dtype().sizeBytes() >= tensor.elementCount();
+    }
+
+    /** The number of a storage among those of the message; brings it into host memory when it is new. */
+    private int sourceOf(Storage storage) {
+        for (int i = sources.size() - 1; i >= 0; i--) {
+            if (sources.get(i) == storage) {
+                return i;
+            }
+        }
+        hosts.add(hostOf(storage));
+        sources.add(storage);
+        outgoingOfSource[sources.size() - 1] = -1;
+        return sources.size() - 1;
+    }
+
+    private Storage hostOf(Storage storage) {
+        try {
+            Storage copy = converters
+                    .forSending(storage.device())
+                    .prepareForSending(storage, List.of(), pool)
+                    .orElse(null);
+            if (copy == null) {
+                return storage;
+            }
+            converted.add(copy);
+            if (copy.sizeBytes() != storage.sizeBytes()) {
+                throw new RejectedMessageException(
+                        ErrorCode.DEVICE_LOST,
+                        "the converter for " + storage.device() + " made " + copy.sizeBytes()
+                                + " bytes of a storage of " + storage.sizeBytes());
+            }
+            return copy;
+        } catch (RejectedMessageException e) {
+            throw new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), MessageId.NONE, e.getMessage(), e);
+        }
+    }
+
+    private int add(int source, Tensor onlyTensor) {
+        Outgoing next = spare.isEmpty() ? new Outgoing() : spare.remove(spare.size() - 1);
+        next.begin(hosts.get(source), onlyTensor, numberOf(sources.get(source).device()));
+        outgoing.add(next);
+        return outgoing.size() - 1;
+    }
+
+    private int numberOf(Device device) {
+        if (device.isCpu()) {
+            return TensorSection.CPU;
+        }
+        int at = devices.indexOf(device);
+        if (at >= 0) {
+            return at + 1;
+        }
+        if (devices.size() == TensorSection.MAX_DEVICES) {
+            throw new CallException(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.TOO_LARGE,
+                    MessageId.NONE,
+                    "the tensors of a message lie on at most " + TensorSection.MAX_DEVICES + " devices");
+        }
+        devices.add(device);
+        return devices.size();
+    }
+
+    /** Decides where each storage goes, opens the loans and copies what must be copied. */
+    private void place(int toWorker) {
+        long inlined = 0;
+        long shared = 0;
+        int lent = 0;
+        for (int i = 0; i < outgoing.size(); i++) {
+            Outgoing next = outgoing.get(i);
+            long aligned = TensorSection.align(next.size);
+            next.inline = next.size <= pool.config().inlineBytes()
+                    && inlined + aligned <= pool.config().inlineTotalBytes();
+            if (next.inline) {
+                inlined += aligned;
+            } else if (sharesRegion(next)) {
+                shared += aligned;
+            } else {
+                lent++;
+            }
+        }
+        if (shared == 0 && lent == 0) {
+            return;
+        }
+        pool.loans().open(toWorker, Math.min(MAX_LOANS, lent + (shared > 0 ? 1 : 0)), loans);
+        if (shared > 0) {
+            placeTogether(shared);
+        }
+        placeAlone(shared > 0 ? 1 : 0);
+    }
+
+    private boolean sharesRegion(Outgoing next) {
+        return next.size < ALONE_FROM_BYTES && !next.isIn(pool);
+    }
+
+    private void placeTogether(long bytes) {
+        Loan loan = loans.get(0);
+        Region region = pool.take(bytes);
+        loan.add(region);
+        long offset = 0;
+        for (int i = 0; i < outgoing.size(); i++) {
+            Outgoing next = outgoing.get(i);
+            if (!next.inline && sharesRegion(next)) {
+                place(next, loan, region, offset);
+                offset += TensorSection.align(next.size);
+                next.copyTo(region.address() + next.offsetInRegion, memory);
+            }
+        }
+    }
+
+    private void placeAlone(int firstLoan) {
+        int number = firstLoan;
+        for (int i = 0; i < outgoing.size(); i++) {
+            Outgoing next = outgoing.get(i);
+            if (next.inline || sharesRegion(next)) {
+                continue;
+            }
+            Loan loan = loans.get(Math.min(number++, loans.size() - 1));
+            if (next.isIn(pool)) {
+                Region region = ((SegmentStorage) next.host).lend();
+                loan.add(region);
+                place(next, loan, region, 0);
+            } else {
+                Region region = pool.take(next.size);
+                loan.add(region);
+                place(next, loan, region, 0);
+                next.copyTo(region.address(), memory);
+            }
+        }
+    }
+
+    private static void place(Outgoing next, Loan loan, Region region, long offset) {
+        next.loan = loan;
+        next.region = region;
+        next.offsetInRegion = offset;
+    }
+
+    /** How many tensors it holds: the envelope's tensor count. */
+    public int tensorCount() {
+        return tensors.size();
+    }
+
+    /** The section's length behind a payload of this length, where inlined bytes are aligned within the record. 0 without tensors. */
+    public int sectionLength(int payloadLength) {
+        if (tensors.isEmpty()) {
+            return 0;
+        }
+        int start = Envelope.sectionOffset(payloadLength);
+        long end = (long) start + tablesLength;
+        for (int i = 0; i < outgoing.size(); i++) {
+            Outgoing next = outgoing.get(i);
+            if (next.inline) {
+                next.recordOffset = Math.toIntExact(TensorSection.align(end));
+                end = next.recordOffset + next.size;
+            }
+        }
+        return Math.toIntExact((end + 7 & ~7L) - start);
+    }
+
+    /** Writes the section into a record that was begun with this payload's length and {@link #sectionLength} of it. */
+    public void write(MessageBuffer record, int payloadLength) {
+        if (tensors.isEmpty()) {
+            return;
+        }
+        int start = Envelope.sectionOffset(payloadLength);
+        int end = start + sectionLength(payloadLength);
+        UnsafeBuffer to = record.memory();
+        writeHeader(to, start);
+        int at = start + TensorSection.HEADER_LENGTH;
+        for (int i = 0; i < devices.size(); i++) {
+            writeDevice(to, at, devices.get(i));
+            at += TensorSection.DEVICE_LENGTH;
+        }
+        for (int i = 0; i < outgoing.size(); i++) {
+            writeStorage(to, at, outgoing.get(i));
+            at += TensorSection.STORAGE_LENGTH;
+        }
+        for (int i = 0; i < tensors.size(); i++) {
+            at += writeTensor(to, at, tensors.get(i), i);
+        }
+        for (int i = 0; i < outgoing.size(); i++) {
+            Outgoing next = outgoing.get(i);
+            if (next.inline) {
+                to.setMemory(at, next.recordOffset - at, (byte) 0);
+                next.copyTo(to.addressOffset() + next.recordOffset, memory);
+                at = next.recordOffset + (int) next.size;
+            }
+        }
+        to.setMemory(at, end - at, (byte) 0);
+    }
+
+    private void writeHeader(UnsafeBuffer to, int at) {
+        to.putShort(at + TensorSection.STORAGE_COUNT, (short) outgoing.size(), LITTLE_ENDIAN);
+        to.putShort(at + TensorSection.TENSOR_COUNT, (short) tensors.size(), LITTLE_ENDIAN);
+        to.putByte(at + TensorSection.DEVICE_COUNT, (byte) devices.size());
+        to.putByte(at + TensorSection.VERSION_AT, (byte) TensorSection.VERSION);
+        to.putShort(at + TensorSection.RESERVED_SHORT, (short) 0);
+        to.putInt(at + TensorSection.TABLES_LENGTH, tablesLength, LITTLE_ENDIAN);
+        to.putInt(at + TensorSection.RESERVED_INT, 0);
+    }
+
+    private static void writeDevice(UnsafeBuffer to, int at, Device device) {
+        to.setMemory(at, TensorSection.DEVICE_LENGTH, (byte) 0);
+        to.putByte(at + TensorSection.DEVICE_INDEX, (byte) device.index());
+        to.putByte(at + TensorSection.DEVICE_NAME_LENGTH, (byte) device.type().length());
+        to.putStringWithoutLengthAscii(at + TensorSection.DEVICE_NAME, device.type());
+    }
+
+    private static void writeStorage(UnsafeBuffer to, int at, Outgoing next) {
+        to.putLong(at, 0);
+        to.putByte(at + TensorSection.KIND, (byte) (next.inline ? TensorSection.INLINE : TensorSection.SEGMENT));
+        to.putByte(at + TensorSection.ORIGIN, (byte) next.device);
+        to.putByte(at + TensorSection.TARGET, (byte) next.device);
+        to.putLong(at + TensorSection.SIZE, next.size, LITTLE_ENDIAN);
+        long offset = next.inline ? next.recordOffset : next.region.offset() + next.offsetInRegion;
+        to.putLong(at + TensorSection.OFFSET, offset, LITTLE_ENDIAN);
+        to.putLong(
+                at + TensorSection.SEGMENT_ID,
+                next.inline ? 0 : next.region.segment().id(),
+                LITTLE_ENDIAN);
+        to.putLong(at + TensorSection.LOAN_ID, next.inline ? 0 : next.loan.id(), LITTLE_ENDIAN);
+    }
+
+    private int writeTensor(UnsafeBuffer to, int at, Tensor tensor, int number) {
+        int dimensions = tensor.dimensions();
+        Outgoing storage = outgoing.get(outgoingOfTensor[number]);
+        to.putLong(at, 0);
+        to.putByte(at + TensorSection.DTYPE, (byte) tensor.dtype().code());
+        to.putByte(at + TensorSection.FLAGS, (byte) (tensor.requiresGrad() ? TensorSection.REQUIRES_GRAD : 0));
+        to.putByte(at + TensorSection.DIMENSIONS, (byte) dimensions);
+        to.putShort(at + TensorSection.STORAGE, (short) outgoingOfTensor[number], LITTLE_ENDIAN);
+        boolean cutOut = storage.clone != null;
+        to.putLong(at + TensorSection.STORAGE_OFFSET, cutOut ? 0 : tensor.storageOffset(), LITTLE_ENDIAN);
+        int strides = at + TensorSection.SIZES + 8 * dimensions;
+        long contiguous = 1;
+        for (int i = dimensions - 1; i >= 0; i--) {
+            long size = tensor.size(i);
+            to.putLong(at + TensorSection.SIZES + 8 * i, size, LITTLE_ENDIAN);
+            to.putLong(strides + 8 * i, cutOut ? contiguous : tensor.stride(i), LITTLE_ENDIAN);
+            contiguous *= Math.max(1, size);
+        }
+        return TensorSection.tensorLength(dimensions);
+    }
+
+    /** The message is in the journal: what it names in segments stays until the receiver releases it. Ends the plan. */
+    public void committed() {
+        requireActive();
+        for (int i = 0; i < loans.size(); i++) {
+            pool.loans().stand(loans.get(i));
+        }
+        clear();
+    }
+
+    /** The message did not get into the journal. Ends the plan. */
+    public void abandoned() {
+        requireActive();
+        for (int i = 0; i < loans.size(); i++) {
+            pool.loans().cancel(loans.get(i));
+        }
+        clear();
+    }
+
+    private void requireActive() {
+        if (!active) {
+            throw new IllegalStateException("a plan is committed or abandoned once");
+        }
+        active = false;
+    }
+
+    private void clear() {
+        for (int i = 0; i < outgoing.size(); i++) {
+            outgoing.get(i).clear();
+            spare.add(outgoing.get(i));
+        }
+        for (int i = 0; i < converted.size(); i++) {
+            converted.get(i).release();
+        }
+        outgoing.clear();
+        converted.clear();
+        tensors.clear();
+        sources.clear();
+        hosts.clear();
+        devices.clear();
+        loans.clear();
+        sender.done(this);
+    }
+}

@@ -1,0 +1,60 @@
+package io.waybill.tensor;
+
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Whole pages of a segment in use. Goes back to its pool when nobody holds it: neither the worker itself nor a loan.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Made with one hold.
+ */
+final class Region {
+
+    private final SegmentPool pool;
+    private final Segment segment;
+    private final long offset;
+    private final long length;
+    private final AtomicInteger holds = new AtomicInteger(1);
+
+    Region(SegmentPool pool, Segment segment, long offset, long length) {
+        this.pool = pool;
+        this.segment = segment;
+        this.offset = offset;
+        this.length = length;
+    }
+
+    Segment segment() {
+        return segment;
+    }
+
+    /** From the segment's start. */
+    long offset() {
+        return offset;
+    }
+
+    /** Whole pages. */
+    long length() {
+        return length;
+    }
+
+    long address() {
+        return segment.span().address() + offset;
+    }
+
+    /** False when it has gone back already. */
+    boolean tryHold() {
+        int seen;
+        do {
+            seen = holds.get();
+            if (seen == 0) {
+                return false;
+            }
+        } while (!holds.compareAndSet(seen, seen + 1));
+        return true;
+    }
+
+    void letGo() {
+        if (holds.decrementAndGet() == 0) {
+            pool.giveBack(this);
+        }
+    }
+}

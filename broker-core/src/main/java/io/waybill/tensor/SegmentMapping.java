@@ -1,0 +1,152 @@
+package io.waybill.tensor;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.host.NativeCalls;
+import io.waybill.host.NativeFile;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * A peer's segment file, mapped copy-on-write: reading copies nothing, and what is written here stays here.
+ *
+ * <p>Two storages over the same bytes at the same time would see each other's writes; the second one gets a mapping of its own.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> {@link PeerSegments} closes it, once; it lives on until the last storage in it is
+ * released.
+ */
+final class SegmentMapping {
+
+    private final NativeFile file;
+    private final NativeSpan span;
+    private final NativeMemory memory;
+    private final TreeMap<Long, Long> inUse = new TreeMap<>();
+    private boolean closed;
+
+    private SegmentMapping(NativeFile file, NativeSpan span, NativeMemory memory) {
+        this.file = file;
+        this.span = span;
+        this.memory = memory;
+    }
+
+    /** Maps the file as long as it is. Takes the file over. */
+    static SegmentMapping map(NativeFile file, NativeMemory memory) throws IOException {
+        try {
+            long size = file.size();
+            if (size == 0) {
+                return new SegmentMapping(file, new NativeSpan(memory, 0, 0, () -> {}), memory);
+            }
+            return new SegmentMapping(file, mapPart(file, 0, size, memory), memory);
+        } catch (IOException e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    private static NativeSpan mapPart(NativeFile file, long offset, long length, NativeMemory memory)
+            throws IOException {
+        long address = file.map(NativeCalls.Mapping.PRIVATE, offset, length);
+        return new NativeSpan(memory, address, length, () -> memory.unmap(address, length));
+    }
+
+    /** A part of a mapping, in use. */
+    record Part(SegmentMapping mapping, NativeSpan span, long offsetInSpan, long offset, long length) {
+
+        long address() {
+            return span.address() + offsetInSpan;
+        }
+
+        boolean isAlone() {
+            return span != mapping.span;
+        }
+
+        /** Makes it show the file again, after somebody may have written. Whole pages: only when nothing else in them is in use. */
+        void dropPrivatePages() {
+            if (length > 0 && !isAlone()) {
+                mapping.memory.dropPages(address(), length);
+            }
+        }
+
+        void release() {
+            mapping.release(this);
+        }
+    }
+
+    /**
+     * Takes a part into use.
+     *
+     * @throws RejectedMessageException when the file is too short: touching what is missing would take the process down
+     */
+    synchronized Part use(long offset, long length) throws RejectedMessageException {
+        if (closed) {
+            throw new IllegalStateException("the mapping is closed");
+        }
+        try {
+            long size = Math.min(file.size(), span.length());
+            if (length > size || offset > size - length) {
+                throw new RejectedMessageException(
+                        ErrorCode.PEER_CORRUPT,
+                        "the segment file " + file + " was cut short: a storage of " + length + " bytes at " + offset
+                                + " does not lie inside its " + size + " bytes");
+            }
+            if (overlapsOneInUse(offset, length)) {
+                long start = offset & -Pages.SIZE;
+                NativeSpan alone = mapPart(file, start, offset - start + length, memory);
+                return new Part(this, alone, offset - start, offset, length);
+            }
+        } catch (IOException e) {
+            throw new RejectedMessageException(
+                    ErrorCode.PEER_CORRUPT, "the segment file " + file + " can't be used: " + e.getMessage(), e);
+        }
+        if (length > 0) {
+            inUse.put(offset, offset + length);
+        }
+        return new Part(this, span, offset, offset, length);
+    }
+
+    private boolean overlapsOneInUse(long offset, long length) {
+        Map.Entry<Long, Long> before = inUse.lowerEntry(offset + length);
+        return length > 0 && before != null && before.getValue() > offset;
+    }
+
+    private void release(Part part) {
+        if (part.isAlone()) {
+            part.span().close();
+            return;
+        }
+        boolean last;
+        synchronized (this) {
+            if (part.length() > 0) {
+                inUse.remove(part.offset());
+            }
+            last = closed && inUse.isEmpty();
+        }
+        if (last) {
+            end();
+        }
+    }
+
+    /** Whether nothing in it is in use and the peer has removed the file. */
+    synchronized boolean isStale() {
+        return inUse.isEmpty() && !Files.exists(file.path(), LinkOption.NOFOLLOW_LINKS);
+    }
+
+    void close() {
+        boolean last;
+        synchronized (this) {
+            closed = true;
+            last = inUse.isEmpty();
+        }
+        if (last) {
+            end();
+        }
+    }
+
+    private void end() {
+        span.close();
+        file.close();
+    }
+}

@@ -1,0 +1,193 @@
+package io.waybill.tensor;
+
+import io.waybill.api.Device;
+import io.waybill.api.DeviceConverter;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.host.SafeFiles;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.RecordView;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * Makes tensors of the tensor sections of records. Every record with a section is either decoded or discarded, once, or its sender waits
+ * for ever for its memory.
+ *
+ * <p><b>Threads.</b> Thread-safe.
+ *
+ * <p><b>Errors.</b> {@link MalformedRecordException} when the section can't be what its sender wrote; its loans may stay open, since
+ * nothing in it can be believed. {@link RejectedMessageException} when the section is right and its tensors can't be had:
+ * {@link ErrorCode#PEER_CORRUPT} for a segment that is missing or cut short, {@link ErrorCode#DEVICE_UNAVAILABLE} and others of the
+ * converters; its loans are given back. A record that failed here is not discarded as well.
+ */
+public final class TensorReceiver {
+
+    private final LoanReturns returns;
+    private final Converters converters;
+    private final HostMemory hostMemory;
+    private final NativeMemory memory;
+    private final SafeFiles files;
+    private final ConcurrentLinkedQueue<SectionView> views = new ConcurrentLinkedQueue<>();
+
+    public TensorReceiver(
+            LoanReturns returns, Converters converters, HostMemory hostMemory, NativeMemory memory, SafeFiles files) {
+        this.returns = returns;
+        this.converters = converters;
+        this.hostMemory = hostMemory;
+        this.memory = memory;
+        this.files = files;
+    }
+
+    /**
+     * The segments of a peer, or of this worker itself.
+     *
+     * @param segments the peer's directory of segment files
+     */
+    public PeerSegments peer(int workerId, Path segments) {
+        return new PeerSegments(workerId, segments, files, memory);
+    }
+
+    /**
+     * The tensors of a record that has passed its own check.
+     *
+     * @return the caller's to release
+     */
+    public ReceivedTensors decode(RecordView record, PeerSegments peer)
+            throws MalformedRecordException, RejectedMessageException {
+        if (record.tensorCount() == 0) {
+            return ReceivedTensors.NONE;
+        }
+        SectionView view = view();
+        try {
+            view.check(record);
+            return new Decoding(view, record.buffer().memory(), peer).run();
+        } finally {
+            views.offer(view);
+        }
+    }
+
+    /** Gives back what was lent with a record whose tensors nobody will use. */
+    public void discard(RecordView record, PeerSegments peer) throws MalformedRecordException {
+        if (record.tensorCount() == 0) {
+            return;
+        }
+        SectionView view = view();
+        try {
+            view.check(record);
+            for (int i = 0; i < view.storageCount(); i++) {
+                if (isFirstOfItsLoan(view, i)) {
+                    returns.released(peer.peer(), view.loan(i));
+                }
+            }
+        } finally {
+            views.offer(view);
+        }
+    }
+
+    private static boolean isFirstOfItsLoan(SectionView view, int storage) {
+        if (view.isInline(storage)) {
+            return false;
+        }
+        for (int i = 0; i < storage; i++) {
+            if (!view.isInline(i) && view.loan(i) == view.loan(storage)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private SectionView view() {
+        SectionView view = views.poll();
+        return view == null ? new SectionView() : view;
+    }
+
+    /** One record on its way to tensors: what has been made so far, so that it can be taken back. */
+    private final class Decoding {
+        private final SectionView view;
+        private final UnsafeBuffer record;
+        private final PeerSegments peer;
+        private final List<Storage> storages;
+        private final List<InlineStorage> inlined = new ArrayList<>(2);
+        private final List<ArrivedLoan> loans = new ArrayList<>(2);
+
+        Decoding(SectionView view, UnsafeBuffer record, PeerSegments peer) {
+            this.view = view;
+            this.record = record;
+            this.peer = peer;
+            this.storages = new ArrayList<>(view.storageCount());
+        }
+
+        ReceivedTensors run() throws MalformedRecordException, RejectedMessageException {
+            boolean whole = false;
+            try {
+                openLoans();
+                for (int i = 0; i < view.storageCount(); i++) {
+                    storages.add(arrived(i));
+                    convert(i, view.targetDevice(i));
+                }
+                Tensor[] tensors = new Tensor[view.tensorCount()];
+                for (int i = 0; i < tensors.length; i++) {
+                    tensors[i] = view.tensor(i, storages.get(view.storageOf(i)));
+                }
+                whole = true;
+                return new ReceivedTensors(List.of(tensors), storages, inlined, hostMemory, memory);
+            } finally {
+                if (!whole) {
+                    storages.forEach(Storage::release);
+                }
+                loans.forEach(ArrivedLoan::oneDone);
+            }
+        }
+
+        private void openLoans() {
+            for (int i = 0; i < view.storageCount(); i++) {
+                if (!view.isInline(i) && loan(view.loan(i)) == null) {
+                    loans.add(new ArrivedLoan(peer.peer(), view.loan(i), returns));
+                }
+            }
+        }
+
+        private ArrivedLoan loan(long id) {
+            for (ArrivedLoan loan : loans) {
+                if (loan.id() == id) {
+                    return loan;
+                }
+            }
+            return null;
+        }
+
+        private Storage arrived(int storage) throws RejectedMessageException {
+            long size = view.size(storage);
+            long offset = view.offset(storage);
+            if (view.isInline(storage)) {
+                ByteBuffer holder = record.byteBuffer();
+                InlineStorage inline = new InlineStorage(holder, record.addressOffset(), (int) offset, (int) size);
+                inlined.add(inline);
+                return inline;
+            }
+            ArrivedLoan loan = loan(view.loan(storage));
+            ArrivedStorage arrived = new ArrivedStorage(peer.use(view.segment(storage), offset, size), loan);
+            loan.add(arrived);
+            return arrived;
+        }
+
+        private void convert(int storage, Device target) throws RejectedMessageException {
+            if (target.isCpu()) {
+                return;
+            }
+            DeviceConverter converter = converters.forReceiving(target);
+            Storage host = storages.get(storage);
+            Storage converted = converter.allocateForReceiving(host, target, Collections.emptyList());
+            storages.set(storage, converted);
+            host.release();
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package io.waybill.device;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.waybill.api.Device;
+import io.waybill.api.DeviceConverter;
+import io.waybill.api.DeviceStream;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Storage;
+import io.waybill.api.TensorBuffers;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(10)
+class DeviceRegistryTest {
+
+    private final DeviceRegistry registry = new DeviceRegistry();
+    private final Device cuda = Device.parse("cuda:1");
+
+    /** A converter that only says whether it is there. */
+    private record Named(Optional<String> unavailable) implements DeviceConverter {
+        @Override
+        public Optional<Storage> prepareForSending(Storage s, List<DeviceStream> streams, TensorBuffers buffers) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
+            throw new UnsupportedOperationException();
+        }
+    }
+
+    @Test
+    void beginsWithCpu() throws RejectedMessageException {
+        assertThat(registry.forSending(Device.CPU)).isInstanceOf(CpuConverter.class);
+        assertThat(registry.forReceiving(Device.parse("cpu:0"))).isInstanceOf(CpuConverter.class);
+        assertThat(registry.types()).containsOnlyKeys("cpu").containsEntry("cpu", "");
+    }
+
+    @Test
+    void refusesUnexpectedDeviceTypes() {
+        assertThatThrownBy(() -> registry.forSending(cuda))
+                .isInstanceOfSatisfying(
+                        RejectedMessageException.class,
+                        e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_UNAVAILABLE))
+                .hasMessage("Attempting to send a Tensor with unexpected device type cuda");
+        assertThatThrownBy(() -> registry.forReceiving(cuda))
+                .hasMessage("Attempting to receive a Tensor with unexpected device type cuda");
+    }
+
+    @Test
+    void saysWhyADeviceIsUnavailable() {
+        registry.register("cuda", new Named(Optional.of("no driver")));
+        assertThatThrownBy(() -> registry.forSending(cuda))
+                .isInstanceOfSatisfying(
+                        RejectedMessageException.class,
+                        e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_UNAVAILABLE))
+                .hasMessageContaining("no driver");
+        assertThat(registry.types()).containsEntry("cuda", "no driver");
+    }
+
+    @Test
+    void theLastRegistrationWinsAndItsRemovalRestoresNone() throws RejectedMessageException {
+        DeviceConverter first = new Named(Optional.empty());
+        DeviceConverter second = new Named(Optional.empty());
+        assertThat(registry.register("cuda", first)).isEmpty();
+        assertThat(registry.register("cuda", second).orElseThrow()).isSameAs(first);
+        registry.remove("cuda", first); // equal to the second, and not it
+        assertThat(registry.forSending(cuda)).isSameAs(second);
+        registry.remove("cuda", second);
+        assertThat(registry.find("cuda")).isEmpty();
+    }
+
+    @Test
+    void refusesTypesThatAreNone() {
+        assertThatThrownBy(() -> registry.register("CUDA!", new Named(Optional.empty())))
+                .isInstanceOf(IllegalArgumentException.class);
+    }
+}

@@ -1,0 +1,351 @@
+package io.waybill.tensor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.waybill.api.CallException;
+import io.waybill.api.DType;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.wire.MessageBuffer;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import org.agrona.UnsafeApi;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Regions from the sender to the receiver and back. */
+@Timeout(120)
+class LoansTest {
+
+    private static final int SIXTEEN_MB = 16_000_000;
+
+    @TempDir
+    Path directory;
+
+    @RegisterExtension
+    final NoLeaks leaks = new NoLeaks();
+
+    private Transit transit;
+
+    @BeforeEach
+    void open() {
+        transit = new Transit(directory, leaks, Transit.oneSegment());
+    }
+
+    @AfterEach
+    void close() {
+        transit.close();
+    }
+
+    private Tensor bytes(Storage storage) {
+        return Tensor.contiguous(DType.UINT8, new long[] {storage.sizeBytes()}, storage);
+    }
+
+    private Tensor bytes(long size) {
+        return bytes(transit.filled(size));
+    }
+
+    @Test
+    void aThousandMessagesOfSixteenMegabytesStayInsideOneSegment() throws Exception {
+        HostStorage storage = transit.filled(SIXTEEN_MB);
+        for (int i = 0; i < 1000; i++) {
+            storage.bytes(0, 4).putInt(0, i);
+            ReceivedTensors received = transit.receive(transit.send(bytes(storage)));
+            ByteBuffer arrived = received.tensors().get(0).storage().bytes(0, SIXTEEN_MB);
+            assertThat(arrived.getInt(0)).isEqualTo(i);
+            assertThat(arrived.get(SIXTEEN_MB - 1)).isEqualTo(Transit.pattern(SIXTEEN_MB - 1, 0));
+            received.release();
+        }
+        storage.release();
+        assertThat(transit.pool.totalBytes()).isEqualTo(64 << 20);
+        transit.sender.reclaim();
+        assertThat(transit.pool.usedBytes()).isZero();
+    }
+
+    @Test
+    void aStorageInsideASegmentIsSentWithoutACopy() throws Exception {
+        Storage storage = transit.pool.allocate(1 << 20);
+        Transit.fill(storage, 3);
+        long used = transit.pool.usedBytes();
+        MessageBuffer record = transit.send(bytes(storage));
+        assertThat(transit.pool.usedBytes()).isEqualTo(used);
+        storage.release();
+        assertThat(transit.pool.usedBytes()).as("the receiver still reads it").isEqualTo(used);
+        ReceivedTensors received = transit.receive(record);
+        assertThat(received.tensors().get(0).storage().bytes(77, 1).get(0)).isEqualTo(Transit.pattern(77, 3));
+        received.release();
+        transit.sender.reclaim();
+        assertThat(transit.pool.usedBytes()).isZero();
+    }
+
+    @Test
+    void aSenderKeepsItsStorageAfterTheReceiverIsDone() throws Exception {
+        Storage storage = transit.pool.allocate(1 << 20);
+        for (int i = 0; i < 3; i++) {
+            transit.receive(transit.send(bytes(storage))).release();
+        }
+        transit.sender.reclaim();
+        assertThat(transit.sender.loans()).isZero();
+        assertThat(transit.pool.usedBytes()).isEqualTo(1 << 20);
+        storage.release();
+        assertThat(transit.pool.usedBytes()).isZero();
+    }
+
+    @Test
+    void loansComeBackInAnyOrder() throws Exception {
+        List<ReceivedTensors> received = new ArrayList<>();
+        Random random = new Random(4);
+        for (int i = 0; i < 400; i++) {
+            Storage storage = transit.host.allocate(300_000);
+            Transit.fill(storage, i);
+            received.add(transit.receive(transit.send(bytes(storage))));
+            storage.release();
+            if (received.size() > 20) {
+                received.remove(random.nextInt(received.size())).release();
+            }
+        }
+        Collections.shuffle(received, random);
+        received.forEach(ReceivedTensors::release);
+        assertThat(transit.returned.all)
+                .doesNotHaveDuplicates()
+                .hasSize(400)
+                .isNotEqualTo(sorted(transit.returned.all));
+        transit.sender.reclaim();
+        assertThat(transit.pool.usedBytes()).isZero();
+    }
+
+    private static List<Long> sorted(List<Long> ids) {
+        return ids.stream().sorted().toList();
+    }
+
+    @Test
+    void claimsToLoansThatWereNotMadeAreCountedAndIgnored() throws Exception {
+        Tensor tensor = bytes(1 << 20);
+        MessageBuffer record = transit.send(tensor);
+        long loan = transit.section(record).loan(0);
+        transit.returned.claim(3, loan);
+        transit.returned.claim(Transit.RECEIVER, loan + 1);
+        transit.returned.claim(Transit.RECEIVER, -1);
+        transit.sender.reclaim();
+        transit.pool.loans().released(3, loan);
+        assertThat(transit.sender.wrongClaims()).isEqualTo(3);
+        assertThat(transit.sender.loans()).isEqualTo(1);
+        transit.returned.claim(Transit.RECEIVER, loan);
+        transit.returned.claim(Transit.RECEIVER, loan);
+        transit.sender.reclaim();
+        assertThat(transit.sender.wrongClaims()).isEqualTo(4);
+        assertThat(transit.pool.usedBytes()).isZero();
+        tensor.storage().release();
+    }
+
+    @Test
+    void theLoansOfADeadReceiverEnd() throws Exception {
+        Tensor tensor = bytes(1 << 20);
+        for (int i = 0; i < 20; i++) {
+            transit.send(tensor);
+        }
+        Plan toAnother = transit.sender.plan(List.of(tensor), 3);
+        toAnother.committed();
+        transit.sender.receiverGone(Transit.RECEIVER);
+        assertThat(transit.sender.loans()).isEqualTo(1);
+        assertThat(transit.pool.usedBytes()).isEqualTo(1 << 20);
+        transit.sender.receiverGone(3);
+        transit.sender.receiverGone(3);
+        assertThat(transit.pool.usedBytes()).isZero();
+        transit.send(tensor);
+        assertThat(transit.sender.loans()).as("it may come back").isEqualTo(1);
+        tensor.storage().release();
+    }
+
+    @Test
+    void aReceiverThatDiesWhileItsMessageIsWrittenKeepsTheRegionUntilThen() {
+        Tensor tensor = bytes(1 << 20);
+        Plan committed = transit.sender.plan(List.of(tensor), Transit.RECEIVER);
+        Plan abandoned = transit.sender.plan(List.of(tensor), Transit.RECEIVER);
+        transit.sender.receiverGone(Transit.RECEIVER);
+        assertThat(transit.sender.loans()).isZero();
+        assertThat(transit.pool.usedBytes()).isEqualTo(2 << 20);
+        committed.committed();
+        abandoned.abandoned();
+        assertThat(transit.pool.usedBytes()).isZero();
+        tensor.storage().release();
+    }
+
+    @Test
+    void aLoanMayComeBackBeforeTheSenderKnowsThatItIsOut() throws Exception {
+        Tensor tensor = bytes(1 << 20);
+        Plan plan = transit.sender.plan(List.of(tensor), Transit.RECEIVER);
+        transit.receive(transit.write(plan)).release();
+        transit.sender.reclaim();
+        assertThat(transit.pool.usedBytes()).isEqualTo(1 << 20);
+        plan.committed();
+        assertThat(transit.pool.usedBytes()).isZero();
+        tensor.storage().release();
+    }
+
+    @Test
+    void anAbandonedMessageGivesEverythingBack() {
+        Storage own = transit.pool.allocate(1 << 20);
+        Tensor copied = bytes(1 << 20);
+        transit.sender.plan(List.of(bytes(own), copied), Transit.RECEIVER).abandoned();
+        assertThat(transit.sender.loans()).isZero();
+        assertThat(transit.pool.usedBytes()).isEqualTo(1 << 20);
+        own.release();
+        copied.storage().release();
+        assertThat(transit.pool.usedBytes()).isZero();
+    }
+
+    @Test
+    void aReceiverThatKeepsTooMuchMustGiveSomethingBackFirst() throws Exception {
+        Tensor tensor = bytes(5000);
+        List<ReceivedTensors> kept = new ArrayList<>();
+        for (int i = 0; i < TensorSender.MAX_LOANS; i++) {
+            kept.add(transit.receive(transit.send(tensor)));
+        }
+        assertThatThrownBy(() -> transit.send(tensor))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.BACK_PRESSURE))
+                .hasMessageContaining("256");
+        transit.sender.plan(List.of(tensor), 3).abandoned();
+        kept.remove(100).release();
+        kept.add(transit.receive(transit.send(tensor)));
+        kept.forEach(ReceivedTensors::release);
+        tensor.storage().release();
+    }
+
+    @Test
+    void aMessageThatFindsNoRoomLeavesNothingBehind() {
+        Tensor large = bytes(40 << 20);
+        assertThatThrownBy(() -> transit.sender.plan(List.of(large, bytes2(large)), Transit.RECEIVER))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL));
+        assertThat(transit.pool.usedBytes()).isZero();
+        assertThat(transit.sender.loans()).isZero();
+        large.storage().release();
+        second.release();
+    }
+
+    private HostStorage second;
+
+    private Tensor bytes2(Tensor like) {
+        second = transit.host.allocate(like.storage().sizeBytes());
+        return bytes(second);
+    }
+
+    @Test
+    void discardedRecordsGiveTheirLoansBack() throws Exception {
+        Tensor large = bytes(1 << 20);
+        Tensor middle = bytes(9000);
+        Tensor small = bytes(100);
+        Tensor packed = bytes(9001);
+        MessageBuffer record = transit.send(large, middle, small, packed);
+        transit.receiver.discard(Transit.checked(record), transit.peer);
+        assertThat(transit.returned.all).hasSize(2).doesNotHaveDuplicates();
+        transit.sender.reclaim();
+        assertThat(transit.pool.usedBytes()).isZero();
+        assertThat(transit.sender.wrongClaims()).isZero();
+        for (Tensor tensor : List.of(large, middle, small, packed)) {
+            tensor.storage().release();
+        }
+    }
+
+    @Test
+    void whatTheReceiverWritesIsGoneWithTheMessage() throws Exception {
+        Storage region = transit.pool.allocate(8192);
+        Transit.fill(region, 1);
+        ReceivedTensors first = transit.receive(transit.send(bytes(region)));
+        Storage arrived = first.tensors().get(0).storage();
+        UnsafeApi.setMemory(arrived.address(), 8192, (byte) 0x55);
+        assertThat(arrived.bytes(5000, 1).get(0)).isEqualTo((byte) 0x55);
+        assertThat(region.bytes(5000, 1).get(0)).as("the file").isEqualTo(Transit.pattern(5000, 1));
+
+        ReceivedTensors meanwhile = transit.receive(transit.send(bytes(region)));
+        Storage second = meanwhile.tensors().get(0).storage();
+        assertThat(second.bytes(5000, 1).get(0)).as("another message").isEqualTo(Transit.pattern(5000, 1));
+        assertThat(second.address()).isNotEqualTo(arrived.address());
+        meanwhile.release();
+
+        long address = arrived.address();
+        first.release();
+        Transit.fill(region, 2);
+        ReceivedTensors next = transit.receive(transit.send(bytes(region)));
+        Storage third = next.tensors().get(0).storage();
+        assertThat(third.address()).as("the same place").isEqualTo(address);
+        assertThat(third.bytes(5000, 1).get(0)).isEqualTo(Transit.pattern(5000, 2));
+        next.release();
+        region.release();
+    }
+
+    @Test
+    void pagesThatStoragesOfOneLoanShareAreDroppedWithTheLastOfThem() throws Exception {
+        Tensor one = bytes(5000);
+        Tensor two = bytes(5000);
+        ReceivedTensors received = transit.receive(transit.send(one, two));
+        Storage first = received.tensors().get(0).storage().retain();
+        Storage second = received.tensors().get(1).storage().retain();
+        received.release();
+        UnsafeApi.setMemory(first.address(), 5000, (byte) 1);
+        UnsafeApi.setMemory(second.address(), 5000, (byte) 2);
+        first.release();
+        assertThat(second.bytes(0, 1).get(0)).isEqualTo((byte) 2);
+        assertThat(second.bytes(4999, 1).get(0)).isEqualTo((byte) 2);
+        assertThat(transit.returned.count()).isZero();
+        second.release();
+        assertThat(transit.returned.count()).isEqualTo(1);
+        ReceivedTensors next = transit.receive(transit.send(one, two));
+        assertThat(next.tensors().get(0).storage().bytes(0, 1).get(0)).isEqualTo(Transit.pattern(0, 0));
+        assertThat(next.tensors().get(1).storage().bytes(0, 1).get(0)).isEqualTo(Transit.pattern(0, 0));
+        next.release();
+        one.storage().release();
+        two.storage().release();
+    }
+
+    @Test
+    void severalThreadsSendAtOnce() throws Exception {
+        List<Thread> threads = new ArrayList<>();
+        List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
+        for (int i = 0; i < 4; i++) {
+            int seed = i;
+            Thread thread = new Thread(() -> sendMany(seed), "sender-" + i);
+            thread.setUncaughtExceptionHandler((t, e) -> failures.add(e));
+            threads.add(thread);
+            thread.start();
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertThat(failures).isEmpty();
+        transit.sender.reclaim();
+        assertThat(transit.sender.loans()).isZero();
+        assertThat(transit.sender.wrongClaims()).isZero();
+        assertThat(transit.pool.usedBytes()).isZero();
+    }
+
+    private void sendMany(int seed) {
+        Random random = new Random(seed);
+        for (int i = 0; i < 1500; i++) {
+            Storage storage = random.nextBoolean()
+                    ? transit.host.allocate(1 + random.nextInt(60_000))
+                    : transit.pool.allocate(1 + random.nextInt(60_000));
+            Transit.fill(storage, seed * 7 + i);
+            try {
+                ReceivedTensors received = transit.receive(transit.send(bytes(storage)));
+                TensorSectionTest.assertSameElements(received.tensors().get(0), bytes(storage));
+                received.release();
+            } catch (Exception e) {
+                throw new AssertionError("seed " + seed + ", message " + i, e);
+            }
+            storage.release();
+        }
+    }
+}

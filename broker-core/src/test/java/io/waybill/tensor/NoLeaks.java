@@ -1,0 +1,19 @@
+package io.waybill.tensor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.host.NativeCalls;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/** Fails a test that leaves host memory behind. */
+final class NoLeaks implements AfterEachCallback {
+
+    final NativeMemory memory = new NativeMemory(NativeCalls.load());
+    final HostMemory host = new HostMemory(memory);
+
+    @Override
+    public void afterEach(ExtensionContext context) {
+        assertThat(host.liveBytes()).as("bytes of storages never released").isZero();
+    }
+}
