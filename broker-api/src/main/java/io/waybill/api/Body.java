@@ -14,23 +14,27 @@ public final class Body {
     private int countAt;
     private int count;
 
-    /** A body over an encoder, which {@link #open} must be called on before fields are written. */
-    Body(ValueEncoder encoder) {
+    /** A body over an encoder; {@link #openReply} or {@link #openRequest} comes before the first field. */
+    public Body(ValueEncoder encoder) {
         this.encoder = encoder;
     }
 
-    /** Starts the fields of a reply: a dict. */
-    void openReply() {
+    /** Starts the fields of a reply, which forgets what the encoder held: a dict. */
+    public Body openReply() {
+        encoder.reset();
         count = 0;
         countAt = encoder.openCollection(ValueEncoder.DICT);
+        return this;
     }
 
-    /** Starts the fields of a request: a name, no positional arguments, named arguments. */
-    void openRequest(String operation) {
+    /** Starts the fields of a request, which forgets what the encoder held: a name, no positional arguments, named arguments. */
+    public Body openRequest(String operation) {
+        encoder.reset();
         count = 0;
         encoder.name(operation);
         encoder.patchCount(encoder.openCount(), 0);
         countAt = encoder.openCount();
+        return this;
     }
 
     public Body text(String name, String value) {

@@ -1,0 +1,192 @@
+package io.waybill.journal;
+
+import io.waybill.host.Clock;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MessageBuffer;
+import java.io.Closeable;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.bytes.PointerBytesStore;
+import net.openhft.chronicle.queue.ChronicleQueue;
+import net.openhft.chronicle.queue.ExcerptAppender;
+import net.openhft.chronicle.queue.impl.single.SingleChronicleQueueBuilder;
+import net.openhft.chronicle.wire.DocumentContext;
+
+/**
+ * A queue that this worker alone writes.
+ *
+ * <p>What {@link #append} returned for is in the page cache, whole and checksummed: readable by every process, whatever happens to
+ * this one. An append that throws published nothing.
+ *
+ * <p><b>Threads.</b> One at a time for {@link #append}, by the caller's own lock; {@link #topUp} may run beside it.
+ */
+public final class Journal implements Closeable {
+
+    private final Path directory;
+    private final JournalSettings settings;
+    private final RollTime time;
+    private final ChronicleQueue queue;
+    private final ExcerptAppender appender;
+    private final Reservation reservation;
+    private final DateTimeFormatter fileName;
+    private final LastRecord last;
+    private final PointerBytesStore source = new PointerBytesStore();
+    private int cycle = Integer.MIN_VALUE;
+    private long position;
+    private long nextSequence;
+    private long lastId;
+    private Throwable failure;
+
+    private Journal(Path directory, JournalSettings settings, Clock clock, DiskSpace disk) {
+        this.directory = directory;
+        this.settings = settings;
+        this.fileName =
+                DateTimeFormatter.ofPattern(settings.roll().cycle().format()).withZone(ZoneOffset.UTC);
+        this.reservation = new Reservation(disk, settings.reserveBytes());
+        this.last = LastRecord.read(directory, settings);
+        this.nextSequence = last.sequence() + 1;
+        this.lastId = last.id();
+        this.time = new RollTime(clock, last.cycle() == Integer.MIN_VALUE ? 0 : startMs(last.cycle()));
+        this.queue = builder(directory, settings).timeProvider(time).build();
+        this.appender = queue.createAppender();
+        this.appender.singleThreadedCheckDisabled(
+                true); // several threads, one at a time under the worker's lock: ADR 3
+    }
+
+    /**
+     * Opens the queue in {@code directory}, or begins it. Call under the worker's lock: no other process may write here.
+     *
+     * @throws JournalFullException when there is no room to begin
+     */
+    public static Journal open(Path directory, JournalSettings settings, Clock clock, DiskSpace disk)
+            throws JournalFullException {
+        ChronicleFlags.require();
+        Journal journal = new Journal(directory, settings, clock, disk);
+        try {
+            journal.enterCycle(journal.currentCycle());
+            journal.createFile();
+            return journal;
+        } catch (JournalFullException | RuntimeException e) {
+            journal.close();
+            throw e;
+        }
+    }
+
+    static SingleChronicleQueueBuilder builder(Path directory, JournalSettings settings) {
+        return SingleChronicleQueueBuilder.binary(directory)
+                .rollCycle(settings.roll().cycle())
+                .blockSize(settings.blockBytes());
+    }
+
+    /**
+     * Appends a record: gives it its sequence, seals it and publishes it.
+     *
+     * @return where it is: what {@link JournalTail#moveTo} takes
+     * @throws JournalFullException when there is no room; nothing was written
+     * @throws JournalFailedException when the journal failed, now or before
+     * @throws IllegalArgumentException when the record is larger than the settings allow
+     */
+    public long append(MessageBuffer record) throws JournalFullException {
+        int length = record.length();
+        if (length > settings.maxRecordBytes()) {
+            throw new IllegalArgumentException(
+                    "a record has at most " + settings.maxRecordBytes() + " bytes, this one " + length);
+        }
+        if (failure != null) {
+            throw failed();
+        }
+        int now = currentCycle();
+        if (now != cycle) {
+            enterCycle(now);
+        }
+        reservation.fits(position, length);
+        record.seal(nextSequence);
+        source.set(record.address(), length);
+        DocumentContext document = appender.writingDocument();
+        boolean written = false;
+        try {
+            Bytes<?> bytes = document.wire().bytes();
+            bytes.write(source, 0L, (long) length);
+            position = bytes.writePosition();
+            written = true;
+        } catch (InternalError e) {
+            failure = e; // a fault on mapped memory: what was published is in doubt from here on
+            throw failed();
+        } finally {
+            if (!written) {
+                document.rollbackOnClose();
+            }
+            document.close();
+        }
+        reservation.written(position);
+        nextSequence++;
+        lastId = record.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
+        return document.index();
+    }
+
+    /** Makes Chronicle write the file's header, so that readers find a queue before its first record. */
+    private void createFile() {
+        try (DocumentContext document = appender.writingDocument()) {
+            document.rollbackOnClose();
+        }
+    }
+
+    private int currentCycle() {
+        return settings.roll().cycle().current(time, 0);
+    }
+
+    /** Reserves space in a cycle's file before Chronicle creates or goes on with it. */
+    private void enterCycle(int newCycle) throws JournalFullException {
+        Path file = directory.resolve(fileName.format(Instant.ofEpochMilli(startMs(newCycle))) + ".cq4");
+        long at = newCycle == last.cycle() ? last.endPosition() : 0;
+        reservation.enter(file, at);
+        position = at;
+        cycle = newCycle;
+    }
+
+    private long startMs(int ofCycle) {
+        return (long) ofCycle * settings.roll().cycle().lengthInMillis();
+    }
+
+    private JournalFailedException failed() {
+        return new JournalFailedException("the journal " + directory + " takes no more records: " + failure, failure);
+    }
+
+    /** Reserves disk space ahead of the writer. For a helper thread. */
+    public void topUp() throws JournalFullException {
+        reservation.topUp();
+    }
+
+    /** Whether there is room for new work beside the answers to what is in flight. */
+    public boolean isComfortable() {
+        return reservation.isComfortable();
+    }
+
+    /** The id of the last record; {@link io.waybill.api.MessageId#NONE} when there is none. */
+    public long lastId() {
+        return lastId;
+    }
+
+    /** How many records there are. */
+    public long size() {
+        return nextSequence;
+    }
+
+    public Path directory() {
+        return directory;
+    }
+
+    /** Call with the lock that {@link #append} is called with. */
+    @Override
+    public void close() {
+        if (failure == null) {
+            failure = new IllegalStateException("it was closed");
+        }
+        appender.close();
+        queue.close();
+    }
+}

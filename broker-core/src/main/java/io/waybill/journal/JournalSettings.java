@@ -1,0 +1,48 @@
+package io.waybill.journal;
+
+/**
+ * Settings of one queue.
+ *
+ * @param roll how often a new file begins
+ * @param blockBytes size of one mapped block, a power of two from 1 MiB on
+ * @param maxRecordBytes greatest record; at most a quarter of a block, so that a record never crosses two mapped blocks
+ * @param reserveBytes disk space that is reserved ahead of what is written
+ */
+public record JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, long reserveBytes) {
+
+    /** One mapped block. */
+    public static final long BLOCK_BYTES_DEFAULT = 64L << 20;
+    /** Greatest record. */
+    public static final int MAX_RECORD_BYTES_DEFAULT = 8 << 20;
+    /** Space reserved ahead: a second at about 300,000 calls of 200 bytes. */
+    public static final long RESERVE_BYTES_DEFAULT = 64L << 20;
+
+    public JournalSettings {
+        if (blockBytes < 1 << 20 || Long.bitCount(blockBytes) != 1) {
+            throw new IllegalArgumentException(
+                    "journal.block-bytes must be a power of two from 1048576 on: " + blockBytes);
+        }
+        if (maxRecordBytes < 4096 || maxRecordBytes > blockBytes / 4) {
+            throw new IllegalArgumentException("journal.max-record-bytes must be from 4096 to a quarter of a block, "
+                    + blockBytes / 4 + ": " + maxRecordBytes);
+        }
+        if (reserveBytes < 1 << 20) {
+            throw new IllegalArgumentException("journal.reserve-bytes must be 1048576 or more: " + reserveBytes);
+        }
+    }
+
+    /** What a worker takes when nothing is said. */
+    public static JournalSettings defaults() {
+        return new JournalSettings(Roll.DAILY, BLOCK_BYTES_DEFAULT, MAX_RECORD_BYTES_DEFAULT, RESERVE_BYTES_DEFAULT);
+    }
+
+    /** The same with another reserve. */
+    public JournalSettings withReserveBytes(long bytes) {
+        return new JournalSettings(roll, blockBytes, maxRecordBytes, bytes);
+    }
+
+    /** The same with another roll cycle. */
+    public JournalSettings withRoll(Roll other) {
+        return new JournalSettings(other, blockBytes, maxRecordBytes, reserveBytes);
+    }
+}

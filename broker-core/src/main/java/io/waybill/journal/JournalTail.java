@@ -1,0 +1,192 @@
+package io.waybill.journal;
+
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteOrder;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.core.OS;
+import net.openhft.chronicle.queue.ChronicleQueue;
+import net.openhft.chronicle.queue.ExcerptTailer;
+import net.openhft.chronicle.queue.TailerDirection;
+import net.openhft.chronicle.wire.DocumentContext;
+
+/**
+ * Reads a queue, one's own or a peer's, without writing a byte of it.
+ *
+ * <p>A record is copied into private memory before it is checked, and only what was checked is used: what the peer's mapping says
+ * afterwards does not matter. Records for others are skipped by one look at their receiver.
+ *
+ * <p><b>Threads.</b> One at a time.
+ */
+public final class JournalTail implements Closeable {
+
+    /** Every record is for this receiver. */
+    public static final int ANY_RECEIVER = -1;
+
+    /** Most records for others that one poll skips. */
+    private static final int MAX_SKIPPED = 256;
+
+    private final Path directory;
+    private final int maxRecordBytes;
+    private final ChronicleQueue queue;
+    private final ExcerptTailer tailer;
+    private MessageBuffer checkedBuffer;
+    private RecordView view;
+    private String damage = "";
+    private long index;
+    private long endPosition;
+
+    private JournalTail(Path directory, JournalSettings settings) {
+        this.directory = directory;
+        this.maxRecordBytes = settings.maxRecordBytes();
+        this.queue = Journal.builder(directory, settings).readOnly(true).build();
+        this.tailer = queue.createTailer();
+        this.tailer.singleThreadedCheckDisabled(true); // several threads, one at a time under the polling permit: ADR 3
+    }
+
+    /**
+     * Opens at the queue's start. The caller has checked the directory's entries.
+     *
+     * @throws IllegalStateException when there is no queue
+     */
+    public static JournalTail open(Path directory, JournalSettings settings) {
+        ChronicleFlags.require();
+        if (!exists(directory)) {
+            throw new IllegalStateException("no queue in " + directory);
+        }
+        return new JournalTail(directory, settings);
+    }
+
+    static JournalTail openBackward(Path directory, JournalSettings settings) {
+        JournalTail tail = open(directory, settings);
+        tail.tailer.direction(TailerDirection.BACKWARD).toEnd();
+        return tail;
+    }
+
+    /** Whether a queue was begun in {@code directory}. */
+    public static boolean exists(Path directory) {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*.cq4")) {
+            for (Path file : files) {
+                if (Files.size(file) > 0) {
+                    return true;
+                }
+            }
+            return false;
+        } catch (NoSuchFileException | NotDirectoryException e) {
+            return false;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * Reads the next record for {@code receiver} into {@code buffer} and checks it.
+     *
+     * @param receiver a worker id, or {@link #ANY_RECEIVER}
+     */
+    public Poll poll(MessageBuffer buffer, int receiver) {
+        for (int skipped = 0; skipped < MAX_SKIPPED; skipped++) {
+            DocumentContext document = tailer.readingDocument();
+            try {
+                if (!document.isPresent()) {
+                    return skipped == 0 ? Poll.NONE : Poll.SKIPPED;
+                }
+                index = document.index();
+                Bytes<?> bytes = document.wire().bytes();
+                long length = bytes.readRemaining();
+                long start = bytes.readPosition();
+                endPosition = start + length;
+                if (length < Envelope.HEADER_LENGTH || length > maxRecordBytes) {
+                    damage = "a record has from " + Envelope.HEADER_LENGTH + " to " + maxRecordBytes
+                            + " bytes, this one " + length;
+                    return Poll.DAMAGED;
+                }
+                long address = bytes.addressForRead(start);
+                if (receiver != ANY_RECEIVER
+                        && receiver != Short.toUnsignedInt(OS.memory().readShort(address + Envelope.TO))) {
+                    continue;
+                }
+                buffer.reserve((int) length);
+                // what is left of an earlier record must not pass for this one if the copy is cut short by a fault
+                buffer.memory().putInt(Envelope.MAGIC_AT, 0, ByteOrder.LITTLE_ENDIAN);
+                OS.memory().copyMemory(address, buffer.address(), length);
+            } finally {
+                document.close();
+            }
+            return check(buffer);
+        }
+        return Poll.SKIPPED;
+    }
+
+    private Poll check(MessageBuffer buffer) {
+        if (buffer != checkedBuffer) {
+            checkedBuffer = buffer;
+            view = new RecordView(buffer);
+        }
+        try {
+            view.check();
+            return Poll.RECORD;
+        } catch (MalformedRecordException e) {
+            damage = e.getMessage();
+            return Poll.DAMAGED;
+        }
+    }
+
+    /** Why the last poll gave {@link Poll#DAMAGED}. */
+    public String damage() {
+        return damage + ", at index " + Long.toHexString(index) + " of " + directory;
+    }
+
+    /** Where the record that was read last is. */
+    public long lastIndex() {
+        return index;
+    }
+
+    /** Where the next poll begins. */
+    public long nextIndex() {
+        return tailer.index();
+    }
+
+    /** The next poll begins at {@code nextIndex}, whether a record is there already or not yet. */
+    public boolean moveTo(long nextIndex) {
+        return tailer.moveToIndex(nextIndex) || tailer.index() == nextIndex;
+    }
+
+    /** The next poll begins behind the last record that is there now. */
+    public void moveToEnd() {
+        tailer.toEnd();
+    }
+
+    /** The next poll begins at the oldest record. */
+    public void moveToStart() {
+        tailer.toStart();
+    }
+
+    int cycle() {
+        return queue.rollCycle().toCycle(index);
+    }
+
+    long endPosition() {
+        return endPosition;
+    }
+
+    public Path directory() {
+        return directory;
+    }
+
+    @Override
+    public void close() {
+        tailer.close();
+        queue.close();
+    }
+}

@@ -1,0 +1,41 @@
+package io.waybill.journal;
+
+import io.waybill.api.MessageId;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.nio.file.Path;
+
+/**
+ * The last whole record of a queue: where its writer goes on.
+ *
+ * @param sequence of the record; -1 when there is none
+ * @param id of its message; {@link MessageId#NONE} when there is none
+ * @param cycle the number of the roll file that it lies in; {@link Integer#MIN_VALUE} when there is none
+ * @param endPosition where in the file it ends
+ */
+record LastRecord(long sequence, long id, int cycle, long endPosition) {
+
+    private static final LastRecord NONE = new LastRecord(-1, MessageId.NONE, Integer.MIN_VALUE, 0);
+
+    /** Reads backwards over anything that is not whole: at most what a crash left at the end. */
+    static LastRecord read(Path directory, JournalSettings settings) {
+        if (!JournalTail.exists(directory)) {
+            return NONE;
+        }
+        MessageBuffer buffer = new MessageBuffer();
+        RecordView view = new RecordView(buffer);
+        try (JournalTail tail = JournalTail.openBackward(directory, settings)) {
+            while (true) {
+                switch (tail.poll(buffer, JournalTail.ANY_RECEIVER)) {
+                    case NONE:
+                        return NONE;
+                    case RECORD:
+                        return new LastRecord(view.sequence(), view.id(), tail.cycle(), tail.endPosition());
+                    case SKIPPED:
+                    case DAMAGED:
+                        break;
+                }
+            }
+        }
+    }
+}

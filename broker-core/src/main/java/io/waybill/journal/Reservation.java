@@ -1,0 +1,97 @@
+package io.waybill.journal;
+
+import java.io.IOException;
+import java.nio.file.Path;
+
+/**
+ * How far the space of a queue's current file is reserved.
+ *
+ * <p><b>Threads.</b> {@link #fits} and {@link #enter} belong to the appending thread, {@link #topUp} to a helper; both may extend.
+ */
+final class Reservation {
+
+    /** Beside the record, Chronicle may write index pages of up to this size. */
+    private static final long SLACK_BYTES = 1 << 20;
+
+    private final DiskSpace disk;
+    private final long reserveBytes;
+    private final Object extending = new Object();
+    private volatile Path file;
+    private volatile long reservedTo;
+    private volatile long writtenTo;
+
+    Reservation(DiskSpace disk, long reserveBytes) {
+        this.disk = disk;
+        this.reserveBytes = reserveBytes;
+    }
+
+    /** A file begins, or is gone on with. */
+    void enter(Path newFile, long position) throws JournalFullException {
+        synchronized (extending) {
+            file = newFile;
+            writtenTo = position;
+            reservedTo = position;
+            extend(SLACK_BYTES * 2);
+        }
+    }
+
+    /**
+     * Makes sure that a record of this length fits behind {@code position}.
+     *
+     * @throws JournalFullException when it does not and no more can be had
+     */
+    void fits(long position, long length) throws JournalFullException {
+        if (position + length + SLACK_BYTES > reservedTo) {
+            synchronized (extending) {
+                extend(length + SLACK_BYTES);
+            }
+        }
+    }
+
+    /** Says how far was written: a plain store for the helper to see in its own time. */
+    void written(long position) {
+        writtenTo = position;
+    }
+
+    /** Whether half of the reserve is there: below that a worker refuses new work, so that what is in flight can still be answered. */
+    boolean isComfortable() {
+        return reservedTo - writtenTo >= reserveBytes / 2;
+    }
+
+    /** Reserves ahead, as far as the disk allows. */
+    void topUp() throws JournalFullException {
+        if (file != null && reservedTo - writtenTo < reserveBytes) {
+            synchronized (extending) {
+                extend(reserveBytes);
+            }
+        }
+    }
+
+    /** Reserves the whole reserve beyond what is written, or at least {@code neededBytes} of it. */
+    private void extend(long neededBytes) throws JournalFullException {
+        long from = reservedTo;
+        long wanted = writtenTo + Math.max(reserveBytes, neededBytes) + reserveBytes / 2;
+        if (wanted <= from) {
+            return;
+        }
+        try {
+            disk.reserve(file, from, wanted - from);
+            reservedTo = wanted;
+        } catch (IOException e) {
+            long least = writtenTo + neededBytes;
+            if (least <= from) {
+                throw new JournalFullException(text(wanted - from), e);
+            }
+            try {
+                disk.reserve(file, from, least - from);
+                reservedTo = least;
+            } catch (IOException again) {
+                throw new JournalFullException(text(least - from), again);
+            }
+        }
+    }
+
+    private String text(long bytes) {
+        return "the journal needs " + bytes + " more bytes on its disk and could not reserve them, in " + file;
+    }
+}

@@ -1,0 +1,10 @@
+/**
+ * The two queues that a worker writes, and how they are read: append, tail, look up by id. The only user of Chronicle Queue.
+ *
+ * <h2>Starting points</h2>
+ * <ul>
+ *   <li>{@link io.waybill.journal.Journal} to append to one's own queue
+ *   <li>{@link io.waybill.journal.JournalTail} to read a queue, one's own or a peer's
+ * </ul>
+ */
+package io.waybill.journal;

@@ -1,0 +1,44 @@
+package io.waybill.worker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+
+/** The errors that a caller gets from its own worker. */
+final class CallErrors {
+
+    private CallErrors() {}
+
+    /** Nothing was sent. */
+    static CallException refused(ErrorCode code, String text) {
+        return new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, text);
+    }
+
+    /** PyTorch's text. */
+    static CallException timedOut(long id, long timeoutNs, String peer) {
+        String text = "RPC ran for more than set timeout (" + milliseconds(timeoutNs)
+                + " ms) and will now be marked with an error: call " + MessageId.text(id) + " to " + peer;
+        return new CallException(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, id, ErrorKind.TIMEOUT.encode(text));
+    }
+
+    static CallException timedOutBeforeSending(long timeoutNs, String what) {
+        String text = "RPC ran for more than set timeout (" + milliseconds(timeoutNs)
+                + " ms) and will now be marked with an error: nothing was sent, because " + what;
+        return new CallException(
+                ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, MessageId.NONE, ErrorKind.TIMEOUT.encode(text));
+    }
+
+    static CallException lost(long id, String peer, String why) {
+        return new CallException(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.WORKER_LOST,
+                id,
+                "worker " + peer + " " + why + " before it answered call " + MessageId.text(id));
+    }
+
+    /** Whole milliseconds as PyTorch writes them; a fraction when there is one. */
+    private static String milliseconds(long ns) {
+        return ns % 1_000_000 == 0 ? Long.toString(ns / 1_000_000) : Double.toString(ns / 1e6);
+    }
+}

@@ -1,0 +1,221 @@
+package io.waybill.worker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Caller;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import io.waybill.host.Clock;
+import io.waybill.journal.JournalFailedException;
+import io.waybill.journal.JournalFullException;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MessageBuffer;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * The calling side of a worker: gives a request its id, puts it into the journal, and sees to it that its listener hears one outcome.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+final class Calls implements Caller {
+
+    private final int workerId;
+    private final WorkerSettings settings;
+    private final Clock clock;
+    private final Lane lane;
+    private final PendingCalls pending;
+    private final Links links;
+    private final Poller poller;
+    private final WorkerCounters counters;
+    private volatile boolean closed;
+
+    Calls(
+            int workerId,
+            WorkerSettings settings,
+            Clock clock,
+            Lane lane,
+            PendingCalls pending,
+            Links links,
+            Poller poller,
+            WorkerCounters counters) {
+        this.workerId = workerId;
+        this.settings = settings;
+        this.clock = clock;
+        this.lane = lane;
+        this.pending = pending;
+        this.links = links;
+        this.poller = poller;
+        this.counters = counters;
+    }
+
+    @Override
+    public Response call(Request request) {
+        return call(request, MessageId.NONE, 0);
+    }
+
+    @Override
+    public CompletableFuture<Response> callAsync(Request request) {
+        return callAsync(request, MessageId.NONE, 0);
+    }
+
+    @Override
+    public long call(Request request, ResponseListener listener) {
+        return send(request, listener, MessageId.NONE, 0);
+    }
+
+    Response call(Request request, long parent, long parentDeadlineNs) {
+        poller.requireMayBlock();
+        BlockingCall call = new BlockingCall();
+        send(request, call, parent, parentDeadlineNs);
+        poller.await(call);
+        return call.outcome();
+    }
+
+    CompletableFuture<Response> callAsync(Request request, long parent, long parentDeadlineNs) {
+        FutureCall call = new FutureCall();
+        send(request, call, parent, parentDeadlineNs);
+        return call;
+    }
+
+    /** @param parentDeadlineNs on CLOCK_BOOTTIME; 0 for none */
+    long send(Request request, ResponseListener listener, long parent, long parentDeadlineNs) {
+        long nowNs = clock.bootNs();
+        long timeoutNs = request.timeoutNs() == Request.DEFAULT_TIMEOUT
+                ? settings.defaultTimeout().toNanos()
+                : request.timeoutNs();
+        long deadlineNs = timeoutNs == Request.NO_TIMEOUT ? 0 : saturatedAdd(nowNs, timeoutNs);
+        if (parentDeadlineNs != 0 && (deadlineNs == 0 || parentDeadlineNs < deadlineNs)) {
+            deadlineNs = parentDeadlineNs;
+        }
+        int payloadLength = request.payloadLength();
+        long length = Envelope.recordLength(payloadLength, 0);
+        if (length > settings.journal().maxRecordBytes()) {
+            throw CallErrors.refused(
+                    ErrorCode.TOO_LARGE,
+                    "a message has at most " + settings.journal().maxRecordBytes()
+                            + " bytes beside its tensors, and this one " + length);
+        }
+        PeerLink link = links.require(request.to(), deadlineNs);
+        long id = append(request, listener, link, (int) length, deadlineNs, parent, timeoutNs);
+        link.ringIfAsleep();
+        poller.onDeadline(deadlineNs);
+        counters.countSent();
+        return id;
+    }
+
+    private long append(
+            Request request,
+            ResponseListener listener,
+            PeerLink link,
+            int length,
+            long deadlineNs,
+            long parent,
+            long timeoutNs) {
+        while (true) {
+            lane.lock();
+            try {
+                requireOpen(link);
+                if (link.hasRoom(length, settings.limits())) {
+                    PendingCalls.Slot slot = pending.claim(listener, link, length, deadlineNs, timeoutNs);
+                    if (slot != null) {
+                        link.sent(length);
+                        return append(request, link, slot, length, deadlineNs, parent);
+                    }
+                }
+            } finally {
+                lane.unlock();
+            }
+            waitForRoom(link, deadlineNs, timeoutNs);
+        }
+    }
+
+    private long append(
+            Request request, PeerLink link, PendingCalls.Slot slot, int length, long deadlineNs, long parent) {
+        long id = slot.id();
+        boolean written = false;
+        try {
+            if (!lane.journal().isComfortable()) {
+                lane.journal().topUp(); // throws when there is no room for new work
+            }
+            MessageBuffer record = lane.buffer();
+            record.begin(request.type(), id, workerId, link.id(), request.payloadLength(), 0)
+                    .flags(0)
+                    .deadlineNs(deadlineNs)
+                    .sentNs(clock.wallNs())
+                    .parent(parent)
+                    .payload(request.payloadArray(), 0, request.payloadLength());
+            lane.journal().append(record);
+            written = true;
+            return id;
+        } catch (JournalFullException e) {
+            throw CallErrors.refused(ErrorCode.JOURNAL_FULL, e.getMessage());
+        } catch (JournalFailedException e) {
+            throw CallErrors.refused(ErrorCode.JOURNAL_FAILED, e.getMessage());
+        } finally {
+            if (!written && pending.take(id) != null) {
+                // settled by this thread alone: the listener hears of it by the exception
+                pending.free(slot);
+            }
+        }
+    }
+
+    private void requireOpen(PeerLink link) {
+        if (closed) {
+            throw CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
+        }
+        switch (link.condition()) {
+            case OPEN:
+                return;
+            case LOST:
+                throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " is dead: its process is gone");
+            case LEFT:
+                throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " has left");
+        }
+    }
+
+    private void waitForRoom(PeerLink link, long deadlineNs, long timeoutNs) {
+        String what = "too much is on its way to worker " + link + ": " + link.inFlight() + " calls";
+        if (settings.limits().overflow() == Overflow.REFUSE || !poller.mayBlock()) {
+            throw CallErrors.refused(ErrorCode.BACK_PRESSURE, what);
+        }
+        if (deadlineNs != 0 && clock.bootNs() >= deadlineNs) {
+            counters.countTimeout();
+            throw CallErrors.timedOutBeforeSending(timeoutNs, what);
+        }
+        poller.helpBriefly();
+    }
+
+    /** No more calls begin; those without an outcome are settled by the poller. */
+    void close() {
+        lane.lock();
+        try {
+            closed = true;
+        } finally {
+            lane.unlock();
+        }
+    }
+
+    private static long saturatedAdd(long nowNs, long timeoutNs) {
+        long sum = nowNs + timeoutNs;
+        return sum < nowNs ? Long.MAX_VALUE : sum;
+    }
+
+    /** A future that is told the outcome. */
+    private static final class FutureCall extends CompletableFuture<Response> implements ResponseListener {
+
+        @Override
+        public void onResponse(Response response) {
+            OwnedResponse owned = OwnedResponse.keep(response);
+            if (!complete(owned)) {
+                owned.close(); // cancelled
+            }
+        }
+
+        @Override
+        public void onFailure(CallException failure) {
+            completeExceptionally(failure);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package io.waybill.worker;
+
+import io.waybill.host.Clock;
+import io.waybill.host.Threads;
+import io.waybill.journal.Journal;
+import io.waybill.journal.JournalFullException;
+import java.io.IOException;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Does beside the path of a call what must not be on it: reserves disk space, looks who came and went, keeps the clocks right, relieves a
+ * poller that is stuck.
+ *
+ * <p>Runs on a thread of its own.
+ */
+final class Housekeeper {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Housekeeper.class);
+    private static final long TICK_NS = 20_000_000;
+    private static final long LOOK_NS = 50_000_000;
+    private static final long CLOCK_NS = 100_000_000;
+
+    private final Clock clock;
+    private final Links links;
+    private final Poller poller;
+    private final Journal requests;
+    private final Journal responses;
+    private volatile boolean closed;
+    private volatile Thread thread;
+    private boolean homeUnreadable;
+    private boolean diskFull;
+
+    Housekeeper(Clock clock, Links links, Poller poller, Journal requests, Journal responses) {
+        this.clock = clock;
+        this.links = links;
+        this.poller = poller;
+        this.requests = requests;
+        this.responses = responses;
+    }
+
+    void start(String workerName, Threads threads) {
+        thread = threads.start(workerName + "-housekeeper", this::run);
+    }
+
+    private void run() {
+        long nextLookNs = 0;
+        long nextClockNs = 0;
+        while (!closed) {
+            long nowNs = clock.monotonicNs();
+            if (nowNs >= nextClockNs) {
+                nextClockNs = nowNs + CLOCK_NS;
+                clock.refresh();
+            }
+            if (nowNs >= nextLookNs) {
+                nextLookNs = nowNs + LOOK_NS;
+                look();
+            }
+            topUp();
+            poller.relieve(TICK_NS / 2);
+            LockSupport.parkNanos(this, TICK_NS);
+        }
+    }
+
+    private void look() {
+        try {
+            links.refresh();
+            homeUnreadable = false;
+        } catch (IOException | RuntimeException e) { // a home that can't be read now may be readable again
+            if (!homeUnreadable) {
+                homeUnreadable = true;
+                LOG.error("The home can't be read; workers that come and go are not seen", e);
+            }
+        }
+    }
+
+    private void topUp() {
+        try {
+            requests.topUp();
+            responses.topUp();
+            if (diskFull) {
+                diskFull = false;
+                LOG.info("There is room on the journal's disk again");
+            }
+        } catch (JournalFullException e) {
+            if (!diskFull) {
+                diskFull = true;
+                LOG.error("The journal's disk is full: new calls are refused until there is room", e);
+            }
+        }
+    }
+
+    void close() {
+        closed = true;
+        LockSupport.unpark(thread);
+    }
+}

@@ -1,0 +1,324 @@
+package io.waybill.worker;
+
+import io.waybill.api.Body;
+import io.waybill.api.Caller;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.LateReply;
+import io.waybill.api.Outbox;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Tensor;
+import io.waybill.api.TensorBuffers;
+import io.waybill.api.Value;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.Outcome;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * One request on its way through its handler: the record, what the handler sees of it, and what it answers. Pooled: from being read
+ * until the answer is in the journal it belongs to this request, then to the next.
+ *
+ * <p><b>Threads.</b> Handed from the poller to the handler's thread, and with {@link #later} to whoever answers.
+ */
+final class Inbound implements HandlerExecutor.Abandonable, Outbox {
+
+    private final ServingContext context;
+    private final InboundPool pool;
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final RecordView view = new RecordView(buffer);
+    private final InboundMessage message;
+    private final ReplyBody reply = new ReplyBody();
+    private final NestedCaller caller;
+    private final AtomicBoolean answered = new AtomicBoolean();
+
+    private PeerLink link;
+    private long index;
+    private HandlerEntry entry;
+    private long handlerSequence;
+    private Late late;
+
+    Inbound(ServingContext context, InboundPool pool) {
+        this.context = context;
+        this.pool = pool;
+        this.message = new InboundMessage(view, context.clock());
+        this.caller = new NestedCaller(context.calls());
+    }
+
+    MessageBuffer buffer() {
+        return buffer;
+    }
+
+    RecordView view() {
+        return view;
+    }
+
+    int memoryBytes() {
+        return buffer.memory().capacity();
+    }
+
+    PeerLink link() {
+        return link;
+    }
+
+    /** The record in the buffer is a request from this peer. */
+    void arrivedFrom(PeerLink peer, long atIndex) {
+        link = peer;
+        index = atIndex;
+    }
+
+    /** Where the record is in the peer's requests. */
+    long index() {
+        return index;
+    }
+
+    /** The handler that will run; it was counted in. */
+    void admit(HandlerEntry chosen, long sequence) {
+        entry = chosen;
+        handlerSequence = sequence;
+        answered.set(false);
+        late = null;
+        reply.reset();
+        message.open(chosen.key(), List.of());
+        caller.open(view.id(), view.deadlineNs());
+    }
+
+    /** Calls the handler and sends its answer. */
+    @Override
+    public void run() {
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        thread.setContextClassLoader(entry.contextClassLoader());
+        try {
+            entry.handler().handle(message, this);
+            returned();
+        } catch (RejectedMessageException e) {
+            rejected(e);
+        } catch (Throwable e) { // the boundary around a handler: whatever it throws costs its own request only
+            threw(e);
+        } finally {
+            thread.setContextClassLoader(before);
+        }
+    }
+
+    private void returned() {
+        if (late != null) {
+            late.handlerReturned();
+        } else if (reply.isEmpty()) {
+            settle(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.NO_ANSWER,
+                    context.answers().nodeError(entry.provider() + " returned without an answer to " + entry.key()));
+        } else {
+            settle();
+        }
+    }
+
+    private void rejected(RejectedMessageException e) {
+        // what a handler refuses in its own words travels as it is; the rest is the broker's and names the node
+        String text = String.valueOf(e.getMessage());
+        settle(
+                ErrorKind.UNKNOWN_ERROR,
+                e.code(),
+                e.code() == ErrorCode.REFUSED ? text : context.answers().nodeError(text));
+    }
+
+    private void threw(Throwable e) {
+        context.handlerErrors().log(entry, e);
+        settle(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.HANDLER_FAILED,
+                context.answers().nodeError(describe(e)));
+    }
+
+    private static String describe(Throwable e) {
+        try {
+            return e.toString();
+        } catch (Throwable inMessage) { // an exception of a bundle, with code of its own
+            return e.getClass().getName();
+        }
+    }
+
+    /** Answers without a handler, and is free again. */
+    void refuse(ErrorKind kind, ErrorCode code, String text) {
+        context.answers()
+                .fail(
+                        link,
+                        view.id(),
+                        view.parent(),
+                        0,
+                        kind,
+                        code,
+                        context.answers().nodeError(text));
+        free();
+    }
+
+    private void settle() {
+        if (answered.compareAndSet(false, true)) {
+            context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, reply);
+            ended(Outcome.DONE);
+        }
+    }
+
+    private void settle(ErrorKind kind, ErrorCode code, String text) {
+        if (answered.compareAndSet(false, true)) {
+            context.answers().fail(link, view.id(), view.parent(), handlerSequence, kind, code, text);
+            ended(Outcome.FAILED);
+        }
+    }
+
+    private void ended(Outcome outcome) {
+        HandlerEntry ended = entry;
+        free();
+        ended.end(outcome);
+    }
+
+    private void free() {
+        message.close();
+        caller.close();
+        entry = null;
+        link = null;
+        late = null;
+        pool.give(this);
+    }
+
+    @Override
+    public void abandoned() {
+        // its thread may still be in the handler: this object is not used again
+        if (answered.compareAndSet(false, true)) {
+            HandlerEntry ended = entry;
+            context.answers()
+                    .fail(
+                            link,
+                            view.id(),
+                            view.parent(),
+                            handlerSequence,
+                            ErrorKind.UNKNOWN_ERROR,
+                            ErrorCode.HANDLER_STUCK,
+                            context.answers()
+                                    .nodeError(
+                                            ended.provider() + " did not finish " + ended.key() + " before it left"));
+            ended.end(Outcome.FAILED);
+        }
+    }
+
+    // ---- Outbox
+
+    @Override
+    public Body reply() {
+        return reply.fields();
+    }
+
+    @Override
+    public void reply(Value value) {
+        reply.value(value);
+    }
+
+    @Override
+    public void reply(ByteBuffer payload) {
+        reply.raw(payload, List.of());
+    }
+
+    @Override
+    public void reply(ByteBuffer payload, List<Tensor> tensors) {
+        reply.raw(payload, tensors);
+    }
+
+    @Override
+    public LateReply later() {
+        if (late == null) {
+            late = new Late();
+        }
+        return late;
+    }
+
+    @Override
+    public Caller caller() {
+        return caller;
+    }
+
+    @Override
+    public TensorBuffers buffers() {
+        return context.buffers();
+    }
+
+    /** The answer to this request that comes after its handler returned. Not pooled: a bundle may keep it for as long as it likes. */
+    private final class Late implements LateReply {
+        // Set by the handler's thread and by the answering one; the second of the two ends the request.
+        private final AtomicBoolean first = new AtomicBoolean();
+        private final AtomicBoolean given = new AtomicBoolean();
+        private final ReplyBody body = new ReplyBody();
+        private ErrorCode failure;
+        private String failureText;
+
+        void handlerReturned() {
+            if (!first.compareAndSet(false, true)) {
+                deliver();
+            }
+        }
+
+        private void give() {
+            if (!first.compareAndSet(false, true)) {
+                deliver();
+            }
+        }
+
+        private void deliver() {
+            if (failure != null) {
+                settle(ErrorKind.UNKNOWN_ERROR, failure, failureText);
+            } else if (answered.compareAndSet(false, true)) {
+                context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, body);
+                ended(Outcome.DONE);
+            }
+        }
+
+        private boolean begin() {
+            return given.compareAndSet(false, true);
+        }
+
+        @Override
+        public Body body() {
+            return body.fields();
+        }
+
+        @Override
+        public void send() {
+            if (begin()) {
+                if (body.isEmpty()) {
+                    failure = ErrorCode.NO_ANSWER;
+                    failureText = context.answers().nodeError("a late answer was sent without a body");
+                }
+                give();
+            }
+        }
+
+        @Override
+        public void send(Value value) {
+            if (begin()) {
+                body.value(value);
+                give();
+            }
+        }
+
+        @Override
+        public void send(ByteBuffer payload, List<Tensor> tensors) {
+            if (begin()) {
+                body.raw(payload, tensors);
+                give();
+            }
+        }
+
+        @Override
+        public void fail(ErrorCode code, String text) {
+            if (begin()) {
+                failure = code;
+                failureText = text;
+                give();
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+package io.waybill.worker;
+
+import io.waybill.api.Invocation;
+import io.waybill.api.Message;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.host.Clock;
+import io.waybill.wire.RecordView;
+import java.nio.ByteBuffer;
+import java.util.List;
+
+/** A request as its handler sees it: a view of the record in its {@link Inbound}. Belongs to the handler's thread. */
+final class InboundMessage implements Message {
+
+    private final RecordView view;
+    private final Clock clock;
+    private HandlerKey key;
+    private List<Tensor> tensors = List.of();
+    private Invocation invocation;
+
+    InboundMessage(RecordView view, Clock clock) {
+        this.view = view;
+        this.clock = clock;
+    }
+
+    void open(HandlerKey handledAs, List<Tensor> arrived) {
+        key = handledAs;
+        tensors = arrived;
+        invocation = null;
+    }
+
+    /** Forgets what a handler's bundle might pin. */
+    void close() {
+        key = null;
+        tensors = List.of();
+        invocation = null;
+    }
+
+    @Override
+    public MessageType type() {
+        return view.type();
+    }
+
+    @Override
+    public long id() {
+        return view.id();
+    }
+
+    @Override
+    public int from() {
+        return view.from();
+    }
+
+    @Override
+    public long parentId() {
+        return view.parent();
+    }
+
+    @Override
+    public long remainingNs() {
+        long deadlineNs = view.deadlineNs();
+        return deadlineNs == 0 ? Long.MAX_VALUE : deadlineNs - clock.bootNs();
+    }
+
+    @Override
+    public boolean isRedelivery() {
+        return view.isRepeated();
+    }
+
+    @Override
+    public String operation() throws RejectedMessageException {
+        if (key instanceof HandlerKey.OfOperation operation) {
+            return operation.name();
+        }
+        if (key instanceof HandlerKey.OfControl control) {
+            return control.name();
+        }
+        return view.type().name();
+    }
+
+    @Override
+    public ByteBuffer payload() {
+        return view.payload();
+    }
+
+    @Override
+    public List<Tensor> tensors() {
+        return tensors;
+    }
+
+    @Override
+    public Invocation invocation() throws RejectedMessageException {
+        if (invocation == null) {
+            invocation = Invocation.decode(view.payload(), tensors);
+        }
+        return invocation;
+    }
+
+    @Override
+    public Value value(String name) throws RejectedMessageException {
+        return Fields.present(invocation().named().get(name), name);
+    }
+
+    @Override
+    public String text(String name) throws RejectedMessageException {
+        return Fields.as(value(name), name, Value.Text.class).value();
+    }
+
+    @Override
+    public long int64(String name) throws RejectedMessageException {
+        return Fields.as(value(name), name, Value.Int.class).value();
+    }
+
+    @Override
+    public double float64(String name) throws RejectedMessageException {
+        Value value = value(name);
+        return value instanceof Value.Int integer
+                ? integer.value()
+                : Fields.as(value, name, Value.Float.class).value();
+    }
+
+    @Override
+    public boolean bool(String name) throws RejectedMessageException {
+        return Fields.as(value(name), name, Value.Bool.class).value();
+    }
+
+    @Override
+    public byte[] bytes(String name) throws RejectedMessageException {
+        return Fields.as(value(name), name, Value.Binary.class).value().clone();
+    }
+
+    @Override
+    public Tensor tensor(String name) throws RejectedMessageException {
+        return Fields.as(value(name), name, Value.OfTensor.class).value();
+    }
+}

@@ -1,0 +1,30 @@
+package io.waybill.worker;
+
+import java.util.function.Function;
+import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
+
+/** Inbound requests that are not in use, with their buffers. Thread-safe. */
+final class InboundPool {
+
+    private static final int KEPT = 1024;
+    /** A buffer that grew beyond this is not kept. */
+    private static final int LARGEST_KEPT_BYTES = 1 << 20;
+
+    private final ManyToManyConcurrentArrayQueue<Inbound> free = new ManyToManyConcurrentArrayQueue<>(KEPT);
+    private final Function<InboundPool, Inbound> maker;
+
+    InboundPool(Function<InboundPool, Inbound> maker) {
+        this.maker = maker;
+    }
+
+    Inbound take() {
+        Inbound inbound = free.poll();
+        return inbound != null ? inbound : maker.apply(this);
+    }
+
+    void give(Inbound inbound) {
+        if (inbound.memoryBytes() <= LARGEST_KEPT_BYTES) {
+            free.offer(inbound);
+        }
+    }
+}

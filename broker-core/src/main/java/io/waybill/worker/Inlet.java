@@ -1,0 +1,264 @@
+package io.waybill.worker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.MessageType;
+import io.waybill.api.ResponseListener;
+import io.waybill.host.Clock;
+import io.waybill.journal.JournalTail;
+import io.waybill.journal.Poll;
+import io.waybill.wire.RecordView;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads what peers wrote: settles calls with their responses, and hands their requests on to be served.
+ *
+ * <p><b>Threads.</b> Belongs to the holder of the {@link PollPermit}.
+ */
+final class Inlet {
+
+    /** What {@link #poll} gives when a handler ran and another thread polls meanwhile. */
+    static final int PERMIT_LOST = -1;
+
+    private static final Logger LOG = LoggerFactory.getLogger(Inlet.class);
+    private static final int MOST_PER_LINK = 32;
+    private static final int POLLS_PER_CLOCK_READ = 64;
+
+    private final int workerId;
+    private final Clock clock;
+    private final Links links;
+    private final PendingCalls pending;
+    private final Deadlines deadlines;
+    private final Serving serving;
+    private final InboundPool pool;
+    private final WorkerCounters counters;
+    private final ResponseView response = new ResponseView();
+    private Inbound next;
+    private int pollsUntilClock;
+
+    Inlet(
+            int workerId,
+            Clock clock,
+            Links links,
+            PendingCalls pending,
+            Deadlines deadlines,
+            Serving serving,
+            InboundPool pool,
+            WorkerCounters counters) {
+        this.workerId = workerId;
+        this.clock = clock;
+        this.links = links;
+        this.pending = pending;
+        this.deadlines = deadlines;
+        this.serving = serving;
+        this.pool = pool;
+        this.counters = counters;
+    }
+
+    /**
+     * Looks once at everything.
+     *
+     * @return how much was done, 0 for nothing, or {@link #PERMIT_LOST}
+     */
+    int poll() {
+        int work = 0;
+        PeerLink[] current = links.current();
+        for (PeerLink link : current) {
+            if (link.isSwept()) { // and perhaps closed, while a handler ran
+                continue;
+            }
+            work += pollResponses(link);
+            int served = link.requests() == null ? 0 : pollRequests(link);
+            if (served == PERMIT_LOST) {
+                return PERMIT_LOST;
+            }
+            work += served;
+            if (link.condition() != PeerLink.Condition.OPEN && !link.isSwept()) {
+                sweep(link);
+            }
+        }
+        if (serving.hasParked()) {
+            int unparked = serving.unpark();
+            if (unparked == PERMIT_LOST) {
+                return PERMIT_LOST;
+            }
+            work += unparked;
+        }
+        if (--pollsUntilClock <= 0) {
+            pollsUntilClock = POLLS_PER_CLOCK_READ;
+            expire();
+        }
+        return work;
+    }
+
+    /** Settles what is overdue. */
+    void expire() {
+        long nowNs = clock.bootNs();
+        if (nowNs < deadlines.earliestNs()) {
+            return;
+        }
+        deadlines.restart();
+        deadlines.add(zeroForNever(pending.expire(nowNs, this::timedOut)));
+    }
+
+    private static long zeroForNever(long deadlineNs) {
+        return deadlineNs == Long.MAX_VALUE ? 0 : deadlineNs;
+    }
+
+    private void timedOut(PendingCalls.Slot slot, long id) {
+        counters.countTimeout();
+        long timeoutNs = slot.timeoutNs();
+        String peer = slot.link().toString();
+        fail(pending.free(slot), CallErrors.timedOut(id, timeoutNs, peer));
+    }
+
+    private int pollResponses(PeerLink link) {
+        JournalTail tail = link.responses();
+        int work = 0;
+        while (work < MOST_PER_LINK) {
+            Inbound inbound = next();
+            Poll found = tail.poll(inbound.buffer(), workerId);
+            if (found == Poll.NONE) {
+                break;
+            }
+            work++;
+            if (found == Poll.RECORD) {
+                settle(link, inbound.view());
+            } else if (found == Poll.DAMAGED) {
+                damaged(link, tail.damage());
+            }
+            link.responseRead();
+        }
+        return work;
+    }
+
+    private void settle(PeerLink link, RecordView record) {
+        MessageType type = record.type();
+        if (!type.isResponse() || record.from() != link.id()) {
+            damaged(
+                    link,
+                    "a record in the responses of " + link + " says that it is a " + type + " of worker "
+                            + record.from());
+            return;
+        }
+        PendingCalls.Slot slot = pending.take(record.id());
+        if (slot == null) {
+            counters.countLate();
+            return;
+        }
+        if (slot.link().id() != link.id()) {
+            pending.giveBack(slot, record.id());
+            damaged(link, "an answer of " + link + " to a call that went to " + slot.link());
+            return;
+        }
+        counters.countResponse();
+        ResponseListener listener = pending.free(slot);
+        if (type == MessageType.EXCEPTION) {
+            fail(
+                    listener,
+                    new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record)));
+            return;
+        }
+        try {
+            response.open(record);
+            listener.onResponse(response);
+        } catch (Throwable e) { // the boundary around a listener: it must not stop the poller
+            counters.countListenerError();
+            LOG.warn("A listener threw on the response to {}", record.id(), e);
+        } finally {
+            response.closeView();
+        }
+    }
+
+    private void fail(ResponseListener listener, CallException failure) {
+        try {
+            listener.onFailure(failure);
+        } catch (Throwable e) { // likewise
+            counters.countListenerError();
+            LOG.warn("A listener threw on the failure of {}", failure.messageId(), e);
+        }
+    }
+
+    private int pollRequests(PeerLink link) {
+        JournalTail tail = link.requests();
+        int work = 0;
+        while (work < MOST_PER_LINK) {
+            Inbound inbound = next();
+            Poll found = tail.poll(inbound.buffer(), workerId);
+            if (found == Poll.NONE) {
+                break;
+            }
+            work++;
+            if (found == Poll.SKIPPED) {
+                link.requestsSkipped();
+            } else {
+                link.requestRead(inbound.buffer().length());
+                if (found == Poll.DAMAGED) {
+                    damaged(link, tail.damage());
+                } else if (!inbound.view().type().isRequest() || inbound.view().from() != link.id()) {
+                    damaged(
+                            link,
+                            "a record in the requests of " + link + " says that it is a "
+                                    + inbound.view().type() + " of worker "
+                                    + inbound.view().from());
+                } else {
+                    next = null;
+                    inbound.arrivedFrom(link, tail.lastIndex());
+                    if (!serving.serve(inbound)) {
+                        return PERMIT_LOST;
+                    }
+                    if (link.isSwept()) {
+                        break;
+                    }
+                }
+            }
+        }
+        return work;
+    }
+
+    private Inbound next() {
+        Inbound inbound = next;
+        if (inbound == null) {
+            inbound = pool.take();
+            next = inbound;
+        }
+        return inbound;
+    }
+
+    private void damaged(PeerLink link, String what) {
+        counters.countDamaged();
+        if (link.countDamaged()) {
+            LOG.error(
+                    "What worker {} wrote does not read back whole; such records are skipped and counted: {}",
+                    link,
+                    what);
+        }
+    }
+
+    /** The peer is gone and all that it answered was read: what is left has no answer. */
+    private void sweep(PeerLink link) {
+        if (pollResponses(link) > 0) {
+            return; // again at the next poll, until nothing is left
+        }
+        link.swept();
+        String how = link.condition() == PeerLink.Condition.LEFT ? "left" : "was lost: its process is gone,";
+        settleAll(link, how);
+    }
+
+    private void settleAll(PeerLink link, String how) {
+        pending.takeWhere(
+                slot -> slot.link() == link,
+                (slot, id) -> fail(pending.free(slot), CallErrors.lost(id, link.toString(), how)));
+    }
+
+    /** The worker closes: nothing will be answered any more. */
+    void settleAll(CallFailure failure) {
+        pending.takeWhere(slot -> true, (slot, id) -> fail(pending.free(slot), failure.of(id)));
+    }
+
+    /** Makes the error for a call. */
+    @FunctionalInterface
+    interface CallFailure {
+        CallException of(long id);
+    }
+}

@@ -1,0 +1,299 @@
+package io.waybill.worker;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.WorkerInfo;
+import io.waybill.home.CursorSlot;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerCursors;
+import io.waybill.home.PeerDoorbell;
+import io.waybill.home.PeerState;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.host.Host;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.JournalTail;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The links of a worker to its peers: made when a peer appears, ended when it goes.
+ *
+ * <p><b>Threads.</b> {@link #refresh} by the housekeeper and by callers that look for a worker they don't know, one at a time;
+ * {@link #current} and {@link #find} by any.
+ */
+final class Links {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Links.class);
+
+    private final WorkerDirectory own;
+    private final Host host;
+    private final Membership membership;
+    private final WorkerSettings settings;
+    private final PollPermit permit;
+    private final Object refreshing = new Object();
+    private final Map<Integer, PeerLink> byId = new HashMap<>(); // guarded by refreshing
+    private final Map<Integer, String> problems = new HashMap<>(); // guarded by refreshing
+    private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
+    private final List<PeerLink> ended = new ArrayList<>(); // guarded by refreshing
+    // Written under refreshing, read by the permit's holder at every poll.
+    private volatile PeerLink[] current = new PeerLink[0];
+    private volatile Runnable changeListener = () -> {};
+
+    Links(WorkerDirectory own, Membership membership, WorkerSettings settings, PollPermit permit) {
+        this.own = own;
+        this.host = own.home().host();
+        this.membership = membership;
+        this.settings = settings;
+        this.permit = permit;
+    }
+
+    /** Called after the links changed. */
+    void onChange(Runnable listener) {
+        changeListener = listener;
+    }
+
+    PeerLink[] current() {
+        return current;
+    }
+
+    /** Looks who is in the home, and links to who is new. */
+    void refresh() throws IOException {
+        boolean changed = false;
+        synchronized (refreshing) {
+            membership.refresh();
+            for (Peer peer : membership.members().all()) {
+                changed |= settings.role() == WorkerSettings.Role.SERVES || byId.containsKey(peer.id())
+                        ? update(peer)
+                        : false;
+            }
+            changed |= dropSwept();
+            if (changed) {
+                publish();
+            }
+        }
+        if (changed) {
+            changeListener.run();
+        }
+    }
+
+    private boolean update(Peer peer) {
+        PeerLink link = byId.get(peer.id());
+        if (link != null
+                && link.generation() == peer.generation()
+                && peer.state().isThere()) {
+            return false;
+        }
+        boolean changed = false;
+        if (link != null && (link.generation() != peer.generation() || peer.state() != PeerState.UNREADABLE)) {
+            link.gone(peer.state() == PeerState.LEFT ? PeerLink.Condition.LEFT : PeerLink.Condition.LOST);
+            byId.remove(peer.id());
+            byName.remove(link.name(), link);
+            ended.add(link);
+            changed = true;
+        }
+        return peer.state().isThere() && link(peer) != null || changed;
+    }
+
+    private PeerLink link(Peer peer) {
+        JournalSettings journal = settings.journal();
+        Path requestsPath = peer.path().resolve(Worker.REQUESTS);
+        Path responsesPath = peer.path().resolve(Worker.RESPONSES);
+        if (!JournalTail.exists(requestsPath) || !JournalTail.exists(responsesPath)) {
+            return null; // it is only starting: at the next refresh
+        }
+        JournalTail requests = null;
+        JournalTail responses = null;
+        try {
+            CursorSlot slot = own.cursors().slot(peer.id(), this::isGone);
+            PeerCursors cursors = PeerCursors.open(peer, host.files());
+            host.files().requireQueueDirectory(responsesPath);
+            responses = JournalTail.open(responsesPath, journal);
+            responses.moveToEnd();
+            if (settings.role() == WorkerSettings.Role.SERVES) {
+                host.files().requireQueueDirectory(requestsPath);
+                requests = JournalTail.open(requestsPath, journal);
+                if (slot.requestsIndex() < 0 || !requests.moveTo(slot.requestsIndex())) {
+                    requests.moveToStart();
+                }
+            }
+            PeerLink link = new PeerLink(
+                    peer.id(),
+                    peer.name(),
+                    peer.generation(),
+                    own.id(),
+                    slot,
+                    cursors,
+                    PeerDoorbell.of(peer, host.files()),
+                    requests,
+                    responses);
+            byId.put(peer.id(), link);
+            byName.put(peer.name(), link);
+            problems.remove(peer.id());
+            return link;
+        } catch (IOException | RuntimeException e) { // whatever a peer's files hold must not stop the others' links
+            if (requests != null) {
+                requests.close();
+            }
+            if (responses != null) {
+                responses.close();
+            }
+            if (!String.valueOf(e.getMessage()).equals(problems.put(peer.id(), String.valueOf(e.getMessage())))) {
+                LOG.error("No link to worker {} (id {}): {}", peer.name(), peer.id(), e.getMessage(), e);
+            }
+            return null;
+        }
+    }
+
+    private boolean isGone(int peerId) {
+        return !byId.containsKey(peerId)
+                && membership
+                        .members()
+                        .find(peerId)
+                        .map(peer -> !peer.state().isThere())
+                        .orElse(true);
+    }
+
+    /** Closes the links of peers that are gone and from which nothing more is to be read, when nobody polls. */
+    private boolean dropSwept() {
+        if (ended.stream().noneMatch(PeerLink::isSwept) || !permit.tryAcquire()) {
+            return false;
+        }
+        try {
+            for (int i = ended.size() - 1; i >= 0; i--) {
+                if (ended.get(i).isSwept()) {
+                    ended.remove(i).close();
+                }
+            }
+            publish();
+            return true;
+        } finally {
+            permit.release();
+        }
+    }
+
+    private void publish() {
+        List<PeerLink> all = new ArrayList<>(byId.values());
+        all.addAll(ended);
+        current = all.toArray(new PeerLink[0]);
+    }
+
+    /** The link to a worker by name, or by id in decimal; empty when there is none. */
+    Optional<PeerLink> find(String to) {
+        PeerLink link = byName.get(to);
+        if (link != null) {
+            return Optional.of(link);
+        }
+        if (!to.isEmpty() && to.length() <= 5 && to.chars().allMatch(Character::isDigit)) {
+            int id = Integer.parseInt(to);
+            for (PeerLink candidate : current) {
+                if (candidate.id() == id && candidate.condition() == PeerLink.Condition.OPEN) {
+                    return Optional.of(candidate);
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    /**
+     * The link to a worker that a call is for.
+     *
+     * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 for ever
+     * @throws io.waybill.api.CallException when there is no such worker, it is gone, or its files can't be used
+     */
+    PeerLink require(String to, long deadlineNs) {
+        PeerLink link = byName.get(to);
+        return link != null ? link : search(to, deadlineNs);
+    }
+
+    private PeerLink search(String to, long deadlineNs) {
+        long sinceNs = host.clock().bootNs();
+        while (true) {
+            Optional<PeerLink> found = find(to);
+            if (found.isPresent()) {
+                return found.get();
+            }
+            Peer peer = look(to);
+            found = find(to);
+            if (found.isPresent()) {
+                return found.get();
+            }
+            if (deadlineNs != 0 && host.clock().bootNs() >= deadlineNs) {
+                throw CallErrors.timedOutBeforeSending(
+                        deadlineNs - sinceNs, "worker " + peer.name() + " is still starting");
+            }
+            host.threads().pause(2_000_000);
+            if (Thread.currentThread().isInterrupted()) {
+                throw CallErrors.refused(ErrorCode.CLOSED, "interrupted while worker " + peer.name() + " was starting");
+            }
+        }
+    }
+
+    /** A peer that is there but has no link yet, or an error that says why there won't be one. */
+    private Peer look(String to) {
+        synchronized (refreshing) {
+            try {
+                membership.refresh();
+            } catch (IOException e) {
+                throw CallErrors.refused(ErrorCode.UNKNOWN_WORKER, "the home can't be read: " + e.getMessage());
+            }
+            Optional<Peer> known = membership.members().find(to);
+            if (known.isEmpty()
+                    && !to.isEmpty()
+                    && to.length() <= 5
+                    && to.chars().allMatch(Character::isDigit)) {
+                known = membership.members().find(Integer.parseInt(to));
+            }
+            Peer peer = known.orElseThrow(() -> CallErrors.refused(
+                    ErrorCode.UNKNOWN_WORKER, own.info() + " could not find destination " + quoted(to)));
+            switch (peer.state()) {
+                case STARTING:
+                case READY:
+                    if (!byId.containsKey(peer.id()) && link(peer) != null) {
+                        publish();
+                    }
+                    String problem = problems.get(peer.id());
+                    if (problem != null) {
+                        throw CallErrors.refused(
+                                ErrorCode.PEER_CORRUPT, "worker " + to + " can't be called: " + problem);
+                    }
+                    return peer;
+                case LEFT:
+                    throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + to + " has left");
+                case DEAD:
+                    throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + to + " is dead: its process is gone");
+                case UNREADABLE:
+                    break;
+            }
+            throw CallErrors.refused(ErrorCode.PEER_CORRUPT, "worker " + to + " can't be called: " + peer.problem());
+        }
+    }
+
+    private static String quoted(String to) {
+        return to.length() > WorkerInfo.MAX_NAME_LENGTH ? to.substring(0, WorkerInfo.MAX_NAME_LENGTH) + "…" : to;
+    }
+
+    /** Another tail over a peer's requests. */
+    JournalTail openRequests(PeerLink link) {
+        return JournalTail.open(link.requests().directory(), settings.journal());
+    }
+
+    /** Ends all links. No poll may be under way. */
+    void close() {
+        synchronized (refreshing) {
+            byId.values().forEach(PeerLink::close);
+            ended.forEach(PeerLink::close);
+            byId.clear();
+            byName.clear();
+            ended.clear();
+            current = new PeerLink[0];
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package io.waybill.worker;
+
+import io.waybill.api.Caller;
+import io.waybill.api.MessageId;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import java.util.concurrent.CompletableFuture;
+
+/** Calls on behalf of a request: they carry its id as their parent and end at its deadline at the latest. */
+final class NestedCaller implements Caller {
+
+    private final Calls calls;
+    private volatile long parent = MessageId.NONE;
+    private volatile long deadlineNs;
+
+    NestedCaller(Calls calls) {
+        this.calls = calls;
+    }
+
+    void open(long parentId, long parentDeadlineNs) {
+        parent = parentId;
+        deadlineNs = parentDeadlineNs;
+    }
+
+    void close() {
+        parent = MessageId.NONE;
+    }
+
+    @Override
+    public Response call(Request request) {
+        return calls.call(request, live(), deadlineNs);
+    }
+
+    @Override
+    public CompletableFuture<Response> callAsync(Request request) {
+        return calls.callAsync(request, live(), deadlineNs);
+    }
+
+    @Override
+    public long call(Request request, ResponseListener listener) {
+        return calls.send(request, listener, live(), deadlineNs);
+    }
+
+    private long live() {
+        long id = parent;
+        if (id == MessageId.NONE) {
+            throw new IllegalStateException("the outbox is dead: its handler has returned");
+        }
+        return id;
+    }
+}

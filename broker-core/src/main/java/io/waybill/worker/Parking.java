@@ -1,0 +1,58 @@
+package io.waybill.worker;
+
+import io.waybill.dispatch.HandlerKey;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Requests whose handler left, in the order of their arrival. They stay in the journal; what is kept here is where.
+ *
+ * <p>Belongs to the holder of the {@link PollPermit}.
+ */
+final class Parking {
+
+    /** One parked request: which peer's requests, and where. */
+    record Place(PeerLink link, long index, long sinceNs) {}
+
+    private final Map<HandlerKey, ArrayDeque<Place>> byKey = new HashMap<>();
+    private int size;
+
+    boolean isEmpty() {
+        return size == 0;
+    }
+
+    int size() {
+        return size;
+    }
+
+    boolean has(HandlerKey key) {
+        return byKey.containsKey(key);
+    }
+
+    void add(HandlerKey key, Place place) {
+        byKey.computeIfAbsent(key, k -> new ArrayDeque<>()).add(place);
+        size++;
+    }
+
+    Iterable<HandlerKey> keys() {
+        return List.copyOf(byKey.keySet());
+    }
+
+    /** The oldest request of a key; null when there is none. */
+    Place first(HandlerKey key) {
+        ArrayDeque<Place> places = byKey.get(key);
+        return places == null ? null : places.peek();
+    }
+
+    /** Takes the oldest request of a key. */
+    void removeFirst(HandlerKey key) {
+        ArrayDeque<Place> places = byKey.get(key);
+        places.remove();
+        size--;
+        if (places.isEmpty()) {
+            byKey.remove(key);
+        }
+    }
+}

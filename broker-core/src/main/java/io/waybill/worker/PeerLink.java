@@ -1,0 +1,237 @@
+package io.waybill.worker;
+
+import io.waybill.home.CursorSlot;
+import io.waybill.home.PeerCursorSlot;
+import io.waybill.home.PeerCursors;
+import io.waybill.home.PeerDoorbell;
+import io.waybill.journal.JournalTail;
+import java.io.IOException;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What a worker has of one life of one peer: the tails of its two queues, the place in its own cursors that says how far it has read, the
+ * peer's cursors that say how far the peer has, and the account of what is on its way to it. A worker has a link to itself, too.
+ *
+ * <p><b>Threads.</b> Tails belong to the holder of the {@link PollPermit}; the account of what was sent to the holder of the request
+ * lane's lock; the rest is thread-safe.
+ */
+final class PeerLink {
+
+    private static final Logger LOG = LoggerFactory.getLogger(PeerLink.class);
+    private static final VarHandle SETTLED_CALLS;
+    private static final VarHandle SETTLED_BYTES;
+
+    static {
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            SETTLED_CALLS = lookup.findVarHandle(PeerLink.class, "settledCalls", long.class);
+            SETTLED_BYTES = lookup.findVarHandle(PeerLink.class, "settledBytes", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    /** Whether calls can be made over a link. */
+    enum Condition {
+        /** The peer is there, or is starting. */
+        OPEN,
+        /** Its process is gone; what it had answered is still to be read. */
+        LOST,
+        /** It left; likewise. */
+        LEFT
+    }
+
+    private final int id;
+    private final String name;
+    private final long generation;
+    private final CursorSlot position;
+    private final PeerCursors peerCursors;
+    private final PeerDoorbell doorbell;
+    private final int ownId;
+    private final JournalTail requests;
+    private final JournalTail responses;
+    private volatile Condition condition = Condition.OPEN;
+
+    // Of the permit's holder.
+    private volatile boolean swept; // read by the housekeeper
+    private long requestsRead;
+    private long requestBytesRead;
+    private long damaged;
+
+    // Of the request lane's lock.
+    private long sentCalls;
+    private long sentBytes;
+    private PeerCursorSlot readByPeer;
+    private long readCallsBefore;
+    private long readBytesBefore;
+
+    private volatile long settledCalls;
+    private volatile long settledBytes;
+
+    /** @param requests null when this worker does not serve */
+    PeerLink(
+            int id,
+            String name,
+            long generation,
+            int ownId,
+            CursorSlot position,
+            PeerCursors peerCursors,
+            PeerDoorbell doorbell,
+            JournalTail requests,
+            JournalTail responses) {
+        this.id = id;
+        this.name = name;
+        this.generation = generation;
+        this.ownId = ownId;
+        this.position = position;
+        this.peerCursors = peerCursors;
+        this.doorbell = doorbell;
+        this.requests = requests;
+        this.responses = responses;
+        this.requestsRead = position.requestsConsumed();
+        this.requestBytesRead = position.requestBytesConsumed();
+    }
+
+    int id() {
+        return id;
+    }
+
+    String name() {
+        return name;
+    }
+
+    /** Which life of the peer: counts how often its name was joined. */
+    long generation() {
+        return generation;
+    }
+
+    Condition condition() {
+        return condition;
+    }
+
+    /** The peer is gone; the permit's holder settles what it had not answered, once its last answers are read. */
+    void gone(Condition how) {
+        if (condition == Condition.OPEN) {
+            condition = how;
+        }
+    }
+
+    boolean isSwept() {
+        return swept;
+    }
+
+    void swept() {
+        swept = true;
+    }
+
+    JournalTail requests() {
+        return requests;
+    }
+
+    JournalTail responses() {
+        return responses;
+    }
+
+    /** Counts a request that was read and writes down the place behind it, for the peer and for a restart. */
+    void requestRead(int recordBytes) {
+        requestsRead++;
+        requestBytesRead += recordBytes;
+        position.requestBytesConsumed(requestBytesRead);
+        position.requestsConsumed(requestsRead);
+        position.requestsIndex(requests.nextIndex());
+    }
+
+    /** Writes down the place behind requests for others, now and then. */
+    void requestsSkipped() {
+        position.requestsIndex(requests.nextIndex());
+    }
+
+    void responseRead() {
+        position.responsesIndex(responses.nextIndex());
+    }
+
+    CursorSlot position() {
+        return position;
+    }
+
+    /** Counts a record that was not whole. Returns whether it is the first. */
+    boolean countDamaged() {
+        return damaged++ == 0;
+    }
+
+    // ---- what is on its way: under the request lane's lock
+
+    /** Whether a request of this size is within the limits. */
+    boolean hasRoom(int bytes, FlowLimits limits) {
+        long calls = sentCalls - settledCalls;
+        long waiting = sentBytes - settledBytes;
+        if (calls >= limits.callsPerPeer() || waiting > 0 && waiting + bytes > limits.bytesPerPeer()) {
+            return false;
+        }
+        // a call that timed out is settled, and its request may still lie unread
+        long unread = sentCalls - readCalls();
+        return unread < limits.callsPerPeer() || unread <= calls;
+    }
+
+    private long readCalls() {
+        PeerCursorSlot slot = readByPeer;
+        if (slot == null) {
+            slot = peerCursors.slotFor(ownId).orElse(null);
+            if (slot == null) {
+                return 0;
+            }
+            readByPeer = slot;
+            readCallsBefore = Math.max(0, slot.requestsConsumed() - sentCalls);
+        }
+        long read = slot.requestsConsumed() - readCallsBefore;
+        return Math.max(0, Math.min(read, sentCalls)); // a peer's claim
+    }
+
+    void sent(int bytes) {
+        sentCalls++;
+        sentBytes += bytes;
+    }
+
+    /** A call has its outcome. Any thread. */
+    void settled(int bytes) {
+        SETTLED_CALLS.getAndAdd(this, 1L);
+        SETTLED_BYTES.getAndAdd(this, (long) bytes);
+    }
+
+    /** Calls without an outcome, as far as this thread can see. */
+    long inFlight() {
+        return Math.max(0, sentCalls - settledCalls);
+    }
+
+    /** Wakes the peer when it sleeps. Call after the append. */
+    void ringIfAsleep() {
+        if (peerCursors.isAsleepAfterFence()) {
+            ring();
+        }
+    }
+
+    private void ring() {
+        try {
+            doorbell.ring();
+        } catch (IOException e) {
+            // the message is in the journal, and a peer without a doorbell looks for itself now and then
+            LOG.warn("Worker {} could not be woken", this, e);
+        }
+    }
+
+    void close() {
+        if (requests != null) {
+            requests.close();
+        }
+        responses.close();
+        doorbell.close();
+    }
+
+    @Override
+    public String toString() {
+        return name + " (id " + id + ")";
+    }
+}

@@ -1,0 +1,177 @@
+package io.waybill.worker;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
+import io.waybill.api.ResponseListener;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Predicate;
+
+/**
+ * The calls that have no outcome yet, by message id. A table of slots that are used again and again: nothing is allocated per call.
+ *
+ * <p><b>Threads.</b> {@link #claim} under the lock of the request lane; everything else from any thread. Whoever {@link #take takes} a
+ * call is the only one to settle it.
+ */
+final class PendingCalls {
+
+    private static final long FREE = -1;
+    private static final long TAKEN = -2;
+
+    private final AtomicReferenceArray<Slot> slots;
+    private final int mask;
+    private final int workerId;
+    private long nextCounter;
+
+    PendingCalls(int workerId, int capacity, long firstCounter) {
+        int size = Math.max(2, Integer.highestOneBit(Math.max(1, capacity - 1)) << 1);
+        this.slots = new AtomicReferenceArray<>(size);
+        this.mask = size - 1;
+        this.workerId = workerId;
+        this.nextCounter = firstCounter;
+    }
+
+    /** One call, or room for one. */
+    static final class Slot {
+        private static final VarHandle ID;
+
+        static {
+            try {
+                ID = MethodHandles.lookup().findVarHandle(Slot.class, "id", long.class);
+            } catch (ReflectiveOperationException e) {
+                throw new ExceptionInInitializerError(e);
+            }
+        }
+
+        private volatile long id = FREE;
+        private ResponseListener listener;
+        private PeerLink link;
+        private int bytes;
+        private long timeoutNs;
+        private volatile long deadlineNs;
+
+        long id() {
+            return id;
+        }
+
+        PeerLink link() {
+            return link;
+        }
+
+        /** What the caller had set, for the error's text; 0 for none. */
+        long timeoutNs() {
+            return timeoutNs;
+        }
+    }
+
+    /**
+     * Takes the next id whose slot is free; the call can be answered from now on.
+     *
+     * @return the slot, or null when all are in use
+     */
+    Slot claim(ResponseListener listener, PeerLink link, int bytes, long deadlineNs, long timeoutNs) {
+        for (int tries = 0; tries <= mask; tries++) {
+            long counter = nextCounter;
+            if (counter > MessageId.MAX_COUNTER) {
+                throw CallErrors.refused(ErrorCode.CLOSED, "this worker's message counter has reached its end, 2^48");
+            }
+            nextCounter = counter + 1;
+            int at = (int) counter & mask;
+            Slot slot = slots.getAcquire(at);
+            if (slot == null) {
+                slot = new Slot();
+                slots.setRelease(at, slot);
+            }
+            if (slot.id == FREE) {
+                slot.listener = listener;
+                slot.link = link;
+                slot.bytes = bytes;
+                slot.timeoutNs = timeoutNs;
+                slot.deadlineNs = deadlineNs;
+                slot.id = MessageId.of(workerId, counter); // last: from here on others may take it
+                return slot;
+            }
+        }
+        return null;
+    }
+
+    /** Takes the call with this id, when it has no outcome yet; the caller of this method gives it one. */
+    Slot take(long id) {
+        Slot slot = slots.getAcquire((int) id & mask);
+        return slot != null && Slot.ID.compareAndSet(slot, id, TAKEN) ? slot : null;
+    }
+
+    /** Undoes {@link #take}: the call waits on. */
+    void giveBack(Slot slot, long id) {
+        slot.id = id;
+    }
+
+    /** Frees a slot that was taken, and gives the listener that is to be told. */
+    ResponseListener free(Slot slot) {
+        ResponseListener listener = slot.listener;
+        slot.link.settled(slot.bytes);
+        slot.listener = null;
+        slot.link = null;
+        slot.id = FREE;
+        return listener;
+    }
+
+    /**
+     * Takes every call whose deadline has passed.
+     *
+     * @return the earliest deadline of the others; {@link Long#MAX_VALUE} when there is none
+     */
+    long expire(long nowNs, Settled settled) {
+        long earliest = Long.MAX_VALUE;
+        for (int i = 0; i <= mask; i++) {
+            Slot slot = slots.getAcquire(i);
+            if (slot == null) {
+                continue;
+            }
+            long id = slot.id;
+            long deadlineNs = slot.deadlineNs;
+            if (id < 0 || deadlineNs == 0) {
+                continue;
+            }
+            if (deadlineNs > nowNs) {
+                earliest = Math.min(earliest, deadlineNs);
+            } else if (Slot.ID.compareAndSet(slot, id, TAKEN)) {
+                settled.onTaken(slot, id);
+            }
+        }
+        return earliest;
+    }
+
+    /** Takes every call that the predicate holds for. */
+    void takeWhere(Predicate<Slot> predicate, Settled settled) {
+        for (int i = 0; i <= mask; i++) {
+            Slot slot = slots.getAcquire(i);
+            if (slot == null) {
+                continue;
+            }
+            long id = slot.id;
+            if (id >= 0 && predicate.test(slot) && Slot.ID.compareAndSet(slot, id, TAKEN)) {
+                settled.onTaken(slot, id);
+            }
+        }
+    }
+
+    /** How many have no outcome. */
+    int size() {
+        int count = 0;
+        for (int i = 0; i <= mask; i++) {
+            Slot slot = slots.getAcquire(i);
+            if (slot != null && slot.id >= 0) {
+                count++;
+            }
+        }
+        return count;
+    }
+
+    /** Is handed calls that were taken. */
+    @FunctionalInterface
+    interface Settled {
+        void onTaken(Slot slot, long id);
+    }
+}

@@ -1,0 +1,74 @@
+package io.waybill.worker;
+
+import io.waybill.api.Body;
+import io.waybill.api.MessageType;
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.api.ValueEncoder;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What a handler answers with, until it is sent. Belongs to the thread that answers. */
+final class ReplyBody {
+
+    private enum Content {
+        NOTHING,
+        ENCODED,
+        RAW
+    }
+
+    private final ValueEncoder encoder = new ValueEncoder();
+    private final Body fields = new Body(encoder);
+    private Content content = Content.NOTHING;
+    private byte[] raw = new byte[0];
+    private int rawLength;
+    private List<Tensor> rawTensors = List.of();
+
+    void reset() {
+        encoder.reset();
+        content = Content.NOTHING;
+        rawTensors = List.of();
+    }
+
+    boolean isEmpty() {
+        return content == Content.NOTHING;
+    }
+
+    Body fields() {
+        content = Content.ENCODED;
+        return fields.openReply();
+    }
+
+    void value(Value value) {
+        content = Content.ENCODED;
+        encoder.reset().value(value);
+    }
+
+    void raw(ByteBuffer payload, List<Tensor> tensors) {
+        content = Content.RAW;
+        rawLength = payload.remaining();
+        if (raw.length < rawLength) {
+            raw = new byte[Math.max(rawLength, 1024)];
+        }
+        payload.get(payload.position(), raw, 0, rawLength);
+        rawTensors = tensors.isEmpty() ? List.of() : new ArrayList<>(tensors);
+    }
+
+    byte[] array() {
+        return content == Content.RAW ? raw : encoder.array();
+    }
+
+    int length() {
+        return content == Content.RAW ? rawLength : encoder.length();
+    }
+
+    List<Tensor> tensors() {
+        return content == Content.RAW ? rawTensors : encoder.tensors();
+    }
+
+    /** The type of the answer to a request of this type. */
+    static MessageType typeFor(MessageType request) {
+        return request.answer().orElse(MessageType.UNKNOWN);
+    }
+}

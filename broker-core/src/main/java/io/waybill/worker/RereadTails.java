@@ -1,0 +1,44 @@
+package io.waybill.worker;
+
+import io.waybill.journal.JournalTail;
+import io.waybill.journal.Poll;
+import io.waybill.wire.MessageBuffer;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Function;
+
+/**
+ * Reads single requests again that were read before, each peer's through a second tail so that the first keeps its place.
+ *
+ * <p>Belongs to the holder of the {@link PollPermit}.
+ */
+final class RereadTails {
+
+    private final int workerId;
+    private final Function<PeerLink, JournalTail> opener;
+    private final Map<PeerLink, JournalTail> tails = new HashMap<>();
+
+    RereadTails(int workerId, Function<PeerLink, JournalTail> opener) {
+        this.workerId = workerId;
+        this.opener = opener;
+    }
+
+    /** Whether the request is still there and whole. */
+    boolean read(Parking.Place place, MessageBuffer buffer) {
+        JournalTail tail = tails.computeIfAbsent(place.link(), opener);
+        return tail.moveTo(place.index()) && tail.poll(buffer, workerId) == Poll.RECORD;
+    }
+
+    /** Closes the tails of peers that are no longer linked. */
+    void close(PeerLink link) {
+        JournalTail tail = tails.remove(link);
+        if (tail != null) {
+            tail.close();
+        }
+    }
+
+    void closeAll() {
+        tails.values().forEach(JournalTail::close);
+        tails.clear();
+    }
+}

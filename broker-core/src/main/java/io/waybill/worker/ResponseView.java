@@ -1,0 +1,54 @@
+package io.waybill.worker;
+
+import io.waybill.api.MessageType;
+import io.waybill.api.Tensor;
+import io.waybill.wire.RecordView;
+import java.nio.ByteBuffer;
+import java.util.List;
+
+/** A response while its listener is called: a view of the record. Belongs to the permit's holder. */
+final class ResponseView extends ResponseFields {
+
+    private RecordView record;
+    private List<Tensor> tensors = List.of();
+
+    void open(RecordView of) {
+        record = of;
+        tensors = List.of();
+    }
+
+    void closeView() {
+        record = null;
+        tensors = List.of();
+    }
+
+    @Override
+    public MessageType type() {
+        return record.type();
+    }
+
+    @Override
+    public long id() {
+        return record.id();
+    }
+
+    @Override
+    public int from() {
+        return record.from();
+    }
+
+    @Override
+    public ByteBuffer payload() {
+        return record.payload();
+    }
+
+    @Override
+    public List<Tensor> tensors() {
+        return tensors;
+    }
+
+    @Override
+    public void close() {
+        // the broker's
+    }
+}

@@ -1,0 +1,216 @@
+package io.waybill.worker;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.dispatch.Absence;
+import io.waybill.dispatch.ExecutorRefusedException;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerTable;
+import io.waybill.dispatch.Outcome;
+import io.waybill.host.Clock;
+import io.waybill.wire.RecordView;
+
+/**
+ * Brings requests to their handlers: at once, on the bundle's threads, or, when the handler left, once another has come.
+ *
+ * <p><b>Threads.</b> Belongs to the holder of the {@link PollPermit}, which is given up while a non-blocking handler runs.
+ */
+final class Serving {
+
+    private final HandlerRegistry registry;
+    private final Clock clock;
+    private final PollPermit permit;
+    private final InlineCalls inline;
+    private final InboundPool pool;
+    private final WorkerCounters counters;
+    private final Parking parking = new Parking();
+    private final RereadTails reread;
+    private HandlerTable unparkedFor;
+    private long nextParkingCheckNs;
+    private long sequence;
+
+    Serving(
+            HandlerRegistry registry,
+            Clock clock,
+            PollPermit permit,
+            InlineCalls inline,
+            InboundPool pool,
+            RereadTails reread,
+            WorkerCounters counters) {
+        this.registry = registry;
+        this.clock = clock;
+        this.permit = permit;
+        this.inline = inline;
+        this.pool = pool;
+        this.reread = reread;
+        this.counters = counters;
+    }
+
+    /**
+     * Serves a request that was just read.
+     *
+     * @return whether this thread still has the permit
+     */
+    boolean serve(Inbound inbound) {
+        if (!parking.isEmpty() && Route.isNamed(inbound.view())) {
+            HandlerKey key = Route.key(inbound.view());
+            if (parking.has(key)) { // behind those that came before it
+                park(inbound, key);
+                return true;
+            }
+        }
+        return serveNow(inbound);
+    }
+
+    private boolean serveNow(Inbound inbound) {
+        RecordView request = inbound.view();
+        long deadlineNs = request.deadlineNs();
+        if (deadlineNs != 0 && clock.bootNs() >= deadlineNs) {
+            counters.countExpired();
+            inbound.refuse(
+                    ErrorKind.TIMEOUT,
+                    ErrorCode.TIMED_OUT,
+                    ErrorKind.TIMEOUT.encode("the deadline of call " + MessageId.text(request.id())
+                            + " had passed before a handler began"));
+            return true;
+        }
+        while (true) {
+            HandlerTable table = registry.table();
+            HandlerEntry entry = Route.find(table, request);
+            if (entry == null) {
+                absent(table, inbound);
+                return true;
+            }
+            if (entry.begin()) {
+                counters.countBegun();
+                inbound.admit(entry, ++sequence);
+                return entry.nonBlocking() ? runInline(inbound) : runElsewhere(inbound, entry);
+            }
+            Thread.onSpinWait(); // withdrawn between the look and begin: the new table is on its way
+        }
+    }
+
+    private boolean runInline(Inbound inbound) {
+        permit.release();
+        inline.enter();
+        try {
+            inbound.run();
+        } finally {
+            inline.leave();
+        }
+        return permit.tryAcquire();
+    }
+
+    private boolean runElsewhere(Inbound inbound, HandlerEntry entry) {
+        try {
+            entry.executor().execute(inbound);
+        } catch (ExecutorRefusedException e) {
+            if (e.reason() == ExecutorRefusedException.Reason.CLOSED
+                    && registry.table().forKey(entry.key()) != entry) {
+                entry.end(Outcome.FAILED);
+                park(inbound, entry.key());
+                return true;
+            }
+            inbound.refuse(ErrorKind.UNKNOWN_ERROR, ErrorCode.BACK_PRESSURE, e.getMessage());
+            entry.end(Outcome.FAILED);
+        }
+        return true;
+    }
+
+    private void absent(HandlerTable table, Inbound inbound) {
+        RecordView request = inbound.view();
+        if (!Route.isNamed(request)) {
+            inbound.refuse(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.MALFORMED_BODY,
+                    "the payload of a " + request.type() + " begins with the operation's name, and this one does not");
+        } else if (Route.absence(table, request) == Absence.LEFT) {
+            park(inbound, Route.key(request));
+        } else {
+            HandlerKey key = Route.key(request);
+            boolean operation = !(key instanceof HandlerKey.OfType);
+            inbound.refuse(
+                    ErrorKind.UNKNOWN_ERROR,
+                    operation ? ErrorCode.UNKNOWN_OPERATION : ErrorCode.UNKNOWN_TYPE,
+                    operation
+                            ? "no handler for the operation " + key.text() + " here"
+                            : "Request type " + key.text() + " not supported: no handler for it here");
+        }
+    }
+
+    private void park(Inbound inbound, HandlerKey key) {
+        if (parking.size() >= registry.parking().maxMessages()) {
+            inbound.refuse(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.HANDLER_GONE,
+                    "the handler for " + key.text() + " left, and " + parking.size()
+                            + " requests, the most allowed, wait for handlers already");
+            return;
+        }
+        parking.add(key, new Parking.Place(inbound.link(), inbound.index(), clock.monotonicNs()));
+        registry.countParked(key, 1);
+        counters.countParked();
+        pool.give(inbound);
+        unparkedFor = null;
+    }
+
+    boolean hasParked() {
+        return !parking.isEmpty();
+    }
+
+    /**
+     * Serves what parked, when the handlers changed, and gives up what parked for too long.
+     *
+     * @return how many left parking, or {@link Inlet#PERMIT_LOST}
+     */
+    int unpark() {
+        HandlerTable table = registry.table();
+        long nowNs = clock.monotonicNs();
+        if (table == unparkedFor && nowNs < nextParkingCheckNs) {
+            return 0;
+        }
+        nextParkingCheckNs = nowNs + 10_000_000;
+        int served = 0;
+        for (HandlerKey key : parking.keys()) {
+            boolean present = table.forKey(key) != null;
+            Parking.Place place = parking.first(key);
+            while (place != null
+                    && (present || nowNs - place.sinceNs() > registry.parking().maxDurationNs())) {
+                parking.removeFirst(key);
+                registry.countParked(key, -1);
+                served++;
+                if (!leaveParking(place, key, present)) {
+                    return Inlet.PERMIT_LOST;
+                }
+                if (present && registry.table() != table) {
+                    return served; // it may have left again: look anew
+                }
+                place = parking.first(key);
+            }
+        }
+        unparkedFor = table;
+        return served;
+    }
+
+    private boolean leaveParking(Parking.Place place, HandlerKey key, boolean present) {
+        Inbound inbound = pool.take();
+        if (!reread.read(place, inbound.buffer())) {
+            counters.countDamaged();
+            pool.give(inbound);
+            return true;
+        }
+        inbound.arrivedFrom(place.link(), place.index());
+        if (present) {
+            return serveNow(inbound);
+        }
+        inbound.refuse(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.HANDLER_GONE,
+                "the handler for " + key.text() + " left, and none came within "
+                        + registry.parking().maxDurationNs() / 1_000_000 + " ms");
+        return true;
+    }
+}

@@ -1,0 +1,36 @@
+package io.waybill.worker;
+
+/** How a worker's threads wait for messages. */
+public enum Waiting {
+
+    /** Poll without pause: lowest latency, one core. */
+    SPIN(Long.MAX_VALUE, 0),
+
+    /** Poll for a moment, yield for a while, then sleep until a sender rings: the default. */
+    BALANCED(20_000, 100_000),
+
+    /** Sleep almost at once. */
+    LOW_CPU(1_000, 4_000);
+
+    private final long spinNs;
+    private final long yieldNs;
+
+    Waiting(long spinNs, long yieldNs) {
+        this.spinNs = spinNs;
+        this.yieldNs = yieldNs;
+    }
+
+    /** How long to poll without pause after the last message. */
+    long spinNs() {
+        return spinNs;
+    }
+
+    /** How long to yield between polls after that. */
+    long yieldNs() {
+        return yieldNs;
+    }
+
+    boolean sleeps() {
+        return this != SPIN;
+    }
+}

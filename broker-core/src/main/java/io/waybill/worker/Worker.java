@@ -1,0 +1,253 @@
+package io.waybill.worker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Caller;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import io.waybill.api.WorkerInfo;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerStatus;
+import io.waybill.home.Home;
+import io.waybill.home.HomeException;
+import io.waybill.home.JoinOptions;
+import io.waybill.home.Membership;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.WorkerState;
+import io.waybill.host.Host;
+import io.waybill.journal.Journal;
+import io.waybill.journal.JournalFullException;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A process that joined a home under a name: it calls other workers, and serves their calls with the handlers of its registry. Works
+ * with and without OSGi.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Whoever joined closes.
+ */
+public final class Worker implements Caller, AutoCloseable {
+
+    static final String REQUESTS = "requests";
+    static final String RESPONSES = "responses";
+
+    private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
+
+    private final WorkerDirectory directory;
+    private final Host host;
+    private final HandlerRegistry registry;
+    private final WorkerCounters counters = new WorkerCounters();
+    private final Lane requestLane;
+    private final Lane responseLane;
+    private final PollPermit permit = new PollPermit();
+    private final Links links;
+    private final Poller poller;
+    private final Inlet inlet;
+    private final RereadTails reread;
+    private final Calls calls;
+    private final PendingCalls pending;
+    private final Housekeeper housekeeper;
+    private boolean closed;
+
+    private Worker(
+            WorkerDirectory directory,
+            WorkerSettings settings,
+            HandlerRegistry registry,
+            Journal requests,
+            Journal responses) {
+        this.directory = directory;
+        this.host = directory.home().host();
+        this.registry = registry;
+        int id = directory.id();
+        long firstCounter = requests.size() == 0 ? 0 : MessageId.counter(requests.lastId()) + 1;
+        Deadlines deadlines = new Deadlines();
+        InlineCalls inline = new InlineCalls(host.clock());
+        requestLane = new Lane(requests);
+        responseLane = new Lane(responses);
+        pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
+        links = new Links(directory, new Membership(directory.home()), settings, permit);
+        poller = new Poller(
+                directory.name(),
+                settings.waiting(),
+                host.clock(),
+                host.threads(),
+                permit,
+                inline,
+                deadlines,
+                directory.cursors(),
+                directory.doorbell());
+        calls = new Calls(id, settings, host.clock(), requestLane, pending, links, poller, counters);
+        Answers answers =
+                new Answers(id, responseLane, host.clock(), settings.journal().maxRecordBytes(), counters);
+        ServingContext context = new ServingContext(
+                host.clock(),
+                answers,
+                calls,
+                size -> {
+                    throw new UnsupportedOperationException();
+                },
+                new HandlerErrorLog());
+        InboundPool pool = new InboundPool(own -> new Inbound(context, own));
+        reread = new RereadTails(id, links::openRequests);
+        Serving serving = new Serving(registry, host.clock(), permit, inline, pool, reread, counters);
+        inlet = new Inlet(id, host.clock(), links, pending, deadlines, serving, pool, counters);
+        housekeeper = new Housekeeper(host.clock(), links, poller, requests, responses);
+    }
+
+    /**
+     * Joins a home. The worker calls and serves from now on; others see it as starting until {@link #ready}.
+     *
+     * @throws io.waybill.home.NameTakenException when a live worker has the name
+     * @throws IOException when the home or the worker's directory can't be used
+     */
+    public static Worker join(
+            Home home, String name, JoinOptions options, WorkerSettings settings, HandlerRegistry registry)
+            throws IOException {
+        WorkerDirectory directory = home.join(name, options);
+        Journal requests = null;
+        Journal responses = null;
+        try {
+            requests = openJournal(directory, REQUESTS, settings);
+            responses = openJournal(directory, RESPONSES, settings);
+            Worker worker = new Worker(directory, settings, registry, requests, responses);
+            worker.start();
+            return worker;
+        } catch (IOException | RuntimeException e) {
+            closeQuietly(requests);
+            closeQuietly(responses);
+            directory.close();
+            throw e;
+        }
+    }
+
+    private static Journal openJournal(WorkerDirectory directory, String name, WorkerSettings settings)
+            throws IOException {
+        Host host = directory.home().host();
+        Path path = directory.subdirectory(name);
+        host.files().requireQueueDirectory(path);
+        try {
+            return Journal.open(path, settings.journal(), host.clock(), new FileSpace(host.files()));
+        } catch (JournalFullException e) {
+            throw new HomeException("no room for the journal of worker " + directory.name() + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static void closeQuietly(Journal journal) {
+        if (journal != null) {
+            journal.close();
+        }
+    }
+
+    private void start() throws IOException {
+        links.onChange(poller::wake);
+        registry.onChange(poller::wake);
+        links.refresh();
+        poller.start(inlet);
+        housekeeper.start(directory.name(), host.threads());
+    }
+
+    /** Tells the others that this worker serves, and what. */
+    public void ready(Map<String, String> shown) throws IOException {
+        directory.publish(WorkerState.READY, served(), shown);
+    }
+
+    private List<String> served() {
+        return registry.statuses().stream()
+                .filter(status -> status.state() == HandlerStatus.State.SERVING)
+                .map(status -> status.key().text())
+                .distinct()
+                .sorted()
+                .toList();
+    }
+
+    public WorkerInfo info() {
+        return directory.info();
+    }
+
+    public WorkerCounters counters() {
+        return counters;
+    }
+
+    /** Calls of this worker without an outcome. */
+    public int pendingCalls() {
+        return pending.size();
+    }
+
+    public WorkerDirectory directory() {
+        return directory;
+    }
+
+    @Override
+    public Response call(Request request) {
+        return calls.call(request);
+    }
+
+    @Override
+    public CompletableFuture<Response> callAsync(Request request) {
+        return calls.callAsync(request);
+    }
+
+    @Override
+    public long call(Request request, ResponseListener listener) {
+        return calls.call(request, listener);
+    }
+
+    /**
+     * Waits until no call of this worker is without an outcome, at most this long.
+     *
+     * @return how many still are
+     */
+    public int drain(Duration limit) {
+        long untilNs = host.clock().monotonicNs() + limit.toNanos();
+        int left = pending.size();
+        while (left > 0
+                && host.clock().monotonicNs() < untilNs
+                && !Thread.currentThread().isInterrupted()) {
+            host.threads().pause(1_000_000);
+            left = pending.size();
+        }
+        return left;
+    }
+
+    /** Leaves: calls without an outcome fail with {@link ErrorCode#CLOSED}, the others are told, the name is given back. */
+    @Override
+    public synchronized void close() throws IOException {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        calls.close();
+        housekeeper.close();
+        poller.close();
+        while (!permit.tryAcquire()) {
+            Thread.onSpinWait(); // for at most one poll
+        }
+        try {
+            inlet.settleAll(id -> new CallException(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.CLOSED,
+                    id,
+                    "worker " + directory.name() + " was closed before the answer came"));
+            reread.closeAll();
+            links.close();
+        } finally {
+            // the permit is not given back: nobody polls any more
+            try {
+                directory.leave();
+            } finally {
+                requestLane.close();
+                responseLane.close();
+            }
+        }
+        LOG.debug("Worker {} left", directory.info());
+    }
+}

@@ -1,0 +1,110 @@
+package io.waybill.worker;
+
+import io.waybill.api.ErrorCode;
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.LongAdder;
+
+/** What a worker counts. Thread-safe; each count only grows. */
+public final class WorkerCounters {
+
+    private final LongAdder callsSent = new LongAdder();
+    private final LongAdder responses = new LongAdder();
+    private final LongAdder lateResponses = new LongAdder();
+    private final LongAdder timeouts = new LongAdder();
+    private final LongAdder requestsBegun = new LongAdder();
+    private final LongAdder requestsExpired = new LongAdder();
+    private final LongAdder requestsParked = new LongAdder();
+    private final LongAdder damagedRecords = new LongAdder();
+    private final LongAdder listenerErrors = new LongAdder();
+    private final AtomicLongArray failures = new AtomicLongArray(ErrorCode.values().length);
+
+    void countSent() {
+        callsSent.increment();
+    }
+
+    void countResponse() {
+        responses.increment();
+    }
+
+    void countLate() {
+        lateResponses.increment();
+    }
+
+    void countTimeout() {
+        timeouts.increment();
+    }
+
+    void countBegun() {
+        requestsBegun.increment();
+    }
+
+    void countExpired() {
+        requestsExpired.increment();
+    }
+
+    void countParked() {
+        requestsParked.increment();
+    }
+
+    void countDamaged() {
+        damagedRecords.increment();
+    }
+
+    void countListenerError() {
+        listenerErrors.increment();
+    }
+
+    void countFailure(ErrorCode code) {
+        failures.incrementAndGet(code.ordinal());
+    }
+
+    /** Requests that this worker sent. */
+    public long callsSent() {
+        return callsSent.sum();
+    }
+
+    /** Responses that settled a call. */
+    public long responses() {
+        return responses.sum();
+    }
+
+    /** Responses to calls that were settled already: late ones and duplicates. They are dropped. */
+    public long lateResponses() {
+        return lateResponses.sum();
+    }
+
+    /** Calls that timed out. */
+    public long timeouts() {
+        return timeouts.sum();
+    }
+
+    /** Requests for which a handler was called. */
+    public long requestsBegun() {
+        return requestsBegun.sum();
+    }
+
+    /** Requests that were dropped because their deadline had passed. */
+    public long requestsExpired() {
+        return requestsExpired.sum();
+    }
+
+    /** Requests that had to wait for a handler. */
+    public long requestsParked() {
+        return requestsParked.sum();
+    }
+
+    /** Records of peers that were not whole. */
+    public long damagedRecords() {
+        return damagedRecords.sum();
+    }
+
+    /** Listeners that threw. */
+    public long listenerErrors() {
+        return listenerErrors.sum();
+    }
+
+    /** Error responses that this worker sent with this code. */
+    public long failures(ErrorCode code) {
+        return failures.get(code.ordinal());
+    }
+}

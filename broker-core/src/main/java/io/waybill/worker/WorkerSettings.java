@@ -1,0 +1,82 @@
+package io.waybill.worker;
+
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.journal.JournalSettings;
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * Settings of a worker.
+ *
+ * @param role whether it answers requests
+ * @param waiting how its threads wait
+ * @param defaultTimeout of calls that give none; {@link Duration#ZERO} for none
+ * @param journal of both its queues
+ * @param limits of what may be on its way
+ * @param parking of requests whose handler left
+ */
+public record WorkerSettings(
+        Role role,
+        Waiting waiting,
+        Duration defaultTimeout,
+        JournalSettings journal,
+        FlowLimits limits,
+        ParkingSettings parking) {
+
+    /** PyTorch's default. */
+    public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(60);
+
+    /** Whether a worker answers requests. */
+    public enum Role {
+        /** Sends and serves. */
+        SERVES,
+        /** Only sends; reads no peer's requests. */
+        CALLS_ONLY
+    }
+
+    public WorkerSettings {
+        Objects.requireNonNull(role);
+        Objects.requireNonNull(waiting);
+        Objects.requireNonNull(journal);
+        Objects.requireNonNull(limits);
+        Objects.requireNonNull(parking);
+        if (defaultTimeout.isNegative()) {
+            throw new IllegalArgumentException("RPC Timeout must be non-negative: " + defaultTimeout);
+        }
+    }
+
+    /** What a worker takes when nothing is said. */
+    public static WorkerSettings defaults() {
+        return new WorkerSettings(
+                Role.SERVES,
+                Waiting.BALANCED,
+                DEFAULT_TIMEOUT,
+                JournalSettings.defaults(),
+                FlowLimits.defaults(),
+                ParkingSettings.DEFAULT);
+    }
+
+    public WorkerSettings withRole(Role other) {
+        return new WorkerSettings(other, waiting, defaultTimeout, journal, limits, parking);
+    }
+
+    public WorkerSettings withWaiting(Waiting other) {
+        return new WorkerSettings(role, other, defaultTimeout, journal, limits, parking);
+    }
+
+    public WorkerSettings withDefaultTimeout(Duration other) {
+        return new WorkerSettings(role, waiting, other, journal, limits, parking);
+    }
+
+    public WorkerSettings withJournal(JournalSettings other) {
+        return new WorkerSettings(role, waiting, defaultTimeout, other, limits, parking);
+    }
+
+    public WorkerSettings withLimits(FlowLimits other) {
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, other, parking);
+    }
+
+    public WorkerSettings withParking(ParkingSettings other) {
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, other);
+    }
+}
