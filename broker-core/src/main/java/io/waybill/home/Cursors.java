@@ -140,7 +140,6 @@ public final class Cursors {
                 table.putInt(CursorLayout.directoryEntry(i), FREE);
                 table.putInt(CursorLayout.slotOffset(i), FREE);
             }
-            channel.force(true);
             files.renameWithin(aside, path);
             return table;
         }

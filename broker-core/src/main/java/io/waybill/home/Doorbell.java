@@ -46,7 +46,7 @@ public final class Doorbell implements AutoCloseable {
         return fifo.await(timeoutNs);
     }
 
-    /** Wakes the worker's own waiting thread, for what other threads of this process want of it. */
+    /** Wakes the worker's own waiting thread, for what other threads of this process want of it; nothing once it is closed. */
     public void ring() throws IOException {
         fifo.pass();
     }

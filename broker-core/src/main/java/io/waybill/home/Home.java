@@ -2,10 +2,11 @@ package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.host.Host;
+import io.waybill.host.NativeCallException;
 import io.waybill.host.SafeFiles;
 import io.waybill.host.UnsafeFileException;
 import java.io.IOException;
-import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -52,6 +53,7 @@ public final class Home {
         Path home = path.toAbsolutePath().normalize();
         SafeFiles files = host.files();
         try {
+            files.requireDistinctOwner();
             createWithParents(home, files);
             home = home.toRealPath();
             requirePrivateAndWritable(home, files);
@@ -131,8 +133,11 @@ public final class Home {
         try {
             int id = claims.claim(name, options.id());
             return WorkerDirectory.join(this, new WorkerInfo(id, name), options);
-        } catch (AccessDeniedException e) {
-            throw new HomeException("home " + path + " is not writable: " + e, e);
+        } catch (FileSystemException | NativeCallException e) {
+            if (!Files.isWritable(path)) {
+                throw new HomeException("home " + path + " is not writable: " + e, e);
+            }
+            throw e;
         }
     }
 

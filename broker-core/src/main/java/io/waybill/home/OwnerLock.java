@@ -61,7 +61,6 @@ final class OwnerLock implements AutoCloseable {
         byte[] text = String.format("%-20d%n", generation).getBytes(StandardCharsets.US_ASCII);
         try (FileChannel channel = files.channelOf(file, StandardOpenOption.WRITE)) {
             channel.write(ByteBuffer.wrap(text), 0);
-            channel.force(false);
         }
     }
 

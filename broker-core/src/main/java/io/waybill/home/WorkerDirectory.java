@@ -256,7 +256,7 @@ public final class WorkerDirectory implements AutoCloseable {
         write(record.with(state, serves, settings));
     }
 
-    /** Says good-bye and gives the name back. */
+    /** Says good-bye and gives the name back. Whoever polls or waits at the doorbell has stopped by then. */
     public synchronized void leave() throws IOException {
         if (left) {
             return;
@@ -264,6 +264,10 @@ public final class WorkerDirectory implements AutoCloseable {
         left = true;
         try {
             write(record.with(WorkerState.LEFT, List.of(), record.settings()));
+        } catch (IOException e) {
+            // the disk is full, for one: better nothing than a record of somebody who is not there
+            home.host().files().remove(path.resolve(RECORD_FILE));
+            throw e;
         } finally {
             closeAll(cursors, doorbell, lock);
         }
@@ -281,7 +285,8 @@ public final class WorkerDirectory implements AutoCloseable {
     }
 
     private void write(WorkerRecord next) throws IOException {
-        home.host().files().replaceAtomically(path.resolve(RECORD_FILE), WorkerRecordJson.write(next));
+        // not synced: after a power cut nobody lives, and the generation stands in the lock too
+        home.host().files().replaceUnsynced(path.resolve(RECORD_FILE), WorkerRecordJson.write(next));
         record = next;
         // so that whoever scans need not look at the workers that are not there
         Files.setLastModifiedTime(

@@ -1,13 +1,16 @@
 package io.waybill.host;
 
 import java.io.IOException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import jnr.ffi.Pointer;
 
 /**
  * One end of a FIFO through which processes wake each other. The bytes in it mean nothing but "look".
  *
- * <p><b>Threads.</b> One thread at a time waits; any may pass. <b>Ownership.</b> Whoever opened it closes it, when nobody uses
- * it any more; closing again does nothing. <b>Memory.</b> Waiting and passing allocate nothing.
+ * <p><b>Threads.</b> One thread at a time waits; any may pass or close. <b>Ownership.</b> Whoever opened it closes it; closing
+ * again does nothing. Closing wakes the one who waits, and the descriptor goes when the last one is out, so that nobody ever
+ * reads or writes what has got its number since. <b>Memory.</b> Waiting and passing allocate nothing.
  */
 public final class Fifo implements AutoCloseable {
     private final NativeCalls calls;
@@ -15,6 +18,10 @@ public final class Fifo implements AutoCloseable {
     private final int descriptor;
     private final Pointer room;
     private final long roomAddress;
+    /** One for being open and one for each thread inside; whoever takes the last one closes the file. */
+    private final AtomicInteger users = new AtomicInteger(1);
+
+    private final AtomicBoolean closed = new AtomicBoolean();
 
     Fifo(NativeCalls calls, NativeFile file) {
         this.calls = calls;
@@ -28,28 +35,69 @@ public final class Fifo implements AutoCloseable {
      * Waits for bytes and takes them all. Only for the end opened with {@link SafeFiles#openOwnFifo}.
      *
      * @return false when none came in time, or when a signal cut the wait short
+     * @throws IllegalStateException when it is closed
      */
     public boolean await(long timeoutNs) {
-        file.descriptor(); // throws when closed
-        if (!calls.awaitReadable(descriptor, timeoutNs, room, roomAddress)) {
-            return false;
+        if (!enter()) {
+            throw new IllegalStateException("closed: " + file);
         }
-        calls.drain(descriptor, roomAddress);
-        return true;
+        try {
+            if (!calls.awaitReadable(descriptor, timeoutNs, room, roomAddress)) {
+                return false;
+            }
+            calls.drain(descriptor, roomAddress);
+            return true;
+        } finally {
+            exit();
+        }
     }
 
     /**
      * Passes one byte, or none when the FIFO is full: then somebody is being woken already.
      *
-     * @return false when nobody waits at it any more
+     * @return false when nobody waits at it any more, or this end is closed
      */
     public boolean pass() throws IOException {
-        file.descriptor();
-        return calls.passByte(descriptor, roomAddress, file.path()) != NativeCalls.Passed.NOBODY_READS;
+        if (!enter()) {
+            return false;
+        }
+        try {
+            return calls.passByte(descriptor, roomAddress, file.path()) != NativeCalls.Passed.NOBODY_READS;
+        } finally {
+            exit();
+        }
+    }
+
+    private boolean enter() {
+        if (closed.get()) {
+            return false;
+        }
+        int now = users.get();
+        while (now > 0) {
+            if (users.compareAndSet(now, now + 1)) {
+                return true;
+            }
+            now = users.get();
+        }
+        return false;
+    }
+
+    private void exit() {
+        if (users.decrementAndGet() == 0) {
+            file.close();
+        }
     }
 
     @Override
     public void close() {
-        file.close();
+        if (closed.compareAndSet(false, true)) {
+            try {
+                calls.passByte(descriptor, roomAddress, file.path()); // for whoever waits inside
+            } catch (IOException e) {
+                // then nobody is woken, and the wait ends by its timeout
+            } finally {
+                exit();
+            }
+        }
     }
 }

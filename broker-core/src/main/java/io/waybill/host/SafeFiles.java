@@ -53,6 +53,21 @@ public final class SafeFiles {
         return owner;
     }
 
+    /**
+     * Checks that the owner of a file tells who it is: in a user namespace, one uid stands for everybody who is not mapped
+     * into it, and a process that runs under that uid can't tell its own files from a stranger's.
+     */
+    public void requireDistinctOwner() throws IOException {
+        String overflow =
+                Files.readString(Path.of("/proc/sys/kernel/overflowuid")).trim();
+        String mapping = Files.readString(Path.of("/proc/self/uid_map")).trim().replaceAll(" +", " ");
+        if (overflow.equals(String.valueOf(owner)) && !mapping.equals("0 0 4294967295")) {
+            throw new IOException(
+                    "uid " + owner + " stands for every user unknown to this user namespace; files can't be"
+                            + " told apart by it: run as a user that is mapped");
+        }
+    }
+
     /** Checks a directory: owned by us, writable by nobody else, and no link to one. */
     public Path requireDirectory(Path directory) throws IOException {
         FoundFile.at(directory).require(Kind.DIRECTORY, owner, Long.MAX_VALUE, directory);
@@ -138,12 +153,26 @@ public final class SafeFiles {
      * after a power cut. For files with one writer.
      */
     public void replaceAtomically(Path file, byte[] content) throws IOException {
+        replace(file, content, Sync.TO_DISK);
+        syncParent(file);
+    }
+
+    /** Replaces like {@link #replaceAtomically}, sooner, but after a power cut the file may be gone or damaged. */
+    public void replaceUnsynced(Path file, byte[] content) throws IOException {
+        replace(file, content, Sync.LATER);
+    }
+
+    private enum Sync {
+        TO_DISK,
+        LATER
+    }
+
+    private void replace(Path file, byte[] content, Sync sync) throws IOException {
         try (NativeFile directory = pin(file)) {
             byte[] temporary = temporaryName(file, "new");
             calls.unlinkAt(directory.descriptor(), temporary, file);
-            writeNew(directory, temporary, file, content);
+            writeNew(directory, temporary, file, content, sync);
             calls.renameAt(directory.descriptor(), temporary, NativeCalls.nameOf(file), file);
-            syncDirectory(file);
         }
     }
 
@@ -152,10 +181,10 @@ public final class SafeFiles {
         try (NativeFile directory = pin(file)) {
             byte[] temporary = temporaryName(file, calls.processId() + "-" + temporaryNames.incrementAndGet());
             calls.unlinkAt(directory.descriptor(), temporary, file);
-            writeNew(directory, temporary, file, content);
+            writeNew(directory, temporary, file, content, Sync.TO_DISK);
             boolean created = calls.renameToNewAt(directory.descriptor(), temporary, NativeCalls.nameOf(file), file);
             if (created) {
-                syncDirectory(file);
+                syncParent(file);
             } else {
                 calls.unlinkAt(directory.descriptor(), temporary, file);
             }
@@ -163,14 +192,13 @@ public final class SafeFiles {
         }
     }
 
-    /** Puts what lies at {@code from} in the place of {@code to}, in the same directory. */
+    /** Puts what lies at {@code from} in the place of {@code to}, in the same directory; {@link #syncParent} makes it last. */
     public void renameWithin(Path from, Path to) throws IOException {
         if (!from.toAbsolutePath().getParent().equals(to.toAbsolutePath().getParent())) {
             throw new IllegalArgumentException("not in one directory: " + from + " and " + to);
         }
         try (NativeFile directory = pin(to)) {
             calls.renameAt(directory.descriptor(), NativeCalls.nameOf(from), NativeCalls.nameOf(to), to);
-            syncDirectory(to);
         }
     }
 
@@ -256,7 +284,7 @@ public final class SafeFiles {
         } catch (FileAlreadyExistsException e) {
             return false;
         }
-        syncDirectory(claim);
+        syncParent(claim);
         return true;
     }
 
@@ -305,14 +333,16 @@ public final class SafeFiles {
         return openAt(directory, name, flags, file);
     }
 
-    private void writeNew(NativeFile directory, byte[] name, Path file, byte[] content) throws IOException {
+    private void writeNew(NativeFile directory, byte[] name, Path file, byte[] content, Sync sync) throws IOException {
         try (NativeFile created = createAt(directory, name, file);
                 FileChannel channel = channelOf(created, StandardOpenOption.WRITE)) {
             ByteBuffer bytes = ByteBuffer.wrap(content);
             while (bytes.hasRemaining()) {
                 channel.write(bytes);
             }
-            channel.force(true);
+            if (sync == Sync.TO_DISK) {
+                channel.force(true);
+            }
         } catch (IOException e) {
             calls.unlinkAt(directory.descriptor(), name, file);
             throw e;
@@ -341,7 +371,8 @@ public final class SafeFiles {
         }
     }
 
-    private void syncDirectory(Path file) throws IOException {
+    /** Sees the entries of a file's directory to the disk, after something was made, renamed or removed in it. */
+    public void syncParent(Path file) throws IOException {
         Path parent = file.toAbsolutePath().getParent();
         try (NativeFile directory = new NativeFile(
                 calls,

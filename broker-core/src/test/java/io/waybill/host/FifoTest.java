@@ -7,6 +7,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -71,5 +73,26 @@ class FifoTest {
         assertThatThrownBy(() -> FILES.openOwnFifo(path)).hasMessage(path + ": expected a FIFO, found a regular file");
         Path link = Files.createSymbolicLink(dir.resolve("link"), Path.of("/dev/zero"));
         assertThatThrownBy(() -> FILES.openFifo(link)).hasMessage(link + ": expected a FIFO, found a symbolic link");
+    }
+
+    @Test
+    void letsWhoWaitsGoWhenItIsClosed() throws Exception {
+        Fifo waiting = FILES.openOwnFifo(dir.resolve("fifo"));
+        CountDownLatch out = new CountDownLatch(1);
+        Thread thread = new Thread(() -> {
+            try {
+                waiting.await(100 * SECOND);
+            } catch (IllegalStateException closedBeforeItWaited) {
+                // as good
+            }
+            out.countDown();
+        });
+        thread.start();
+        waiting.close();
+        waiting.close();
+
+        assertThat(out.await(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(waiting.pass()).isFalse();
+        assertThatThrownBy(() -> waiting.await(0)).isInstanceOf(IllegalStateException.class);
     }
 }
