@@ -3,6 +3,8 @@ package io.waybill.home;
 import io.waybill.api.WorkerInfo;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
+import io.waybill.host.ProcessIdentity;
+import io.waybill.host.ProcessWatch;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -21,7 +23,9 @@ final class KnownWorker {
     private WorkerRecord record; // null while there is none that reads
     private String problem = "";
     private Liveness liveness = Liveness.UNKNOWN;
-    private long livenessAskedAtNs;
+    // both null unless it is there
+    private ProcessIdentity watched;
+    private ProcessWatch watch;
 
     KnownWorker(WorkerInfo info, Path directory, Claims claims, Host host) {
         this.info = info;
@@ -31,9 +35,9 @@ final class KnownWorker {
         this.host = host;
     }
 
-    /** Whether it says so and is not known to be dead. */
+    /** Whether it says that it is there and is not known to be dead. */
     boolean isThere() {
-        return record != null && record.state() != WorkerState.LEFT && liveness != Liveness.DEAD;
+        return watch != null;
     }
 
     /** Reads {@code worker.json} when it changed. Returns whether anything did. */
@@ -63,10 +67,7 @@ final class KnownWorker {
             requireConsistent(found);
             record = found;
             problem = "";
-            liveness = found.state() == WorkerState.LEFT
-                    ? Liveness.UNKNOWN
-                    : host.processes().liveness(found.process());
-            livenessAskedAtNs = host.clock().monotonicNs();
+            watchProcess();
             return true;
         } catch (NoSuchFileException e) {
             return forget();
@@ -91,6 +92,7 @@ final class KnownWorker {
 
     private boolean forget() {
         boolean changed = record != null || !problem.isEmpty();
+        unwatch();
         record = null;
         problem = "";
         return changed;
@@ -99,22 +101,46 @@ final class KnownWorker {
     private boolean unreadable(IOException e) {
         String text = String.valueOf(e.getMessage());
         boolean changed = record != null || !text.equals(problem);
+        unwatch();
         record = null;
         problem = text;
         return changed;
     }
 
-    boolean isLivenessDue(long nowNs, long intervalNs) {
-        return nowNs - livenessAskedAtNs >= intervalNs;
+    private void watchProcess() {
+        if (record.state() == WorkerState.LEFT) {
+            unwatch();
+            liveness = Liveness.UNKNOWN;
+        } else if (watch == null || !record.process().equals(watched)) {
+            unwatch();
+            watched = record.process();
+            watch = host.processes().watch(watched);
+            liveness = watch.liveness();
+        }
+    }
+
+    private void unwatch() {
+        if (watch != null) {
+            watch.close();
+            watch = null;
+            watched = null;
+        }
     }
 
     /** Asks whether its process lives. Returns whether that changed. */
-    boolean checkLiveness(long nowNs) {
-        livenessAskedAtNs = nowNs;
-        Liveness now = host.processes().liveness(record.process());
+    boolean checkLiveness() {
+        Liveness now = watch.liveness();
         boolean changed = now != liveness;
         liveness = now;
+        if (now == Liveness.DEAD) {
+            unwatch(); // no process comes back
+        }
         return changed;
+    }
+
+    /** Gives up what it holds; it may still be asked. */
+    void close() {
+        unwatch();
     }
 
     /** Empty while it has not yet said anything. */

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
@@ -18,47 +19,36 @@ import java.util.regex.Pattern;
 /**
  * Who is in the home, kept up to date by looking at {@code workers/} again and again.
  *
- * <p>A look at an unchanged home costs a stat of {@code workers/} and one of each live worker's {@code worker.json}. Those that
- * are not there are looked at when {@code workers/} changed, which every {@code worker.json} that is written sees to, and once a
- * second. Whether a process lives is asked in turns.
+ * <p>A look at an unchanged home costs a stat of {@code workers/}, which every {@code worker.json} that is written touches, and
+ * a question to the kernel for each live worker. Once a second all {@code worker.json} are looked at all the same.
  *
  * <p><b>Threads.</b> One housekeeping thread calls {@link #refresh()}, every 50 ms or so; any thread may ask for
- * {@link #members()}. <b>Errors.</b> A worker whose files are damaged or not what they must be is {@link PeerState#UNREADABLE};
+ * {@link #members()}. <b>Ownership.</b> Whoever made it closes it, after the last look; closing again does nothing. <b>Errors.</b> A worker whose files are damaged or not what they must be is {@link PeerState#UNREADABLE};
  * the scan goes on.
  */
-public final class Membership {
-    /** How often a peer's process is looked for. */
-    public static final long LIVENESS_INTERVAL_NS_DEFAULT = 200_000_000L;
-
-    private static final int LIVENESS_TURNS = 4;
-    private static final long ABSENT_INTERVAL_NS = 1_000_000_000L;
+public final class Membership implements AutoCloseable {
+    private static final long FULL_LOOK_INTERVAL_NS = 1_000_000_000L;
     private static final int MAX_DIRECTORIES = 2 * (WorkerInfo.MAX_ID + 1);
     private static final Pattern DIRECTORY = Pattern.compile("(0|[1-9][0-9]{0,4})-([A-Za-z0-9_:-]{1,127})");
 
     private final Home home;
     private final SafeFiles files;
     private final Clock clock;
-    private final long livenessIntervalNs;
     private final Claims claims;
     // by directory name; the housekeeping thread's
     private final SortedMap<String, KnownWorker> known = new TreeMap<>();
     private FileStamp workersStamp = FileStamp.MISSING;
     private boolean workersTooYoung;
-    private long absentLookedAtNs;
+    private long fullLookAtNs;
     // written by the housekeeping thread, read by all
     private volatile Members members = Members.NONE;
 
     public Membership(Home home) {
-        this(home, LIVENESS_INTERVAL_NS_DEFAULT);
-    }
-
-    public Membership(Home home, long livenessIntervalNs) {
         this.home = home;
         this.files = home.host().files();
         this.clock = home.host().clock();
-        this.livenessIntervalNs = livenessIntervalNs;
         this.claims = new Claims(home.path().resolve("claims"), files);
-        this.absentLookedAtNs = clock.monotonicNs() - ABSENT_INTERVAL_NS;
+        this.fullLookAtNs = clock.monotonicNs() - FULL_LOOK_INTERVAL_NS;
     }
 
     /** The workers as the last {@link #refresh()} found them. */
@@ -83,24 +73,28 @@ public final class Membership {
             workersStamp = stamp;
             workersTooYoung = stamp.isTooYoung(wallNs);
         }
-        boolean lookAtAbsent = directoryChanged || nowNs - absentLookedAtNs >= ABSENT_INTERVAL_NS;
-        if (lookAtAbsent) {
-            absentLookedAtNs = nowNs;
+        boolean lookAtAll = directoryChanged || nowNs - fullLookAtNs >= FULL_LOOK_INTERVAL_NS;
+        if (lookAtAll) {
+            fullLookAtNs = nowNs;
         }
-        int questions = 1 + known.size() / LIVENESS_TURNS; // so that no look has to pay for all
         for (KnownWorker worker : known.values()) {
-            if (worker.isThere() || lookAtAbsent) {
+            if (lookAtAll) {
                 changed |= worker.look(wallNs);
             }
-            if (questions > 0 && worker.isThere() && worker.isLivenessDue(nowNs, livenessIntervalNs)) {
-                changed |= worker.checkLiveness(nowNs);
-                questions--;
+            if (worker.isThere()) {
+                changed |= worker.checkLiveness();
             }
         }
         if (changed) {
             members = snapshot();
         }
         return changed;
+    }
+
+    /** Gives up the descriptors by which it watches processes. */
+    @Override
+    public void close() {
+        known.values().forEach(KnownWorker::close);
     }
 
     private boolean listDirectories() throws IOException {
@@ -115,6 +109,11 @@ public final class Membership {
                     known.put(name, new KnownWorker(info.get(), directory, claims, home.host()));
                     changed = true;
                 }
+            }
+        }
+        for (Map.Entry<String, KnownWorker> entry : known.entrySet()) {
+            if (!found.contains(entry.getKey())) {
+                entry.getValue().close();
             }
         }
         return known.keySet().retainAll(found) || changed;

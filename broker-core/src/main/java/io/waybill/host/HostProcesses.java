@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.OptionalInt;
 
 /**
  * The processes that {@code /proc} shows.
@@ -19,9 +20,11 @@ final class HostProcesses implements Processes {
     private static final int START_TIME_FIELD = 22;
     private static final int STATE_FIELD = 3;
 
+    private final NativeCalls calls;
     private final ProcessIdentity self;
 
     HostProcesses(NativeCalls calls) {
+        this.calls = calls;
         try {
             byte[] stat = readStat(Path.of("/proc/self/stat"));
             long pid = calls.processId();
@@ -64,6 +67,22 @@ final class HostProcesses implements Processes {
             // it ended between the open and the read, or /proc hides it
             return Files.exists(stat) ? Liveness.UNKNOWN : Liveness.DEAD;
         }
+    }
+
+    @Override
+    public ProcessWatch watch(ProcessIdentity process) {
+        if (process.pidNamespace().equals(self.pidNamespace()) && liveness(process) == Liveness.ALIVE) {
+            OptionalInt descriptor = calls.openProcess(process.pid());
+            if (descriptor.isPresent()) {
+                PidFdWatch watch = new PidFdWatch(calls, descriptor.getAsInt());
+                // asked again with the descriptor in hand: in between, the pid may have come to mean another process
+                if (liveness(process) == Liveness.ALIVE) {
+                    return watch;
+                }
+                watch.close();
+            }
+        }
+        return Processes.super.watch(process);
     }
 
     private static byte[] readStat(Path path) throws IOException {

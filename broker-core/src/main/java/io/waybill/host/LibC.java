@@ -57,6 +57,9 @@ final class LibC {
 
         int clock_gettime(int clock, long timespec);
 
+        /** For calls that an older libc has no function for. */
+        long syscall(long number, long first, long second);
+
         int geteuid();
 
         int getpid();

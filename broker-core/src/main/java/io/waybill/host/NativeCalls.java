@@ -5,6 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.OptionalInt;
 import java.util.concurrent.locks.LockSupport;
 import jnr.constants.platform.Errno;
 import jnr.constants.platform.OpenFlags;
@@ -39,6 +40,9 @@ public final class NativeCalls {
     static final int O_PATH = 0x200000;
 
     static final int AT_FDCWD = -100;
+
+    /** The same number on every architecture. */
+    private static final int SYS_PIDFD_OPEN = 434;
 
     private static final int LOCK_EX = 2;
     private static final int LOCK_NB = 4;
@@ -136,6 +140,12 @@ public final class NativeCalls {
             throw new IllegalStateException("clock_gettime(" + clock + "): errno " + LastError.getLastError(runtime));
         }
         return timespec.getLong(0) * NS_PER_S + timespec.getLong(8);
+    }
+
+    /** A descriptor of a process of this pid namespace; empty when it is gone, or the kernel (before 5.3) or its filter says no. */
+    OptionalInt openProcess(long pid) {
+        long fd = libc.syscall(SYS_PIDFD_OPEN, pid, 0);
+        return fd < 0 ? OptionalInt.empty() : OptionalInt.of((int) fd);
     }
 
     int openAt(int directory, byte[] name, int flags, int mode, Path path) throws NativeCallException {

@@ -12,4 +12,19 @@ public interface Processes {
 
     /** Whether that process lives; costs about one small read. */
     Liveness liveness(ProcessIdentity process);
+
+    /** For whoever asks about one process often. */
+    default ProcessWatch watch(ProcessIdentity process) {
+        return new ProcessWatch() {
+            @Override
+            public Liveness liveness() {
+                return Processes.this.liveness(process);
+            }
+
+            @Override
+            public void close() {
+                // holds nothing
+            }
+        };
+    }
 }

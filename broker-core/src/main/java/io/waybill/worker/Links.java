@@ -294,6 +294,7 @@ final class Links {
             byName.clear();
             ended.clear();
             current = new PeerLink[0];
+            membership.close();
         }
     }
 }

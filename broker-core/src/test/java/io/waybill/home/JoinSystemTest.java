@@ -54,14 +54,14 @@ class JoinSystemTest {
         } finally {
             processes.forEach(JoinedProcess::close);
         }
-        Membership membership = new Membership(home, 0);
+        Membership membership = new Membership(home);
         membership.refresh();
         assertThat(membership.members().all()).hasSize(6);
     }
 
     @Test
     void takesOverFromAKilledProcess() throws Exception {
-        Membership membership = new Membership(home, 0);
+        Membership membership = new Membership(home);
         long pid;
         try (JoinedProcess process = JoinedProcess.start(home.path()).awaitReady()) {
             process.say("ps0");
@@ -105,7 +105,7 @@ class JoinSystemTest {
             assertThat(process.answer()).isEqualTo("joined 0 1");
             process.say("leave");
             // it may still be leaving: joining waits for that
-            Membership membership = new Membership(home, 0);
+            Membership membership = new Membership(home);
             long giveUp = System.nanoTime() + 20_000_000_000L;
             while (System.nanoTime() < giveUp
                     && membership.members().find("ps0").map(Peer::state).orElse(PeerState.STARTING) != PeerState.LEFT) {

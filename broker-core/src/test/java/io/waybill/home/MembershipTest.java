@@ -31,7 +31,7 @@ class MembershipTest {
     @BeforeEach
     void openHome() throws IOException {
         home = Home.open(dir.resolve("home"), HOST);
-        membership = new Membership(home, 0);
+        membership = new Membership(home);
     }
 
     private PeerState stateOf(String name) throws IOException {

@@ -45,9 +45,26 @@ class HostProcessesTest {
         ProcessIdentity identity = like(child.pid(), startTimeOf(child.pid()), self.bootId());
         assertThat(processes.liveness(identity)).isEqualTo(Liveness.ALIVE);
 
-        child.destroyForcibly();
-        assertThat(child.waitFor(10, TimeUnit.SECONDS)).isTrue();
+        try (ProcessWatch watch = processes.watch(identity)) {
+            assertThat(watch).isInstanceOf(PidFdWatch.class);
+            assertThat(watch.liveness()).isEqualTo(Liveness.ALIVE);
+            child.destroyForcibly();
+            assertThat(child.waitFor(10, TimeUnit.SECONDS)).isTrue();
+            assertThat(watch.liveness()).isEqualTo(Liveness.DEAD);
+        }
         assertThat(processes.liveness(identity)).isEqualTo(Liveness.DEAD);
+        try (ProcessWatch late = processes.watch(identity)) {
+            assertThat(late.liveness()).isEqualTo(Liveness.DEAD);
+        }
+    }
+
+    @Test
+    void watchesWhatItCannotSeeWithoutCallingItDead() {
+        ProcessIdentity elsewhere =
+                new ProcessIdentity(self.pid(), self.startTime(), self.bootId(), "pid:[1]", self.uid());
+        try (ProcessWatch watch = processes.watch(elsewhere)) {
+            assertThat(watch.liveness()).isEqualTo(Liveness.UNKNOWN);
+        }
     }
 
     @Test
@@ -59,11 +76,14 @@ class HostProcessesTest {
             int length = parent.getInputStream().read(line);
             long pid = Long.parseLong(new String(line, 0, length, StandardCharsets.US_ASCII).trim());
             ProcessIdentity child = like(pid, startTimeOf(pid), self.bootId());
+            ProcessWatch watch = processes.watch(child);
             long giveUp = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
             while (processes.liveness(child) != Liveness.DEAD && System.nanoTime() < giveUp) {
                 Thread.onSpinWait();
             }
             assertThat(processes.liveness(child)).isEqualTo(Liveness.DEAD);
+            assertThat(watch.liveness()).isEqualTo(Liveness.DEAD);
+            watch.close();
             assertThat(Path.of("/proc/" + pid)).exists();
         } finally {
             parent.destroyForcibly();

@@ -1,0 +1,42 @@
+package io.waybill.host;
+
+import jnr.ffi.Pointer;
+
+/**
+ * Watches a process through a descriptor of it, which the kernel makes readable when the process has ended, reaped or not, and
+ * which never comes to mean another process. One system call, half a microsecond, no garbage.
+ */
+final class PidFdWatch implements ProcessWatch {
+    private final NativeCalls calls;
+    private final int descriptor;
+    private final Pointer room;
+    private final long roomAddress;
+    private boolean closed;
+    private Liveness liveness = Liveness.ALIVE;
+
+    PidFdWatch(NativeCalls calls, int descriptor) {
+        this.calls = calls;
+        this.descriptor = descriptor;
+        this.room = calls.waitingRoom();
+        this.roomAddress = room.address();
+    }
+
+    @Override
+    public synchronized Liveness liveness() {
+        if (closed) {
+            throw new IllegalStateException("closed");
+        }
+        if (liveness == Liveness.ALIVE && calls.awaitReadable(descriptor, 0, room, roomAddress)) {
+            liveness = Liveness.DEAD;
+        }
+        return liveness;
+    }
+
+    @Override
+    public synchronized void close() {
+        if (!closed) {
+            closed = true;
+            calls.close(descriptor);
+        }
+    }
+}
