@@ -1,0 +1,95 @@
+package io.waybill.osgi;
+
+import io.waybill.host.Threads;
+import io.waybill.osgi.BundleRefusedException.Reason;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Runs code of a bundle on a thread of its own and waits for it only so long. What hangs is interrupted, and given up when that does
+ * not help. Thread-safe.
+ */
+final class BoundedStep {
+
+    private static final Duration INTERRUPT_LIMIT = Duration.ofSeconds(1);
+
+    private final Threads threads;
+
+    BoundedStep(Threads threads) {
+        this.threads = threads;
+    }
+
+    /** What is run: it may fail with anything. */
+    interface Step {
+        void run() throws Exception;
+    }
+
+    /** How it went. */
+    enum Ended {
+        /** The step came back. */
+        IN_TIME,
+        /** The step came back after it was interrupted; what it began is not complete. */
+        INTERRUPTED,
+        /** The step did not come back and still runs. */
+        NEVER
+    }
+
+    /**
+     * Runs a step.
+     *
+     * @throws BundleRefusedException {@link Reason#START_FAILED} with the innermost cause when the step throws
+     */
+    Ended run(String threadName, Duration limit, Step step) throws BundleRefusedException {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        Thread thread = threads.start(threadName, () -> {
+            Thread.currentThread().setContextClassLoader(BoundedStep.class.getClassLoader());
+            try {
+                step.run();
+                done.complete(null);
+            } catch (Throwable e) { // the boundary around a bundle's own code: goes to who waits below
+                done.completeExceptionally(e);
+            }
+        });
+        try {
+            done.get(limit.toNanos(), TimeUnit.NANOSECONDS);
+            return Ended.IN_TIME;
+        } catch (TimeoutException e) {
+            thread.interrupt();
+            return awaitInterrupted(done);
+        } catch (ExecutionException e) {
+            throw new BundleRefusedException(Reason.START_FAILED, innermost(e.getCause()), e.getCause());
+        } catch (InterruptedException e) {
+            thread.interrupt();
+            Thread.currentThread().interrupt();
+            throw new BundleRefusedException(Reason.FAILED, "interrupted while it waited for " + threadName, e);
+        }
+    }
+
+    private static Ended awaitInterrupted(CompletableFuture<Void> done) {
+        try {
+            done.get(INTERRUPT_LIMIT.toNanos(), TimeUnit.NANOSECONDS);
+            return Ended.INTERRUPTED;
+        } catch (TimeoutException e) {
+            return Ended.NEVER;
+        } catch (ExecutionException e) {
+            return Ended.INTERRUPTED;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Ended.NEVER;
+        }
+    }
+
+    /** The text of the cause behind all others, with its type. */
+    static String innermost(Throwable error) {
+        Throwable cause = error;
+        for (int depth = 0; cause.getCause() != null && depth < 50; depth++) {
+            cause = cause.getCause();
+        }
+        return cause.getMessage() == null
+                ? cause.getClass().getName()
+                : cause.getClass().getName() + ": " + cause.getMessage();
+    }
+}

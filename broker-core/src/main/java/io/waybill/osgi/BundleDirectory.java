@@ -1,0 +1,162 @@
+package io.waybill.osgi;
+
+import io.waybill.osgi.BundleRefusedException.Reason;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The watched directory: a jar that appears in it is installed, one that changes updates its bundle, one that goes takes its bundle with
+ * it. A file counts when two looks find it the same, so that one that is still being copied waits.
+ *
+ * <p>What was refused is reported once, and tried again when the file changes, or when another bundle came in that it may have lacked.
+ *
+ * <p><b>Threads.</b> The one that looks.
+ */
+final class BundleDirectory {
+
+    private static final Logger LOG = LoggerFactory.getLogger(BundleDirectory.class);
+    private static final String SUFFIX = ".jar";
+
+    private final Path directory;
+    private final Staging staging;
+    private final BundleControl control;
+    private final Map<Path, Seen> files = new HashMap<>();
+
+    private enum Standing {
+        /** Seen once as it is. */
+        NEW,
+        /** To be taken. */
+        STABLE,
+        /** Its bundle runs. */
+        TAKEN,
+        /** Its bundle was refused, for a reason that may pass. */
+        WAITING,
+        /** Its bundle was refused. */
+        REFUSED
+    }
+
+    /** What is known of a file. */
+    private static final class Seen {
+        FileMark mark;
+        Standing standing = Standing.NEW;
+        String symbolicName; // of the bundle that was taken from this file; null when none was
+
+        Seen(FileMark mark) {
+            this.mark = mark;
+        }
+    }
+
+    BundleDirectory(Path directory, Staging staging, BundleControl control) throws IOException {
+        this.directory = directory;
+        this.staging = staging;
+        this.control = control;
+        Files.createDirectories(directory);
+    }
+
+    /** Brings the bundles to what the files say now. */
+    void look() {
+        Map<Path, FileMark> found;
+        try {
+            found = FileMark.list(directory, SUFFIX);
+        } catch (IOException e) {
+            LOG.warn("{} can't be read: {}", directory, Staging.describe(e));
+            return;
+        }
+        removeGone(found);
+        found.forEach(this::compare);
+        takeStable();
+    }
+
+    private void removeGone(Map<Path, FileMark> found) {
+        List<Path> gone =
+                files.keySet().stream().filter(file -> !found.containsKey(file)).toList();
+        for (Path file : gone) {
+            String symbolicName = files.remove(file).symbolicName;
+            boolean runs = symbolicName != null
+                    && control.installed(symbolicName)
+                            .filter(jar -> jar.source().equals(file))
+                            .isPresent();
+            if (runs) {
+                try {
+                    control.uninstall(symbolicName);
+                } catch (BundleRefusedException e) {
+                    LOG.error("{} went, and its bundle can't be removed: {}", file, e.getMessage());
+                }
+            }
+        }
+    }
+
+    private void compare(Path file, FileMark mark) {
+        Seen seen = files.computeIfAbsent(file, path -> new Seen(null));
+        if (!mark.equals(seen.mark)) {
+            seen.mark = mark;
+            seen.standing = Standing.NEW;
+        } else if (seen.standing == Standing.NEW) {
+            seen.standing = Standing.STABLE;
+        }
+    }
+
+    private void takeStable() {
+        boolean cameIn = take(Standing.STABLE);
+        while (cameIn) {
+            cameIn = take(Standing.WAITING);
+        }
+    }
+
+    /** Whether some bundle came in. */
+    private boolean take(Standing standing) {
+        List<StagedJar> staged = new ArrayList<>();
+        for (Map.Entry<Path, Seen> file : files.entrySet()) {
+            if (file.getValue().standing == standing) {
+                try {
+                    staged.add(staging.stage(file.getKey()));
+                } catch (BundleRefusedException e) {
+                    refused(file.getKey(), file.getValue(), standing, e);
+                }
+            }
+        }
+        // of two versions of a bundle the newer comes last and stays
+        staged.sort(Comparator.comparing(StagedJar::symbolicName).thenComparing(StagedJar::version));
+        boolean cameIn = false;
+        for (StagedJar jar : staged) {
+            cameIn |= take(jar, files.get(jar.source()), standing);
+        }
+        return cameIn;
+    }
+
+    private boolean take(StagedJar jar, Seen seen, Standing before) {
+        seen.symbolicName = jar.symbolicName();
+        boolean runsAlready = control.installed(jar.symbolicName())
+                .filter(installed -> installed.sha256().equals(jar.sha256()))
+                .isPresent();
+        if (runsAlready) {
+            seen.standing = Standing.TAKEN;
+            staging.discard(jar);
+            return false;
+        }
+        try {
+            control.install(jar, OsgiSettings.FIRST_HANDLER_LEVEL);
+            seen.standing = Standing.TAKEN;
+            return true;
+        } catch (BundleRefusedException e) {
+            refused(jar.source(), seen, before, e);
+            return false;
+        }
+    }
+
+    private static void refused(Path file, Seen seen, Standing before, BundleRefusedException e) {
+        boolean mayPass = e.reason() == Reason.UNRESOLVED || e.reason() == Reason.START_FAILED;
+        seen.standing = mayPass ? Standing.WAITING : Standing.REFUSED;
+        if (before != Standing.WAITING) {
+            LOG.error("{} is not taken: {}", file, e.getMessage());
+        }
+    }
+}

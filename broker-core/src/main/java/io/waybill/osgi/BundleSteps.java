@@ -1,0 +1,199 @@
+package io.waybill.osgi;
+
+import io.waybill.host.Threads;
+import io.waybill.osgi.BundleRefusedException.Reason;
+import java.io.IOException;
+import java.io.InputStream;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.BundleException;
+import org.osgi.framework.FrameworkEvent;
+import org.osgi.framework.wiring.BundleWiring;
+import org.osgi.framework.wiring.FrameworkWiring;
+
+/**
+ * The steps of which operations on bundles are made, each bounded in time, each with an error that an operator can read.
+ *
+ * <p><b>Threads.</b> One operation at a time; {@link BundleControl} sees to that.
+ */
+final class BundleSteps {
+
+    private static final Duration REFRESH_LIMIT = Duration.ofSeconds(30);
+
+    private final BundleContext context;
+    private final FrameworkWiring wiring;
+    private final Resolution resolution;
+    private final BoundedStep bounded;
+    private final ComponentCheck components;
+    private final HandlerWhiteboard whiteboard;
+    private final LoaderWatch loaders;
+    private final OsgiSettings settings;
+    private final AtomicLong count = new AtomicLong();
+
+    BundleSteps(
+            BundleContext context,
+            OsgiSettings settings,
+            Threads threads,
+            ComponentCheck components,
+            HandlerWhiteboard whiteboard,
+            LoaderWatch loaders) {
+        this.context = context;
+        this.wiring = context.getBundle(0).adapt(FrameworkWiring.class);
+        this.resolution = new Resolution(wiring);
+        this.bounded = new BoundedStep(threads);
+        this.settings = settings;
+        this.components = components;
+        this.whiteboard = whiteboard;
+        this.loaders = loaders;
+    }
+
+    Bundle install(StagedJar jar, int startLevel) throws BundleRefusedException {
+        Bundle bundle = installAt("waybill:" + jar.symbolicName() + "#" + count.incrementAndGet(), jar);
+        StartLevels.set(bundle, startLevel);
+        return bundle;
+    }
+
+    void resolve(Bundle bundle, StagedJar jar) throws BundleRefusedException {
+        resolution.resolve(bundle, jar);
+    }
+
+    /** Fails unless the jar would resolve in the place of the bundle that has its name now. Leaves nothing behind. */
+    void tryResolve(StagedJar jar) throws BundleRefusedException {
+        Bundle candidate = installAt(CandidateHook.location(jar.symbolicName(), count.incrementAndGet()), jar);
+        try {
+            resolution.resolve(candidate, jar);
+        } finally {
+            try {
+                candidate.uninstall();
+                refresh(candidate);
+            } catch (BundleException e) {
+                throw failed("a trial copy of " + jar + " can't be removed", e);
+            }
+        }
+    }
+
+    /** Starts, and fails unless every component comes up in time. */
+    void start(Bundle bundle) throws BundleRefusedException {
+        whiteboard.forgetProblems(bundle);
+        String name = bundle.getSymbolicName();
+        BoundedStep.Ended ended = bounded.run("start " + name, settings.startLimit(), () -> bundle.start());
+        if (ended != BoundedStep.Ended.IN_TIME) {
+            throw new BundleRefusedException(
+                    ended == BoundedStep.Ended.NEVER ? Reason.HUNG : Reason.START_FAILED,
+                    name + " did not start within " + settings.startLimit().toMillis() + " ms");
+        }
+        List<String> problems = components.problems(bundle, settings.settleLimit());
+        if (!problems.isEmpty()) {
+            throw new BundleRefusedException(Reason.START_FAILED, String.join("; ", problems));
+        }
+    }
+
+    /** Stops when running requests ended, or the drain limit passed. */
+    void stop(Bundle bundle) throws BundleRefusedException {
+        if (bundle.getState() != Bundle.ACTIVE && bundle.getState() != Bundle.STARTING) {
+            return;
+        }
+        Duration limit = settings.drainLimit().plus(settings.startLimit());
+        String name = bundle.getSymbolicName();
+        try {
+            if (bounded.run("stop " + name, limit, () -> bundle.stop()) == BoundedStep.Ended.NEVER) {
+                throw new BundleRefusedException(
+                        Reason.HUNG, name + " did not stop within " + limit.toMillis() + " ms");
+            }
+        } catch (BundleRefusedException e) {
+            if (e.reason() == Reason.HUNG || bundle.getState() == Bundle.ACTIVE) {
+                throw e;
+            }
+            // It threw while it stopped, and is stopped all the same: so says the framework's contract.
+        }
+    }
+
+    /** Puts a jar in the place of a stopped bundle. */
+    void update(Bundle bundle, StagedJar jar) throws BundleRefusedException {
+        Retiring old = retiring(bundle);
+        try (InputStream in = jar.open()) {
+            bundle.update(in);
+        } catch (IOException | BundleException e) {
+            throw failed(bundle.getSymbolicName() + " can't be updated to " + jar, e);
+        }
+        refresh(bundle);
+        old.retire();
+        resolve(bundle, jar);
+    }
+
+    /** Removes a stopped bundle. */
+    void uninstall(Bundle bundle) throws BundleRefusedException {
+        Retiring old = retiring(bundle);
+        try {
+            bundle.uninstall();
+        } catch (BundleException e) {
+            throw failed(bundle.getSymbolicName() + " can't be uninstalled", e);
+        }
+        refresh(bundle);
+        old.retire();
+        whiteboard.forgetProblems(bundle);
+    }
+
+    private Bundle installAt(String location, StagedJar jar) throws BundleRefusedException {
+        try (InputStream in = jar.open()) {
+            return context.installBundle(location, in);
+        } catch (IOException | BundleException e) {
+            throw new BundleRefusedException(
+                    Reason.NO_BUNDLE, jar + " can't be installed: " + BoundedStep.innermost(e), e);
+        }
+    }
+
+    /** Lets go of what a bundle was before its update or removal. Bundles that used its packages are restarted with the new ones. */
+    private void refresh(Bundle bundle) throws BundleRefusedException {
+        CountDownLatch refreshed = new CountDownLatch(1);
+        wiring.refreshBundles(List.of(bundle), event -> {
+            if (event.getType() == FrameworkEvent.PACKAGES_REFRESHED) {
+                refreshed.countDown();
+            }
+        });
+        try {
+            if (!refreshed.await(REFRESH_LIMIT.toNanos(), TimeUnit.NANOSECONDS)) {
+                throw new BundleRefusedException(
+                        Reason.FAILED,
+                        "the framework did not let go of " + bundle.getSymbolicName() + " within "
+                                + REFRESH_LIMIT.toSeconds() + " s");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new BundleRefusedException(Reason.FAILED, "interrupted", e);
+        }
+    }
+
+    private Retiring retiring(Bundle bundle) {
+        Optional<ClassLoader> loader =
+                Optional.ofNullable(bundle.adapt(BundleWiring.class)).map(BundleWiring::getClassLoader);
+        return new Retiring(bundle.getSymbolicName(), bundle.getVersion().toString(), loader);
+    }
+
+    /** A class loader that is about to go. */
+    private final class Retiring {
+        private final String name;
+        private final String version;
+        private final Optional<ClassLoader> loader;
+
+        Retiring(String name, String version, Optional<ClassLoader> loader) {
+            this.name = name;
+            this.version = version;
+            this.loader = loader;
+        }
+
+        void retire() {
+            loader.ifPresent(gone -> loaders.retire(name, version, gone));
+        }
+    }
+
+    private static BundleRefusedException failed(String what, Exception e) {
+        return new BundleRefusedException(Reason.FAILED, what + ": " + BoundedStep.innermost(e), e);
+    }
+}

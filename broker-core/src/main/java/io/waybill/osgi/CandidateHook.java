@@ -1,0 +1,61 @@
+package io.waybill.osgi;
+
+import java.util.Collection;
+import org.osgi.framework.hooks.resolver.ResolverHook;
+import org.osgi.framework.hooks.resolver.ResolverHookFactory;
+import org.osgi.framework.wiring.BundleCapability;
+import org.osgi.framework.wiring.BundleRequirement;
+import org.osgi.framework.wiring.BundleRevision;
+
+/**
+ * Lets a candidate be resolved beside the bundle that it is to replace as if that one were gone, and lets nobody else use what the
+ * candidate offers. A candidate is known by its location.
+ *
+ * <p><b>Threads.</b> Any; without state.
+ */
+final class CandidateHook implements ResolverHookFactory, ResolverHook {
+
+    private static final String CANDIDATE = "waybill-candidate:";
+
+    /** A location for a candidate. */
+    static String location(String symbolicName, long number) {
+        return CANDIDATE + symbolicName + "#" + number;
+    }
+
+    @Override
+    public ResolverHook begin(Collection<BundleRevision> triggers) {
+        return this;
+    }
+
+    @Override
+    public void filterResolvable(Collection<BundleRevision> candidates) {
+        // all may
+    }
+
+    @Override
+    public void filterSingletonCollisions(
+            BundleCapability singleton, Collection<BundleCapability> collisionCandidates) {
+        boolean candidate = isCandidate(singleton.getRevision());
+        collisionCandidates.removeIf(other -> candidate != isCandidate(other.getRevision()));
+    }
+
+    @Override
+    public void filterMatches(BundleRequirement requirement, Collection<BundleCapability> candidates) {
+        BundleRevision asking = requirement.getRevision();
+        if (isCandidate(asking)) {
+            candidates.removeIf(offered -> !offered.getRevision().equals(asking)
+                    && asking.getSymbolicName().equals(offered.getRevision().getSymbolicName()));
+        } else {
+            candidates.removeIf(offered -> isCandidate(offered.getRevision()));
+        }
+    }
+
+    @Override
+    public void end() {
+        // nothing was kept
+    }
+
+    private static boolean isCandidate(BundleRevision revision) {
+        return revision.getBundle().getLocation().startsWith(CANDIDATE);
+    }
+}

@@ -1,0 +1,150 @@
+package io.waybill.osgi;
+
+import io.waybill.host.Clock;
+import io.waybill.host.Threads;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceReference;
+import org.osgi.service.component.runtime.ServiceComponentRuntime;
+import org.osgi.service.component.runtime.dto.ComponentConfigurationDTO;
+import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
+import org.osgi.service.component.runtime.dto.ReferenceDTO;
+import org.osgi.service.component.runtime.dto.UnsatisfiedReferenceDTO;
+
+/**
+ * Looks whether the components of a bundle came up, and says in a sentence each what keeps the others from it. Thread-safe.
+ */
+final class ComponentCheck {
+
+    private static final long LOOK_INTERVAL_NS = 10_000_000;
+    private static final int MAX_TEXT = 300;
+
+    private final BundleContext context;
+    private final HandlerWhiteboard whiteboard;
+    private final Threads threads;
+    private final Clock clock;
+
+    ComponentCheck(BundleContext context, HandlerWhiteboard whiteboard, Threads threads, Clock clock) {
+        this.context = context;
+        this.whiteboard = whiteboard;
+        this.threads = threads;
+        this.clock = clock;
+    }
+
+    private record Problem(String text, boolean mayPass) {}
+
+    /** What is wrong with a started bundle's components and services, after they had time to settle; empty when nothing is. */
+    List<String> problems(Bundle bundle, Duration settleLimit) {
+        long untilNs = clock.monotonicNs() + settleLimit.toNanos();
+        List<Problem> problems = look(bundle);
+        while (problems.stream().anyMatch(Problem::mayPass)
+                && problems.stream().allMatch(Problem::mayPass)
+                && untilNs - clock.monotonicNs() > 0
+                && !Thread.currentThread().isInterrupted()) {
+            threads.pause(LOOK_INTERVAL_NS);
+            problems = look(bundle);
+        }
+        return problems.stream().map(Problem::text).toList();
+    }
+
+    private List<Problem> look(Bundle bundle) {
+        List<Problem> problems = new ArrayList<>();
+        lookAtComponents(bundle, problems);
+        whiteboard.problems(bundle).forEach(text -> problems.add(new Problem(text, false)));
+        return problems;
+    }
+
+    private void lookAtComponents(Bundle bundle, List<Problem> problems) {
+        if (bundle.getHeaders().get("Service-Component") == null) {
+            return;
+        }
+        ServiceReference<ServiceComponentRuntime> reference =
+                context.getServiceReference(ServiceComponentRuntime.class);
+        ServiceComponentRuntime runtime = reference == null ? null : context.getService(reference);
+        if (runtime == null) {
+            problems.add(new Problem("it has components, and no bundle that runs components (SCR) is there", true));
+            return;
+        }
+        try {
+            Collection<ComponentDescriptionDTO> components = runtime.getComponentDescriptionDTOs(bundle);
+            if (components.isEmpty()) {
+                problems.add(new Problem("its components are not read yet, or can't be", true));
+            }
+            for (ComponentDescriptionDTO component : components) {
+                if (runtime.isComponentEnabled(component)) {
+                    look(component, runtime.getComponentConfigurationDTOs(component), problems);
+                }
+            }
+        } finally {
+            context.ungetService(reference);
+        }
+    }
+
+    private static void look(
+            ComponentDescriptionDTO component,
+            Collection<ComponentConfigurationDTO> configurations,
+            List<Problem> problems) {
+        if (configurations.isEmpty()) {
+            problems.add(needsConfiguration(component));
+        }
+        for (ComponentConfigurationDTO configuration : configurations) {
+            switch (configuration.state) {
+                case ComponentConfigurationDTO.UNSATISFIED_CONFIGURATION -> problems.add(needsConfiguration(component));
+                case ComponentConfigurationDTO.UNSATISFIED_REFERENCE -> problems.add(needsServices(configuration));
+                case ComponentConfigurationDTO.FAILED_ACTIVATION -> problems.add(failed(configuration));
+                default -> {
+                    if (configuration.failure != null) {
+                        problems.add(failed(configuration));
+                    }
+                }
+            }
+        }
+    }
+
+    private static Problem needsConfiguration(ComponentDescriptionDTO component) {
+        String pid = component.configurationPid.length == 0 ? component.name : component.configurationPid[0];
+        return new Problem(component.name + " needs a configuration: conf/" + pid + ".cfg", true);
+    }
+
+    private static Problem needsServices(ComponentConfigurationDTO configuration) {
+        List<String> missing = new ArrayList<>();
+        for (UnsatisfiedReferenceDTO unsatisfied : configuration.unsatisfiedReferences) {
+            missing.add(interfaceOf(unsatisfied.name, configuration.description)
+                    + (unsatisfied.target == null ? "" : " with " + unsatisfied.target));
+        }
+        return new Problem(
+                configuration.description.name + " needs a service that nobody publishes: "
+                        + String.join(", ", missing),
+                true);
+    }
+
+    private static String interfaceOf(String referenceName, ComponentDescriptionDTO component) {
+        for (ReferenceDTO reference : component.references) {
+            if (reference.name.equals(referenceName)) {
+                return reference.interfaceName;
+            }
+        }
+        return referenceName;
+    }
+
+    private static Problem failed(ComponentConfigurationDTO configuration) {
+        return new Problem(
+                configuration.description.name + " could not be activated: " + innermost(configuration.failure), false);
+    }
+
+    /** The last cause's line of a printed stack trace. */
+    private static String innermost(String stackTrace) {
+        String line = "it does not say why";
+        for (String next : stackTrace == null ? new String[0] : stackTrace.split("\n")) {
+            if (!next.isBlank() && !next.startsWith("\tat ") && !next.startsWith("\t...")) {
+                line = next.strip();
+            }
+        }
+        String text = line.startsWith("Caused by: ") ? line.substring("Caused by: ".length()) : line;
+        return text.length() > MAX_TEXT ? text.substring(0, MAX_TEXT) + "…" : text;
+    }
+}

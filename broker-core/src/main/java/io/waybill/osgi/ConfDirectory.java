@@ -1,0 +1,130 @@
+package io.waybill.osgi;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.StringReader;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Dictionary;
+import java.util.HashMap;
+import java.util.Hashtable;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceReference;
+import org.osgi.service.cm.Configuration;
+import org.osgi.service.cm.ConfigurationAdmin;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Feeds the framework's configurations from a directory: {@code <PID>.cfg}, or {@code <factory PID>~<name>.cfg}, in the form of
+ * {@link Properties} and UTF-8. A file that goes takes its configuration with it. A file that can't be read leaves the configuration as
+ * it was, and is reported once.
+ *
+ * <p><b>Threads.</b> The one that looks.
+ */
+final class ConfDirectory {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ConfDirectory.class);
+    private static final String SUFFIX = ".cfg";
+    private static final int MAX_FILE_BYTES = 1 << 20;
+    /** Any bundle may use the configuration. */
+    private static final String ANY_LOCATION = "?";
+
+    private final Path directory;
+    private final BundleContext context;
+    private final Map<Path, FileMark> fed = new HashMap<>();
+
+    ConfDirectory(Path directory, BundleContext context) throws IOException {
+        this.directory = directory;
+        this.context = context;
+        Files.createDirectories(directory);
+    }
+
+    /** Brings the configurations to what the files say now. */
+    void look() {
+        ServiceReference<ConfigurationAdmin> reference = context.getServiceReference(ConfigurationAdmin.class);
+        ConfigurationAdmin admin = reference == null ? null : context.getService(reference);
+        if (admin == null) {
+            return;
+        }
+        try {
+            Map<Path, FileMark> found = FileMark.list(directory, SUFFIX);
+            for (Map.Entry<Path, FileMark> file : new TreeMap<>(found).entrySet()) {
+                if (!file.getValue().equals(fed.get(file.getKey()))) {
+                    fed.put(file.getKey(), file.getValue());
+                    feed(admin, file.getKey());
+                }
+            }
+            fed.keySet().removeIf(file -> !found.containsKey(file) && delete(admin, file));
+        } catch (IOException e) {
+            LOG.warn("{} can't be read: {}", directory, Staging.describe(e));
+        } finally {
+            context.ungetService(reference);
+        }
+    }
+
+    private void feed(ConfigurationAdmin admin, Path file) {
+        try {
+            configuration(admin, file).updateIfDifferent(read(file));
+            LOG.info("Configured {} from {}", pid(file), file);
+        } catch (IOException | IllegalArgumentException e) {
+            LOG.error("{} is not taken: {}", file, e.getMessage());
+        }
+    }
+
+    private boolean delete(ConfigurationAdmin admin, Path file) {
+        try {
+            configuration(admin, file).delete();
+            LOG.info("Removed the configuration of {}", pid(file));
+            return true;
+        } catch (IOException | IllegalStateException e) {
+            LOG.error("The configuration of {} can't be removed: {}", pid(file), e.getMessage());
+            return false;
+        }
+    }
+
+    private static Configuration configuration(ConfigurationAdmin admin, Path file) throws IOException {
+        String pid = pid(file);
+        int tilde = pid.indexOf('~');
+        return tilde < 0
+                ? admin.getConfiguration(pid, ANY_LOCATION)
+                : admin.getFactoryConfiguration(pid.substring(0, tilde), pid.substring(tilde + 1), ANY_LOCATION);
+    }
+
+    private static String pid(Path file) {
+        String name = file.getFileName().toString();
+        return name.substring(0, name.length() - SUFFIX.length());
+    }
+
+    private static Dictionary<String, Object> read(Path file) throws IOException {
+        byte[] bytes;
+        try (InputStream in = Files.newInputStream(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+            bytes = in.readNBytes(MAX_FILE_BYTES + 1);
+        }
+        if (bytes.length > MAX_FILE_BYTES) {
+            throw new IOException("a configuration has at most " + MAX_FILE_BYTES + " bytes");
+        }
+        String text;
+        try {
+            text = StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(bytes))
+                    .toString();
+        } catch (CharacterCodingException e) {
+            throw new IOException("it is not UTF-8", e);
+        }
+        Properties properties = new Properties();
+        properties.load(new StringReader(text));
+        Dictionary<String, Object> values = new Hashtable<>();
+        properties.stringPropertyNames().forEach(key -> values.put(key, properties.getProperty(key)));
+        return values;
+    }
+}

@@ -1,0 +1,192 @@
+package io.waybill.osgi;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Message;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.HandlerStatus;
+import io.waybill.dispatch.Provider;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The control operations that an operator's command calls by name.
+ *
+ * <pre>
+ * control:bundle.list                     {bundles: [{name, version, kind, state, since, sha256, source, problem}]}
+ * control:bundle.install    path          {bundle: {…}}
+ * control:bundle.update     path, [name]  {bundle: {…}}
+ * control:bundle.start      name          {bundle: {…}}
+ * control:bundle.stop       name          {bundle: {…}}
+ * control:bundle.uninstall  name          {bundle: {…}}
+ * control:handlers.list                   {handlers: [{key, state, provider, version, since, nonBlocking, inFlight, parked, done, failed}]}
+ * control:loaders.leaked    seconds       {loaders: [{name, version, since, ageMs}]}
+ * </pre>
+ *
+ * Times are nanoseconds since 1970. A refused operation answers with {@link ErrorCode#REFUSED} and the text for the operator.
+ *
+ * <p><b>Threads.</b> Any; they run on threads of their own, because an operation may take as long as a bundle takes to drain and to start.
+ */
+final class ControlOperations implements AutoCloseable {
+
+    private static final Duration CLOSE_LIMIT = Duration.ofSeconds(1);
+
+    private final BundleControl bundles;
+    private final HandlerRegistry handlers;
+    private final LoaderWatch loaders;
+    private final HandlerExecutor executor;
+    private final List<HandlerRegistry.Registration> registrations = new ArrayList<>();
+
+    ControlOperations(
+            BundleControl bundles,
+            HandlerRegistry handlers,
+            LoaderWatch loaders,
+            String version,
+            ExecutorSettings executorSettings) {
+        this.bundles = bundles;
+        this.handlers = handlers;
+        this.loaders = loaders;
+        Provider self = new Provider("waybill", version);
+        this.executor = handlers.newExecutor(self, executorSettings);
+        publish(self, "control:bundle.list", (message, outbox) -> outbox.reply().value("bundles", listBundles()));
+        publish(
+                self,
+                "control:bundle.install",
+                (message, outbox) ->
+                        outbox.reply().value("bundle", bundle(message, asked -> bundles.install(path(asked)))));
+        publish(
+                self,
+                "control:bundle.update",
+                (message, outbox) -> outbox.reply().value("bundle", bundle(message, this::update)));
+        publish(
+                self,
+                "control:bundle.start",
+                (message, outbox) ->
+                        outbox.reply().value("bundle", bundle(message, asked -> bundles.start(asked.text("name")))));
+        publish(
+                self,
+                "control:bundle.stop",
+                (message, outbox) ->
+                        outbox.reply().value("bundle", bundle(message, asked -> bundles.stop(asked.text("name")))));
+        publish(
+                self,
+                "control:bundle.uninstall",
+                (message, outbox) -> outbox.reply()
+                        .value("bundle", bundle(message, asked -> bundles.uninstall(asked.text("name")))));
+        publish(
+                self,
+                "control:handlers.list",
+                (message, outbox) -> outbox.reply().value("handlers", listHandlers()));
+        publish(
+                self,
+                "control:loaders.leaked",
+                (message, outbox) -> outbox.reply().value("loaders", listLeaks(message.int64("seconds"))));
+    }
+
+    @Override
+    public void close() {
+        registrations.forEach(registration -> registration.withdraw(CLOSE_LIMIT));
+        executor.close(CLOSE_LIMIT);
+    }
+
+    private void publish(Provider self, String key, MessageHandler handler) {
+        registrations.add(handlers.add(HandlerSpec.of(HandlerKey.parse(key), handler, self, executor)));
+    }
+
+    private interface Operation {
+        BundleStatus run(Message message) throws BundleRefusedException, RejectedMessageException;
+    }
+
+    private static Value bundle(Message message, Operation operation) throws RejectedMessageException {
+        try {
+            return value(operation.run(message));
+        } catch (BundleRefusedException e) {
+            throw new RejectedMessageException(ErrorCode.REFUSED, e.getMessage(), e);
+        }
+    }
+
+    private BundleStatus update(Message message) throws BundleRefusedException, RejectedMessageException {
+        boolean named = message.invocation().named().containsKey("name");
+        return named ? bundles.update(message.text("name"), path(message)) : bundles.update(path(message));
+    }
+
+    private static Path path(Message message) throws RejectedMessageException {
+        String text = message.text("path");
+        try {
+            Path path = Path.of(text);
+            if (path.isAbsolute()) {
+                return path.normalize();
+            }
+        } catch (InvalidPathException e) {
+            throw new RejectedMessageException(ErrorCode.REFUSED, "no path: " + e.getMessage(), e);
+        }
+        throw new RejectedMessageException(
+                ErrorCode.REFUSED, "the node has another directory than who calls it: a path must be absolute");
+    }
+
+    private Value listBundles() {
+        return new Value.Items(
+                bundles.list().stream().map(ControlOperations::value).toList());
+    }
+
+    private static Value value(BundleStatus bundle) {
+        Map<Value, Value> fields = new LinkedHashMap<>();
+        put(fields, "name", Value.of(bundle.symbolicName()));
+        put(fields, "version", Value.of(bundle.version()));
+        put(fields, "kind", Value.of(bundle.kind().name()));
+        put(fields, "state", Value.of(bundle.state().name()));
+        put(fields, "since", Value.of(bundle.sinceWallNs()));
+        put(fields, "sha256", Value.of(bundle.sha256()));
+        put(fields, "source", Value.of(bundle.source()));
+        put(fields, "problem", bundle.problem().<Value>map(Value::of).orElse(Value.NONE));
+        return new Value.Dict(fields);
+    }
+
+    private Value listHandlers() {
+        return new Value.Items(
+                handlers.statuses().stream().map(ControlOperations::value).toList());
+    }
+
+    private static Value value(HandlerStatus handler) {
+        Map<Value, Value> fields = new LinkedHashMap<>();
+        put(fields, "key", Value.of(handler.key().text()));
+        put(fields, "state", Value.of(handler.state().name()));
+        put(fields, "provider", Value.of(handler.provider().name()));
+        put(fields, "version", Value.of(handler.provider().version()));
+        put(fields, "since", Value.of(handler.sinceWallNs()));
+        put(fields, "nonBlocking", Value.of(handler.nonBlocking()));
+        put(fields, "inFlight", Value.of(handler.inFlight()));
+        put(fields, "parked", Value.of(handler.parked()));
+        put(fields, "done", Value.of(handler.done()));
+        put(fields, "failed", Value.of(handler.failed()));
+        return new Value.Dict(fields);
+    }
+
+    private Value listLeaks(long seconds) {
+        List<Value> leaks = new ArrayList<>();
+        for (LoaderWatch.Leak leak : loaders.leaked(Duration.ofSeconds(Math.max(0, seconds)))) {
+            Map<Value, Value> fields = new LinkedHashMap<>();
+            put(fields, "name", Value.of(leak.bundle()));
+            put(fields, "version", Value.of(leak.version()));
+            put(fields, "since", Value.of(leak.retiredWallNs()));
+            put(fields, "ageMs", Value.of(leak.age().toMillis()));
+            leaks.add(new Value.Dict(fields));
+        }
+        return new Value.Items(leaks);
+    }
+
+    private static void put(Map<Value, Value> fields, String name, Value value) {
+        fields.put(Value.of(name), value);
+    }
+}

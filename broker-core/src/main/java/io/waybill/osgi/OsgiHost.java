@@ -1,0 +1,276 @@
+package io.waybill.osgi;
+
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.host.Clock;
+import io.waybill.host.Threads;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.felix.framework.FrameworkFactory;
+import org.apache.felix.framework.util.FelixConstants;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.BundleException;
+import org.osgi.framework.Constants;
+import org.osgi.framework.FrameworkEvent;
+import org.osgi.framework.hooks.resolver.ResolverHookFactory;
+import org.osgi.framework.hooks.weaving.WeavingHook;
+import org.osgi.framework.launch.Framework;
+import org.osgi.framework.startlevel.FrameworkStartLevel;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The OSGi framework of a node, from its start to its end.
+ *
+ * <p>When {@link #start} returns, the bundles that the node comes with and those in the watched directory were started or refused, so that
+ * a node which serves from then on knows its handlers.
+ *
+ * <p><b>Threads.</b> Any. Two threads of its own look at directories. <b>Ownership.</b> Its maker closes it, after the worker took its
+ * last request: closing drains the handlers.
+ */
+public final class OsgiHost implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(OsgiHost.class);
+    private static final Duration FRAMEWORK_LIMIT = Duration.ofSeconds(30);
+    private static final int LAST_LEVEL = 1000;
+
+    private final OsgiSettings settings;
+    private final Framework framework;
+    private final HandlerWhiteboard handlers;
+    private final ConverterWhiteboard converters;
+    private final LoaderWatch loaders;
+    private final BundleControl bundles;
+    private final BundleDirectory watched;
+    private final ConfDirectory conf;
+    private final ControlOperations operations;
+    private final List<Looking> looking = new ArrayList<>();
+
+    /**
+     * Starts a framework.
+     *
+     * @throws IOException when one of the directories can't be made or read
+     * @throws IllegalStateException when the framework or a bundle of the system does not start
+     */
+    public static OsgiHost start(
+            OsgiSettings settings, HandlerRegistry registry, DeviceConverters converters, Threads threads, Clock clock)
+            throws IOException {
+        Staging.createPrivate(settings.cache());
+        Staging staging = new Staging(settings.cache().resolve("staging"), settings.maxJarBytes());
+        Framework framework = new FrameworkFactory().newFramework(properties(settings));
+        OsgiHost host = null;
+        try {
+            framework.init();
+            host = new OsgiHost(settings, framework, staging, registry, converters, threads, clock);
+            host.run(staging, threads);
+            return host;
+        } catch (BundleException | RuntimeException | IOException e) {
+            if (host != null) {
+                host.close();
+            } else {
+                stop(framework, FRAMEWORK_LIMIT);
+            }
+            if (e instanceof IOException io) {
+                throw io;
+            }
+            throw new IllegalStateException("the OSGi framework does not start: " + BoundedStep.innermost(e), e);
+        }
+    }
+
+    private OsgiHost(
+            OsgiSettings settings,
+            Framework framework,
+            Staging staging,
+            HandlerRegistry registry,
+            DeviceConverters deviceConverters,
+            Threads threads,
+            Clock clock)
+            throws IOException {
+        this.settings = settings;
+        this.framework = framework;
+        BundleContext context = framework.getBundleContext();
+        ExecutorSettings executors =
+                ExecutorSettings.forProcessors(Runtime.getRuntime().availableProcessors());
+        loaders = new LoaderWatch(clock);
+        handlers = new HandlerWhiteboard(context, registry, executors, settings.drainLimit(), clock);
+        converters = new ConverterWhiteboard(context, deviceConverters);
+        ComponentCheck components = new ComponentCheck(context, handlers, threads, clock);
+        BundleSteps steps = new BundleSteps(context, settings, threads, components, handlers, loaders);
+        bundles = new BundleControl(context, staging, steps, clock);
+        watched = new BundleDirectory(settings.watched(), staging, bundles);
+        conf = new ConfDirectory(settings.conf(), context);
+        String version = SystemPackages.exportedVersion(io.waybill.api.MessageHandler.class);
+        operations = new ControlOperations(bundles, registry, loaders, version, executors);
+    }
+
+    /** Handler bundles and those of the system. */
+    public BundleControl bundles() {
+        return bundles;
+    }
+
+    /** Class loaders that should be gone. */
+    public LoaderWatch loaders() {
+        return loaders;
+    }
+
+    /** Stops every bundle, in the order of start levels, and the framework. Running requests get the drain limit to end. */
+    @Override
+    public void close() {
+        looking.forEach(Looking::end);
+        operations.close();
+        stop(framework, settings.drainLimit().plus(FRAMEWORK_LIMIT));
+        converters.close();
+        handlers.close();
+    }
+
+    private void run(Staging staging, Threads threads) throws BundleException, IOException {
+        BundleContext context = framework.getBundleContext();
+        context.registerService(WeavingHook.class, new ExitGuard(), null);
+        context.registerService(ResolverHookFactory.class, new CandidateHook(), null);
+        handlers.open();
+        converters.open();
+        List<Shipped> shipped = shipped();
+        for (Shipped jar : shipped) {
+            if (jar.startLevel < OsgiSettings.FIRST_HANDLER_LEVEL) {
+                installSystem(context, jar);
+            }
+        }
+        framework.start();
+        reach(OsgiSettings.FIRST_HANDLER_LEVEL - 1);
+        requireSystemActive(context);
+        conf.look();
+        reach(LAST_LEVEL); // nothing is there yet: from here on a bundle runs as soon as it is started
+        for (Shipped jar : shipped) {
+            if (jar.startLevel >= OsgiSettings.FIRST_HANDLER_LEVEL) {
+                installShipped(staging, jar);
+            }
+        }
+        watched.look();
+        watched.look();
+        looking.add(new Looking(threads, "waybill-conf-watch", settings.lookInterval(), conf::look));
+        looking.add(new Looking(threads, "waybill-bundle-watch", settings.lookInterval(), watched::look));
+    }
+
+    private static Map<String, String> baseProperties(OsgiSettings settings) {
+        Map<String, String> properties = new HashMap<>();
+        // One cache per Java version: one that was written under another can leave a framework without a class.
+        String javaVersion = "java-" + Runtime.version().feature();
+        properties.put(
+                Constants.FRAMEWORK_STORAGE,
+                settings.cache()
+                        .resolve("framework")
+                        .resolve(javaVersion)
+                        .toAbsolutePath()
+                        .toString());
+        properties.put(Constants.FRAMEWORK_STORAGE_CLEAN, Constants.FRAMEWORK_STORAGE_CLEAN_ONFIRSTINIT);
+        properties.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, SystemPackages.extra());
+        properties.put(Constants.FRAMEWORK_BSNVERSION, Constants.FRAMEWORK_BSNVERSION_MULTIPLE);
+        properties.put(Constants.FRAMEWORK_BEGINNING_STARTLEVEL, "1");
+        properties.put(FelixConstants.IMPLICIT_BOOT_DELEGATION_PROP, "false");
+        properties.put(FelixConstants.SERVICE_URLHANDLERS_PROP, "false");
+        properties.put("felix.shutdown.hook", "false");
+        return properties;
+    }
+
+    private static Map<String, Object> properties(OsgiSettings settings) {
+        Map<String, String> texts = baseProperties(settings);
+        texts.putAll(settings.framework());
+        Map<String, Object> properties = new HashMap<>(texts);
+        properties.put(FelixConstants.LOG_LOGGER_PROP, new FrameworkLog());
+        properties.put(FelixConstants.LOG_LEVEL_PROP, texts.getOrDefault(FelixConstants.LOG_LEVEL_PROP, "3"));
+        return properties;
+    }
+
+    /** A jar that the node comes with. */
+    private record Shipped(Path jar, int startLevel) {}
+
+    private List<Shipped> shipped() throws IOException {
+        List<Shipped> shipped = new ArrayList<>();
+        try (DirectoryStream<Path> levels = Files.newDirectoryStream(settings.bundles(), Files::isDirectory)) {
+            for (Path level : levels) {
+                int startLevel = startLevel(level);
+                FileMark.list(level, ".jar").keySet().forEach(jar -> shipped.add(new Shipped(jar, startLevel)));
+            }
+        }
+        shipped.sort(java.util.Comparator.comparingInt(Shipped::startLevel)
+                .thenComparing(entry -> entry.jar().getFileName().toString()));
+        return shipped;
+    }
+
+    private static int startLevel(Path level) {
+        String name = level.getFileName().toString();
+        if (!name.matches("[1-9][0-9]{0,2}")) {
+            throw new IllegalArgumentException(
+                    "a directory of bundles is named for their start level, from 1 to 999: " + level);
+        }
+        return Integer.parseInt(name);
+    }
+
+    private static void installSystem(BundleContext context, Shipped jar) throws BundleException, IOException {
+        try (var in = Files.newInputStream(jar.jar)) {
+            Bundle bundle = context.installBundle(jar.jar.toUri().toString(), in);
+            StartLevels.set(bundle, jar.startLevel);
+            if (bundle.getHeaders().get(Constants.FRAGMENT_HOST) == null) {
+                bundle.start(); // marks it: it runs when its level is reached
+            }
+        }
+    }
+
+    private void installShipped(Staging staging, Shipped jar) {
+        try {
+            bundles.install(staging.stage(jar.jar), jar.startLevel);
+        } catch (BundleRefusedException e) {
+            LOG.error("{} does not start: {}", jar.jar, e.getMessage());
+        }
+    }
+
+    private void reach(int startLevel) {
+        CountDownLatch reached = new CountDownLatch(1);
+        framework.adapt(FrameworkStartLevel.class).setStartLevel(startLevel, event -> {
+            if (event.getType() == FrameworkEvent.STARTLEVEL_CHANGED) {
+                reached.countDown();
+            }
+        });
+        try {
+            if (!reached.await(FRAMEWORK_LIMIT.toNanos(), TimeUnit.NANOSECONDS)) {
+                throw new IllegalStateException(
+                        "its bundles did not start within " + FRAMEWORK_LIMIT.toSeconds() + " s");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while it started", e);
+        }
+    }
+
+    private static void requireSystemActive(BundleContext context) {
+        for (Bundle bundle : context.getBundles()) {
+            boolean fragment = bundle.getHeaders().get(Constants.FRAGMENT_HOST) != null;
+            if (!fragment && bundle.getState() != Bundle.ACTIVE) {
+                throw new IllegalStateException(bundle.getSymbolicName() + " is not active; see the log for why");
+            }
+        }
+    }
+
+    private static void stop(Framework framework, Duration limit) {
+        try {
+            framework.stop();
+            FrameworkEvent event = framework.waitForStop(limit.toMillis());
+            if (event.getType() == FrameworkEvent.WAIT_TIMEDOUT) {
+                LOG.warn("The OSGi framework did not stop within {} ms", limit.toMillis());
+            }
+        } catch (BundleException e) {
+            LOG.warn("The OSGi framework does not stop", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

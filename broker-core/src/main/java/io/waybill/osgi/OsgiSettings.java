@@ -1,0 +1,106 @@
+package io.waybill.osgi;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * Settings of the framework in a node.
+ *
+ * @param bundles what the node comes with: {@code <start level>/<name>.jar}. Levels below {@value #FIRST_HANDLER_LEVEL} are the system's and
+ *     stay as they are; those from there on are handler bundles like those that an operator installs
+ * @param watched jars that appear, change or disappear here are installed, updated or uninstalled; made when missing
+ * @param cache private to the node: the framework's cache and the copies of jars that run; made when missing
+ * @param conf {@code <PID>.cfg} each; made when missing
+ * @param framework properties for the framework, as an operator wrote them; they win over what the host sets
+ * @param drainLimit how long running requests may take to end when their handler leaves
+ * @param startLimit how long a bundle may take to start
+ * @param settleLimit how long components may take to become satisfied after their bundle started
+ * @param lookInterval how often {@code watched} and {@code conf} are looked at
+ * @param maxJarBytes greatest size of a bundle
+ */
+public record OsgiSettings(
+        Path bundles,
+        Path watched,
+        Path cache,
+        Path conf,
+        Map<String, String> framework,
+        Duration drainLimit,
+        Duration startLimit,
+        Duration settleLimit,
+        Duration lookInterval,
+        long maxJarBytes) {
+
+    /** The start level of bundles that an operator installs. */
+    public static final int FIRST_HANDLER_LEVEL = 10;
+
+    public static final Duration DRAIN_LIMIT_DEFAULT = Duration.ofSeconds(10);
+    public static final Duration START_LIMIT_DEFAULT = Duration.ofSeconds(30);
+    public static final Duration SETTLE_LIMIT_DEFAULT = Duration.ofSeconds(2);
+    public static final Duration LOOK_INTERVAL_DEFAULT = Duration.ofSeconds(1);
+    public static final long MAX_JAR_BYTES_DEFAULT = 1L << 30;
+
+    public OsgiSettings {
+        Objects.requireNonNull(bundles);
+        Objects.requireNonNull(watched);
+        Objects.requireNonNull(cache);
+        Objects.requireNonNull(conf);
+        framework = Map.copyOf(framework);
+        requireNotNegative("osgi.drain-limit", drainLimit);
+        requirePositive("osgi.start-limit", startLimit);
+        requireNotNegative("osgi.settle-limit", settleLimit);
+        requirePositive("osgi.look-interval", lookInterval);
+        if (maxJarBytes <= 0) {
+            throw new IllegalArgumentException("osgi.max-jar-bytes must be above 0: " + maxJarBytes);
+        }
+    }
+
+    /** The usual places below a distribution and a node's own directory, with the usual limits. */
+    public static OsgiSettings of(Path bundles, Path watched, Path cache, Path conf) {
+        return new OsgiSettings(
+                bundles,
+                watched,
+                cache,
+                conf,
+                Map.of(),
+                DRAIN_LIMIT_DEFAULT,
+                START_LIMIT_DEFAULT,
+                SETTLE_LIMIT_DEFAULT,
+                LOOK_INTERVAL_DEFAULT,
+                MAX_JAR_BYTES_DEFAULT);
+    }
+
+    /** The same with other framework properties. */
+    public OsgiSettings withFramework(Map<String, String> properties) {
+        return new OsgiSettings(
+                bundles,
+                watched,
+                cache,
+                conf,
+                properties,
+                drainLimit,
+                startLimit,
+                settleLimit,
+                lookInterval,
+                maxJarBytes);
+    }
+
+    /** The same with other limits. */
+    public OsgiSettings withLimits(Duration drain, Duration start, Duration settle) {
+        return new OsgiSettings(
+                bundles, watched, cache, conf, framework, drain, start, settle, lookInterval, maxJarBytes);
+    }
+
+    private static void requireNotNegative(String key, Duration value) {
+        if (value.isNegative()) {
+            throw new IllegalArgumentException(key + " must be 0 or more: " + value);
+        }
+    }
+
+    private static void requirePositive(String key, Duration value) {
+        if (value.isNegative() || value.isZero()) {
+            throw new IllegalArgumentException(key + " must be above 0: " + value);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+package io.waybill.osgi;
+
+import io.waybill.osgi.BundleRefusedException.Reason;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleException;
+import org.osgi.framework.Constants;
+import org.osgi.framework.namespace.PackageNamespace;
+import org.osgi.framework.wiring.BundleCapability;
+import org.osgi.framework.wiring.BundleRequirement;
+import org.osgi.framework.wiring.BundleRevision;
+import org.osgi.framework.wiring.FrameworkWiring;
+
+/** Resolves a bundle, and says in a sentence what it lacks when it doesn't resolve. Thread-safe. */
+final class Resolution {
+
+    private static final Pattern PACKAGE = Pattern.compile("\\(osgi\\.wiring\\.package=([^)]+)\\)");
+    private static final Pattern FROM = Pattern.compile("\\(version>=([^)]+)\\)");
+    private static final Pattern UP_TO = Pattern.compile("\\(!\\(version>=([^)]+)\\)\\)");
+    private static final int MAX_NAMED = 5;
+    private static final int MAX_TEXT = 500;
+
+    private final FrameworkWiring wiring;
+
+    Resolution(FrameworkWiring wiring) {
+        this.wiring = wiring;
+    }
+
+    /** Fails with what is missing unless all that the bundle needs is there. Runs nothing of the bundle. */
+    void resolve(Bundle bundle, StagedJar jar) throws BundleRefusedException {
+        if (wiring.resolveBundles(List.of(bundle))) {
+            return;
+        }
+        List<String> missing = missing(bundle);
+        String what = missing.isEmpty() ? resolversOwnWords(bundle) : String.join("; ", missing);
+        throw new BundleRefusedException(Reason.UNRESOLVED, jar + " does not resolve: " + what);
+    }
+
+    private List<String> missing(Bundle bundle) {
+        List<String> missing = new ArrayList<>();
+        BundleRevision revision = bundle.adapt(BundleRevision.class);
+        for (BundleRequirement requirement : revision.getDeclaredRequirements(null)) {
+            if (isNeeded(requirement) && providers(requirement, bundle).isEmpty()) {
+                missing.add(describe(requirement));
+            }
+        }
+        if (missing.size() > MAX_NAMED) {
+            int more = missing.size() - MAX_NAMED;
+            missing = new ArrayList<>(missing.subList(0, MAX_NAMED));
+            missing.add("and " + more + " more");
+        }
+        return missing;
+    }
+
+    private static boolean isNeeded(BundleRequirement requirement) {
+        String resolution = requirement.getDirectives().get(Constants.RESOLUTION_DIRECTIVE);
+        String effective = requirement.getDirectives().get(Constants.EFFECTIVE_DIRECTIVE);
+        return (resolution == null || resolution.equals(Constants.RESOLUTION_MANDATORY))
+                && (effective == null || effective.equals(Constants.EFFECTIVE_RESOLVE));
+    }
+
+    private Collection<BundleCapability> providers(BundleRequirement requirement, Bundle bundle) {
+        List<BundleCapability> providers = new ArrayList<>(wiring.findProviders(requirement));
+        providers.removeIf(offered -> offered.getRevision().getBundle() != bundle
+                && bundle.getSymbolicName().equals(offered.getRevision().getSymbolicName()));
+        return providers;
+    }
+
+    private String describe(BundleRequirement requirement) {
+        String filter = requirement.getDirectives().getOrDefault(Constants.FILTER_DIRECTIVE, "");
+        if (!requirement.getNamespace().equals(PackageNamespace.PACKAGE_NAMESPACE)) {
+            return "needs " + requirement.getNamespace() + " " + shorten(filter) + ": nobody provides it";
+        }
+        String name = value(filter, PACKAGE, "?");
+        String exported = exportedVersions(name, requirement.getRevision().getBundle());
+        return "needs package " + name + range(filter)
+                + (exported.isEmpty() ? ": nobody exports it" : ": it is exported as " + exported + " only");
+    }
+
+    private static String range(String filter) {
+        String upTo = value(filter, UP_TO, "");
+        String from = value(UP_TO.matcher(filter).replaceAll(""), FROM, "");
+        if (upTo.isEmpty()) {
+            return from.isEmpty() ? "" : " from " + from + " on";
+        }
+        return " [" + (from.isEmpty() ? "0" : from) + "," + upTo + ")";
+    }
+
+    private static String value(String filter, Pattern pattern, String otherwise) {
+        Matcher matcher = pattern.matcher(filter);
+        return matcher.find() ? matcher.group(1) : otherwise;
+    }
+
+    private String exportedVersions(String packageName, Bundle asking) {
+        TreeSet<String> versions = new TreeSet<>();
+        for (Bundle bundle : wiring.getBundle().getBundleContext().getBundles()) {
+            BundleRevision revision = bundle.adapt(BundleRevision.class);
+            if (revision == null || asking.getSymbolicName().equals(bundle.getSymbolicName())) {
+                continue;
+            }
+            for (BundleCapability offered : revision.getDeclaredCapabilities(PackageNamespace.PACKAGE_NAMESPACE)) {
+                if (packageName.equals(offered.getAttributes().get(PackageNamespace.PACKAGE_NAMESPACE))) {
+                    versions.add(String.valueOf(offered.getAttributes().get(Constants.VERSION_ATTRIBUTE)));
+                }
+            }
+        }
+        return String.join(" and ", versions);
+    }
+
+    /**
+     * For what can't be told from the requirements, such as two versions of a package that meet in one bundle: starting the bundle makes
+     * the resolver say why it does not resolve, and runs nothing, because it does not resolve.
+     */
+    private static String resolversOwnWords(Bundle bundle) {
+        try {
+            bundle.start(Bundle.START_TRANSIENT | Bundle.START_ACTIVATION_POLICY);
+            bundle.stop(Bundle.STOP_TRANSIENT);
+            return "what it lacked came in just now; try again";
+        } catch (BundleException e) {
+            return shorten(e.getMessage());
+        }
+    }
+
+    private static String shorten(String text) {
+        String oneLine = text.replaceAll("\\s+", " ");
+        return oneLine.length() > MAX_TEXT ? oneLine.substring(0, MAX_TEXT) + "…" : oneLine;
+    }
+}

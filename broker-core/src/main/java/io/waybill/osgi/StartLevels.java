@@ -1,0 +1,26 @@
+package io.waybill.osgi;
+
+import org.osgi.framework.Bundle;
+import org.osgi.framework.startlevel.BundleStartLevel;
+
+/** Who belongs to the node and who to its operator, told by the start level. */
+final class StartLevels {
+
+    private StartLevels() {}
+
+    /** Whether the bundle is the framework itself or one that the node needs. */
+    static boolean isSystem(Bundle bundle) {
+        if (bundle.getBundleId() == 0) {
+            return true;
+        }
+        BundleStartLevel level =
+                bundle.adapt(BundleStartLevel.class); // null when it was uninstalled, as the system's never are
+        return level != null
+                && bundle.getState() != Bundle.UNINSTALLED
+                && level.getStartLevel() < OsgiSettings.FIRST_HANDLER_LEVEL;
+    }
+
+    static void set(Bundle bundle, int level) {
+        bundle.adapt(BundleStartLevel.class).setStartLevel(level);
+    }
+}

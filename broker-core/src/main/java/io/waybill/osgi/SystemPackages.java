@@ -1,0 +1,85 @@
+package io.waybill.osgi;
+
+import io.waybill.api.MessageHandler;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.URL;
+import java.util.List;
+import java.util.jar.Manifest;
+import org.osgi.service.cm.ConfigurationAdmin;
+import org.osgi.service.component.ComponentContext;
+import org.osgi.service.component.propertytypes.ServiceRanking;
+import org.osgi.service.component.runtime.ServiceComponentRuntime;
+import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
+import org.osgi.util.function.Function;
+import org.osgi.util.promise.Promise;
+import org.slf4j.Logger;
+import org.slf4j.event.Level;
+import org.slf4j.helpers.MessageFormatter;
+import org.slf4j.spi.LoggingEventBuilder;
+
+/**
+ * What bundles get from the node's own class path: the broker's API, slf4j, and OSGi's own service interfaces, which the node shares with
+ * SCR and ConfigAdmin. Each with the version that its own manifest states: without one no bundle would resolve.
+ */
+final class SystemPackages {
+
+    /** One class of each package that is exported. */
+    private static final List<Class<?>> SHARED = List.of(
+            MessageHandler.class,
+            Logger.class,
+            Level.class,
+            MessageFormatter.class,
+            LoggingEventBuilder.class,
+            ConfigurationAdmin.class,
+            ComponentContext.class,
+            ServiceRanking.class,
+            ServiceComponentRuntime.class,
+            ComponentDescriptionDTO.class,
+            Function.class,
+            Promise.class);
+
+    private SystemPackages() {}
+
+    /** The value of {@code org.osgi.framework.system.packages.extra}. */
+    static String extra() {
+        StringBuilder packages = new StringBuilder();
+        for (Class<?> shared : SHARED) {
+            packages.append(packages.length() == 0 ? "" : ",")
+                    .append(shared.getPackageName())
+                    .append(";version=\"")
+                    .append(exportedVersion(shared))
+                    .append('"');
+        }
+        return packages.toString();
+    }
+
+    /** The version under which the jar of a class exports the class's package. */
+    static String exportedVersion(Class<?> shared) {
+        String exports = manifestOf(shared).getMainAttributes().getValue("Export-Package");
+        if (exports != null) {
+            for (ManifestHeader clause : ManifestHeader.parse(exports)) {
+                if (clause.names().contains(shared.getPackageName())) {
+                    return clause.attribute("version").orElse("0.0.0");
+                }
+            }
+        }
+        throw new IllegalStateException(
+                "the manifest beside " + shared.getName() + " exports no package " + shared.getPackageName());
+    }
+
+    private static Manifest manifestOf(Class<?> type) {
+        String classFile = type.getName().replace('.', '/') + ".class";
+        URL url = type.getClassLoader().getResource(classFile);
+        String location = url.toString();
+        URI manifest =
+                URI.create(location.substring(0, location.length() - classFile.length()) + "META-INF/MANIFEST.MF");
+        try (InputStream in = manifest.toURL().openStream()) {
+            return new Manifest(in);
+        } catch (IOException e) {
+            throw new UncheckedIOException("no manifest at " + manifest, e);
+        }
+    }
+}

@@ -1,0 +1,339 @@
+package io.waybill.osgi;
+
+import static io.waybill.osgi.TestNode.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.tuple;
+
+import io.waybill.api.MessageType;
+import io.waybill.dispatch.Absence;
+import io.waybill.dispatch.HandlerStatus;
+import io.waybill.osgi.BundleRefusedException.Reason;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(120)
+class BundleControlBundleTest {
+
+    @TempDir
+    Path directory;
+
+    private BundleForge forge;
+    private TestNode node;
+
+    @BeforeEach
+    void startNode() throws Exception {
+        forge = new BundleForge(Files.createDirectories(directory.resolve("forge")));
+        node = new TestNode(directory.resolve("node"));
+    }
+
+    @AfterEach
+    void stopNode() {
+        node.close();
+    }
+
+    @Test
+    void givesAHandlerItsKeysWhenItsBundleIsInstalled() throws Exception {
+        Path jar = forge.bundle("org.acme.count", "1.2.3")
+                .handler("Count", "\"text.count\", \"SCRIPT_CALL\", \"0x142\"", "outbox.reply(Value.of(\"one\"));")
+                .build();
+
+        BundleStatus status = node.bundles().install(jar);
+
+        assertThat(status.state()).isEqualTo(BundleStatus.State.ACTIVE);
+        assertThat(status.version()).isEqualTo("1.2.3");
+        assertThat(status.sha256()).hasSize(64);
+        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.registry.table().forType(MessageType.SCRIPT_CALL.code()))
+                .isNotNull();
+        assertThat(node.registry.table().forType(0x142).provider().toString()).isEqualTo("org.acme.count 1.2.3");
+    }
+
+    @Test
+    void runsABlockingHandlerUnlessItSaysOtherwise() throws Exception {
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        assertThat(node.entry("text.count").nonBlocking()).isFalse();
+
+        node.bundles()
+                .install(forge.bundle("org.acme.count", "1.0.1")
+                        .source(
+                                "Count",
+                                "@Component @NonBlocking @HandlesMessage(\"text.count\") public final class Count implements"
+                                        + " MessageHandler { public void handle(Message m, Outbox o) {} }")
+                        .build());
+        assertThat(node.entry("text.count").nonBlocking()).isTrue();
+    }
+
+    @Test
+    void replacesABundleOfTheSameName() throws Exception {
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.answering("org.acme.count", "2.0.0", "two"));
+
+        assertThat(node.answer()).isEqualTo("two");
+        assertThat(node.bundles().list())
+                .filteredOn(bundle -> bundle.kind() == BundleStatus.Kind.HANDLER)
+                .extracting(BundleStatus::symbolicName, BundleStatus::version)
+                .containsExactly(tuple("org.acme.count", "2.0.0"));
+        assertThat(node.registry.statuses())
+                .filteredOn(handler -> handler.key().text().equals("text.count"))
+                .extracting(HandlerStatus::state, handler -> handler.provider().version())
+                .containsExactly(tuple(HandlerStatus.State.SERVING, "2.0.0"));
+    }
+
+    @Test
+    void replacesABundleThatMayBeThereOnlyOnce() throws Exception {
+        for (String version : new String[] {"1.0.0", "2.0.0"}) {
+            node.bundles()
+                    .install(forge.bundle("org.acme.count", version)
+                            .header("Bundle-SymbolicName", "org.acme.count;singleton:=true")
+                            .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"" + version + "\"));")
+                            .build());
+            assertThat(node.answer()).isEqualTo(version);
+        }
+    }
+
+    @Test
+    void refusesWhatDoesNotResolveAndLeavesTheOldOneRunning() throws Exception {
+        Path library = forge.bundle("org.acme.library", "1.0.0")
+                .library("org.lib", "Lib", "public class Lib { public static String text() { return \"lib\"; } }")
+                .header("-privatepackage", "none")
+                .header("Export-Package", "org.lib;version=3.1.0")
+                .build();
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        Path needy = forge.bundle("org.acme.count", "2.0.0")
+                .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"two\"));")
+                .header("Import-Package", "org.lib;version=\"[1.0,2)\",*")
+                .build();
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().install(needy))
+                .withMessage(
+                        "org.acme.count 2.0.0 does not resolve: needs package org.lib [1.0.0,2.0.0): nobody exports it")
+                .extracting(BundleRefusedException::reason)
+                .isEqualTo(Reason.UNRESOLVED);
+        assertThat(node.answer()).isEqualTo("one");
+
+        node.bundles().install(library);
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().update("org.acme.count", needy))
+                .withMessageContaining("needs package org.lib [1.0.0,2.0.0): it is exported as 3.1.0 only");
+        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.bundles().list())
+                .filteredOn(bundle -> bundle.symbolicName().equals("org.acme.count"))
+                .extracting(BundleStatus::version, BundleStatus::state)
+                .containsExactly(tuple("1.0.0", BundleStatus.State.ACTIVE));
+    }
+
+    @Test
+    void putsTheOldOneBackWhenTheNewOneThrowsOnStart() throws Exception {
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        Path broken = forge.bundle("org.acme.count", "2.0.0")
+                .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"two\"));")
+                .source(
+                        "Activator",
+                        "public final class Activator implements BundleActivator {"
+                                + " public void start(BundleContext c) { throw new IllegalStateException(\"no licence\"); }"
+                                + " public void stop(BundleContext c) {} }")
+                .header("Bundle-Activator", "acme.Activator")
+                .build();
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().update(broken))
+                .withMessageContaining(
+                        "org.acme.count 2.0.0 was not taken: java.lang.IllegalStateException: no licence")
+                .withMessageContaining("org.acme.count 1.0.0 is in its place again");
+        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.bundles().list())
+                .filteredOn(bundle -> bundle.symbolicName().equals("org.acme.count"))
+                .allMatch(bundle -> bundle.problem().orElse("").contains("no licence"));
+    }
+
+    @Test
+    void putsTheOldOneBackWhenAComponentOfTheNewOneThrows() throws Exception {
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        Path broken = forge.bundle("org.acme.count", "2.0.0")
+                .source(
+                        "Count",
+                        "@Component @HandlesMessage(\"text.count\") public final class Count implements MessageHandler {"
+                                + " @Activate public Count() { throw new IllegalStateException(\"no dictionary\"); }"
+                                + " public void handle(Message m, Outbox o) {} }")
+                .build();
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().update(broken))
+                .withMessageContaining("acme.Count could not be activated")
+                .withMessageContaining("no dictionary")
+                .withMessageContaining("1.0.0 is in its place again");
+        assertThat(node.answer()).isEqualTo("one");
+    }
+
+    @Test
+    void refusesABundleWhoseComponentLacksAService() throws Exception {
+        Path jar = forge.bundle("org.acme.count", "1.0.0")
+                .source(
+                        "Count",
+                        "@Component @HandlesMessage(\"text.count\") public final class Count implements MessageHandler {"
+                                + " @Activate public Count(@Reference Caller caller) {}"
+                                + " public void handle(Message m, Outbox o) {} }")
+                .build();
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().install(jar))
+                .withMessageContaining("acme.Count needs a service that nobody publishes: io.waybill.api.Caller");
+        assertThat(node.bundles().list())
+                .noneMatch(bundle -> bundle.symbolicName().equals("org.acme.count"));
+        assertThat(node.absence("text.count")).isEqualTo(Absence.NEVER_KNOWN);
+    }
+
+    @Test
+    void refusesAHandlerOfSomethingThatIsNone() throws Exception {
+        Path jar = forge.bundle("org.acme.count", "1.0.0")
+                .handler("Count", "\"SCRIPT_CAL\"", "")
+                .build();
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().install(jar))
+                .withMessageContaining("SCRIPT_CAL");
+    }
+
+    @Test
+    void keepsControlOperationsFromBundles() throws Exception {
+        Path jar = forge.bundle("org.acme.count", "1.0.0")
+                .handler("Count", "\"control:bundle.list\"", "")
+                .build();
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().install(jar))
+                .withMessageContaining("control operations are the node's own");
+    }
+
+    @Test
+    void letsRequestsParkWhileABundleIsStopped() throws Exception {
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+
+        node.bundles().stop("org.acme.count");
+        assertThat(node.entry("text.count")).isNull();
+        assertThat(node.absence("text.count")).isEqualTo(Absence.LEFT);
+        node.bundles().start("org.acme.count");
+        assertThat(node.answer()).isEqualTo("one");
+    }
+
+    @Test
+    void leavesAStoppedBundleStoppedWhenItIsUpdated() throws Exception {
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().stop("org.acme.count");
+
+        assertThat(node.bundles()
+                        .update(forge.answering("org.acme.count", "2.0.0", "two"))
+                        .state())
+                .isEqualTo(BundleStatus.State.STOPPED);
+        node.bundles().start("org.acme.count");
+        assertThat(node.answer()).isEqualTo("two");
+    }
+
+    @Test
+    void forgetsABundleThatIsUninstalled() throws Exception {
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().uninstall("org.acme.count");
+
+        assertThat(node.entry("text.count")).isNull();
+        assertThat(node.bundles().list()).noneMatch(bundle -> bundle.kind() == BundleStatus.Kind.HANDLER);
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().stop("org.acme.count"))
+                .withMessageContaining("no bundle org.acme.count is installed; there are none");
+    }
+
+    @Test
+    void leavesTheSystemsBundlesAlone() {
+        assertThat(node.bundles().list())
+                .extracting(BundleStatus::symbolicName)
+                .contains("org.apache.felix.scr", "org.apache.felix.configadmin");
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().uninstall("org.apache.felix.scr"))
+                .extracting(BundleRefusedException::reason)
+                .isEqualTo(Reason.SYSTEM_BUNDLE);
+    }
+
+    @Test
+    void refusesToUpdateABundleWithAnother() throws Exception {
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        Path other = forge.answering("org.acme.other", "1.0.0", "other");
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().update("org.acme.count", other))
+                .withMessageContaining("is org.acme.other");
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().update(other))
+                .extracting(BundleRefusedException::reason)
+                .isEqualTo(Reason.UNKNOWN_BUNDLE);
+    }
+
+    @Test
+    void passesConvertersOn() throws Exception {
+        Path jar = forge.bundle("org.acme.device", "1.0.0")
+                .source(
+                        "Converter",
+                        "@Component @ConvertsDevice(\"xpu\") public final class Converter implements DeviceConverter {"
+                                + " public Optional<String> unavailable() { return Optional.of(\"none here\"); }"
+                                + " public Optional<Storage> prepareForSending(Storage s, List<DeviceStream> l, TensorBuffers b)"
+                                + " { return Optional.empty(); }"
+                                + " public Storage allocateForReceiving(Storage a, Device t, List<DeviceStream> s)"
+                                + " { return a; } }")
+                .build();
+
+        node.bundles().install(jar);
+        assertThat(node.converters.get("xpu").unavailable()).contains("none here");
+        node.bundles().stop("org.acme.device");
+        assertThat(node.converters).isEmpty();
+    }
+
+    @Test
+    void setsTheHandlersOwnContextClassLoader() throws Exception {
+        node.bundles()
+                .install(forge.bundle("org.acme.count", "1.0.0")
+                        .handler(
+                                "Count",
+                                "\"text.count\"",
+                                "outbox.reply(Value.of(\"\" + (Thread.currentThread().getContextClassLoader()"
+                                        + " == getClass().getClassLoader())));")
+                        .build());
+
+        assertThat(node.answer()).isEqualTo("true");
+    }
+
+    @Test
+    void endsTheThreadsOfABundleWithTheBundle() throws Exception {
+        node.bundles().install(forge.answering("org.acme.ended", "1.0.0", "one"));
+        node.answer();
+        assertThat(threadsOf("org.acme.ended")).isPositive();
+
+        node.bundles().stop("org.acme.ended");
+        eventually("its threads are gone", () -> threadsOf("org.acme.ended") == 0);
+    }
+
+    private static long threadsOf(String provider) {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith(provider + "-handler-"))
+                .count();
+    }
+
+    @Test
+    void logsWithTheNodesLoggers() throws Exception {
+        node.bundles()
+                .install(forge.bundle("org.acme.count", "1.0.0")
+                        .handler(
+                                "Count",
+                                "\"text.count\"",
+                                "org.slf4j.LoggerFactory.getLogger(\"acme\").debug(\"counted\");"
+                                        + " outbox.reply(Value.of(\"one\"));")
+                        .build());
+
+        assertThat(node.call("text.count", Map.of()).value).isNotNull();
+    }
+}

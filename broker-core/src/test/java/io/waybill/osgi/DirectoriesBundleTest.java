@@ -1,0 +1,192 @@
+package io.waybill.osgi;
+
+import static io.waybill.osgi.TestNode.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.Value;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The watched directory and the directory of configurations. */
+@Timeout(120)
+class DirectoriesBundleTest {
+
+    @TempDir
+    Path directory;
+
+    private BundleForge forge;
+    private TestNode node;
+
+    @BeforeEach
+    void prepare() throws Exception {
+        forge = new BundleForge(Files.createDirectories(directory.resolve("forge")));
+    }
+
+    @AfterEach
+    void stopNode() {
+        if (node != null) {
+            node.close();
+        }
+    }
+
+    private void startNode() throws Exception {
+        node = new TestNode(directory.resolve("node"));
+    }
+
+    private void drop(Path jar, String name) throws Exception {
+        Path hidden = directory.resolve("node").resolve("watched").resolve("." + name);
+        Files.createDirectories(hidden.getParent());
+        Files.copy(jar, hidden, StandardCopyOption.REPLACE_EXISTING);
+        Files.move(hidden, hidden.resolveSibling(name), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    private boolean answers(String text) {
+        return node.entry("text.count") != null
+                && node.callAsync("text.count", Map.of())
+                        .handle((outbox, failure) -> failure == null && outbox.value.equals(Value.of(text)))
+                        .join();
+    }
+
+    @Test
+    void followsAJarThatComesChangesAndGoes() throws Exception {
+        startNode();
+        drop(forge.answering("org.acme.count", "1.0.0", "one"), "count.jar");
+        eventually("it is installed", () -> answers("one"));
+        drop(forge.answering("org.acme.count", "2.0.0", "two"), "count.jar");
+        eventually("it is updated", () -> answers("two"));
+        Files.delete(node.watched.resolve("count.jar"));
+        eventually(
+                "it is uninstalled",
+                () -> node.bundles().installed("org.acme.count").isEmpty());
+        assertThat(node.entry("text.count")).isNull();
+    }
+
+    @Test
+    void startsWithWhatLiesThere() throws Exception {
+        drop(forge.answering("org.acme.count", "1.9.0", "nine"), "b.jar");
+        drop(forge.answering("org.acme.count", "1.10.0", "ten"), "a.jar");
+        startNode();
+
+        assertThat(node.answer()).isEqualTo("ten"); // the newer one, whatever the files' names
+        Files.delete(node.watched.resolve("b.jar"));
+        drop(forge.answering("org.acme.other", "1.0.0", "other"), "other.jar");
+        eventually(
+                "a later look was made",
+                () -> node.bundles().installed("org.acme.other").isPresent());
+        assertThat(node.bundles().installed("org.acme.count")).isPresent();
+    }
+
+    @Test
+    void takesBundlesInTheOrderOfTheirNeeds() throws Exception {
+        Path library = forge.bundle("org.acme.zlib", "1.0.0")
+                .library("org.lib", "Lib", "public class Lib { public static String text() { return \"lib\"; } }")
+                .header("-privatepackage", "none")
+                .header("Export-Package", "org.lib;version=1.0.0")
+                .build();
+        Path user = forge.bundle("org.acme.count", "1.0.0")
+                .library("org.lib", "Lib", "public class Lib { public static String text() { return \"own\"; } }")
+                .handler("Count", "\"text.count\"", "outbox.reply(Value.of(org.lib.Lib.text()));")
+                .header("Import-Package", "org.lib;version=\"[1.0,2)\",*")
+                .build();
+        drop(library, "z.jar");
+        drop(user, "a.jar");
+        startNode();
+
+        assertThat(node.answer()).isEqualTo("lib");
+    }
+
+    @Test
+    void waitsForTheRestOfAJarThatIsStillBeingCopied() throws Exception {
+        startNode();
+        byte[] whole = Files.readAllBytes(forge.answering("org.acme.count", "1.0.0", "one"));
+        Path file = node.watched.resolve("count.jar");
+        Files.write(file, java.util.Arrays.copyOf(whole, whole.length / 2));
+        drop(forge.answering("org.acme.other", "1.0.0", "other"), "other.jar");
+        eventually(
+                "looks were made",
+                () -> node.bundles().installed("org.acme.other").isPresent());
+        assertThat(node.bundles().installed("org.acme.count")).isEmpty();
+
+        Files.write(file, whole);
+        eventually(
+                "it is installed",
+                () -> node.bundles().installed("org.acme.count").isPresent());
+    }
+
+    @Test
+    void goesOnAfterWhatIsNoBundle() throws Exception {
+        Files.createDirectories(directory.resolve("node/watched"));
+        Files.writeString(directory.resolve("node/watched/note.jar"), "this is no jar");
+        Files.createDirectory(directory.resolve("node/watched/folder.jar"));
+        drop(forge.answering("org.acme.count", "1.0.0", "one"), "count.jar");
+        startNode();
+
+        assertThat(node.answer()).isEqualTo("one");
+    }
+
+    private Path configured() throws Exception {
+        return forge.bundle("org.acme.count", "1.0.0").source("Count", """
+                        @Component(configurationPid = "org.acme.Count")
+                        @HandlesMessage("text.count")
+                        public final class Count implements MessageHandler {
+                            public @interface Config { String greeting() default "default"; int times() default 1; }
+                            private final String text;
+                            @Activate
+                            public Count(Config config) { text = config.greeting().repeat(config.times()); }
+                            public void handle(Message m, Outbox outbox) { outbox.reply(Value.of(text)); }
+                        }
+                        """).build();
+    }
+
+    @Test
+    void configuresComponentsFromFiles() throws Exception {
+        startNode();
+        node.bundles().install(configured());
+        assertThat(node.answer()).isEqualTo("default");
+
+        Path file = node.conf.resolve("org.acme.Count.cfg");
+        Files.writeString(file, "# a comment\ngreeting = grüß dich\ntimes=2\n", StandardCharsets.UTF_8);
+        eventually("the component has its settings", () -> answers("grüß dichgrüß dich"));
+        Files.writeString(file, "greeting = hello\n");
+        eventually("it has the new ones", () -> answers("hello"));
+        Files.delete(file);
+        eventually("it has the defaults again", () -> answers("default"));
+    }
+
+    @Test
+    void hasTheConfigurationsReadWhenBundlesStart() throws Exception {
+        Files.createDirectories(directory.resolve("node/conf"));
+        Files.writeString(directory.resolve("node/conf/org.acme.Count.cfg"), "greeting=early\n");
+        drop(configured(), "count.jar");
+        startNode();
+
+        assertThat(node.answer()).isEqualTo("early");
+    }
+
+    @Test
+    void keepsAConfigurationWhoseFileBroke() throws Exception {
+        startNode();
+        node.bundles().install(configured());
+        Path file = node.conf.resolve("org.acme.Count.cfg");
+        Files.writeString(file, "greeting = hello\n");
+        eventually("it is configured", () -> answers("hello"));
+
+        Files.write(file, new byte[] {'g', '=', (byte) 0xff, (byte) 0xfe});
+        Files.writeString(node.conf.resolve("org.acme.Bad.cfg"), "greeting=\\u12\n");
+        drop(forge.answering("org.acme.other", "1.0.0", "other"), "other.jar");
+        eventually(
+                "looks were made",
+                () -> node.bundles().installed("org.acme.other").isPresent());
+        assertThat(node.bundles().installed("org.acme.count")).isPresent();
+        node.bundles().uninstall("org.acme.other");
+        assertThat(node.answer()).isEqualTo("hello");
+    }
+}

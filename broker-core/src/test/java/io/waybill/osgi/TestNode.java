@@ -1,0 +1,147 @@
+package io.waybill.osgi;
+
+import io.waybill.api.DeviceConverter;
+import io.waybill.api.Value;
+import io.waybill.dispatch.Absence;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.Outcome;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.host.Clock;
+import io.waybill.host.Host;
+import io.waybill.host.Threads;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+/** A framework below a directory of a test, and calls into its handlers as a worker makes them. */
+final class TestNode implements AutoCloseable {
+
+    static final Path SYSTEM_BUNDLES = Path.of("target/system-bundles");
+
+    final Path watched;
+    final Path conf;
+    final HandlerRegistry registry;
+    final OsgiHost host;
+    final Map<String, DeviceConverter> converters = new ConcurrentHashMap<>();
+
+    TestNode(Path directory) throws IOException {
+        this(directory, Duration.ofSeconds(20), Duration.ofSeconds(20), Map.of());
+    }
+
+    TestNode(Path directory, Duration drainLimit, Duration startLimit, Map<String, String> framework)
+            throws IOException {
+        Host real = Host.real();
+        Clock clock = real.clock();
+        Threads threads = real.threads();
+        watched = directory.resolve("watched");
+        conf = directory.resolve("conf");
+        Files.createDirectories(conf);
+        registry = new HandlerRegistry(ParkingSettings.DEFAULT, threads, clock);
+        OsgiSettings settings = new OsgiSettings(
+                SYSTEM_BUNDLES,
+                watched,
+                directory.resolve("cache"),
+                conf,
+                framework,
+                drainLimit,
+                startLimit,
+                Duration.ofMillis(300),
+                Duration.ofMillis(50),
+                OsgiSettings.MAX_JAR_BYTES_DEFAULT);
+        DeviceConverters seen = new DeviceConverters() {
+            @Override
+            public void add(String deviceType, DeviceConverter converter) {
+                converters.put(deviceType, converter);
+            }
+
+            @Override
+            public void remove(String deviceType, DeviceConverter converter) {
+                converters.remove(deviceType, converter);
+            }
+        };
+        host = OsgiHost.start(settings, registry, seen, threads, clock);
+    }
+
+    BundleControl bundles() {
+        return host.bundles();
+    }
+
+    HandlerEntry entry(String operation) {
+        byte[] name = operation.getBytes(StandardCharsets.UTF_8);
+        return registry.table().forOperation(name, 0, name.length);
+    }
+
+    Absence absence(String operation) {
+        return registry.table().absence(HandlerKey.parse(operation));
+    }
+
+    /** Calls an operation on its handler's executor. */
+    CompletableFuture<FakeOutbox> callAsync(String key, Map<String, Value> fields) {
+        HandlerEntry entry = registry.table().forKey(HandlerKey.parse(key));
+        CompletableFuture<FakeOutbox> outcome = new CompletableFuture<>();
+        if (entry == null || !entry.begin()) {
+            return CompletableFuture.failedFuture(new IllegalStateException("no handler of " + key));
+        }
+        entry.executor().execute(() -> {
+            Thread.currentThread().setContextClassLoader(entry.contextClassLoader());
+            FakeOutbox outbox = new FakeOutbox();
+            Throwable failure = null;
+            try {
+                entry.handler().handle(new FakeMessage(key, fields), outbox);
+            } catch (Throwable e) {
+                failure = e;
+            } finally {
+                Thread.currentThread().setContextClassLoader(TestNode.class.getClassLoader());
+            }
+            entry.end(failure == null ? Outcome.DONE : Outcome.FAILED);
+            if (failure == null) {
+                outcome.complete(outbox);
+            } else {
+                outcome.completeExceptionally(failure);
+            }
+        });
+        return outcome;
+    }
+
+    FakeOutbox call(String key, Map<String, Value> fields) {
+        try {
+            return callAsync(key, fields).orTimeout(20, TimeUnit.SECONDS).join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof RuntimeException failure) {
+                throw failure;
+            }
+            throw new IllegalStateException(e.getCause());
+        }
+    }
+
+    /** The text with which {@code text.count} is answered. */
+    String answer() {
+        return ((Value.Text) call("text.count", Map.of()).value).value();
+    }
+
+    static void eventually(String what, BooleanSupplier isSo) {
+        long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (!isSo.getAsBoolean()) {
+            if (System.nanoTime() - untilNs > 0) {
+                throw new AssertionError("not within 20 s: " + what);
+            }
+            LockSupport.parkNanos(2_000_000);
+        }
+    }
+
+    @Override
+    public void close() {
+        host.close();
+    }
+}
