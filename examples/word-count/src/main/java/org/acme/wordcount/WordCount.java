@@ -1,0 +1,21 @@
+package org.acme.wordcount;
+
+import io.waybill.api.HandlesMessage;
+import io.waybill.api.Message;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.Outbox;
+import io.waybill.api.RejectedMessageException;
+import java.util.StringTokenizer;
+import org.osgi.service.component.annotations.Component;
+
+/** Answers {@code text.count} with the number of words in its text. */
+@Component
+@HandlesMessage("text.count")
+public final class WordCount implements MessageHandler {
+
+    @Override
+    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        int words = new StringTokenizer(message.text("text")).countTokens();
+        outbox.reply().int64("words", words);
+    }
+}

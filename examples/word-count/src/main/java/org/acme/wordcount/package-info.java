@@ -1,0 +1,2 @@
+/** A bundle with one handler, to start from. */
+package org.acme.wordcount;
