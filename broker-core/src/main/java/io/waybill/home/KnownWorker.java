@@ -18,7 +18,7 @@ final class KnownWorker {
     private final Claims claims;
     private final Host host;
 
-    private FileStamp stamp; // null before the first look that found the directory in order
+    private FileStamp stamp = FileStamp.MISSING;
     private boolean tooYoung;
     private WorkerRecord record; // null while there is none that reads
     private String problem = "";
@@ -43,9 +43,6 @@ final class KnownWorker {
     /** Reads {@code worker.json} when it changed. Returns whether anything did. */
     boolean look(long wallNs) {
         try {
-            if (stamp == null) {
-                host.files().requirePrivateDirectory(directory);
-            }
             FileStamp now = FileStamp.of(file);
             if (!tooYoung && now.equals(stamp)) {
                 return false;

@@ -28,7 +28,8 @@ final class HostProcesses implements Processes {
         try {
             byte[] stat = readStat(Path.of("/proc/self/stat"));
             long pid = calls.processId();
-            String bootId = readProc("/proc/sys/kernel/random/boot_id").trim();
+            String bootId =
+                    Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).trim();
             String namespace =
                     Files.readSymbolicLink(Path.of("/proc/self/ns/pid")).toString();
             self = new ProcessIdentity(pid, startTime(stat), bootId, namespace, calls.effectiveUser());
@@ -82,11 +83,6 @@ final class HostProcesses implements Processes {
             }
         }
         return Processes.super.watch(process);
-    }
-
-    /** A small file of {@code /proc}, in one read: some give nothing to the second. */
-    static String readProc(String path) throws IOException {
-        return new String(readStat(Path.of(path)), StandardCharsets.US_ASCII);
     }
 
     private static byte[] readStat(Path path) throws IOException {

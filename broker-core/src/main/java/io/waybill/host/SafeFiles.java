@@ -58,8 +58,9 @@ public final class SafeFiles {
      * into it, and a process that runs under that uid can't tell its own files from a stranger's.
      */
     public void requireDistinctOwner() throws IOException {
-        String overflow = HostProcesses.readProc("/proc/sys/kernel/overflowuid").trim();
-        String mapping = HostProcesses.readProc("/proc/self/uid_map").trim().replaceAll(" +", " ");
+        String overflow =
+                Files.readString(Path.of("/proc/sys/kernel/overflowuid")).trim();
+        String mapping = Files.readString(Path.of("/proc/self/uid_map")).trim().replaceAll(" +", " ");
         if (overflow.equals(String.valueOf(owner)) && !mapping.equals("0 0 4294967295")) {
             throw new IOException(
                     "uid " + owner + " stands for every user unknown to this user namespace; files can't be"

@@ -189,8 +189,6 @@ class MembershipTest {
     void reportsAFileInPlaceOfAWorkersDirectory() throws IOException {
         Files.createFile(home.workersPath().resolve("3-file"));
         assertThat(stateOf("file")).isEqualTo(PeerState.UNREADABLE);
-        assertThat(membership.members().find("file").orElseThrow().problem())
-                .endsWith("expected a directory, found a regular file");
     }
 
     @Test

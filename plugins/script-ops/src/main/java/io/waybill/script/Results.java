@@ -25,15 +25,17 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 /**
  * What an operator left on the stack, as a value to answer with. Tensors of one result that share a storage share it in the value.
  *
- * <p><b>Ownership.</b> The value's storages carry one count each, which goes to the outbox with the value; when a conversion fails they
- * are given back. Libtorch's memory stays alive through them, the message's own storages by being retained.
+ * <p><b>Ownership.</b> Each tensor of the value brings one count of its storage, which goes to the outbox with it; when a conversion fails
+ * they are given back. Libtorch's memory stays alive through them, the message's own storages by being retained.
  *
  * <p><b>Threads.</b> One.
  */
 final class Results {
 
     private final BorrowedTensors tensors;
+    /** Once for each count that was taken. */
     private final List<Storage> storages = new ArrayList<>(2);
+
     private final List<Long> addresses = new ArrayList<>(2);
 
     Results(BorrowedTensors tensors) {
@@ -61,7 +63,8 @@ final class Results {
 
     private Value value(IValue result) throws RejectedMessageException {
         if (result.isTensor()) {
-            return Value.of(tensor(result.toTensor()));
+            Tensor tensor = result.toTensor();
+            return tensor.defined() ? Value.of(tensor(tensor)) : Value.NONE;
         } else if (result.isNone()) {
             return Value.NONE;
         } else if (result.isInt()) {
@@ -136,13 +139,15 @@ final class Results {
             sizes[i] = plain.size(i);
             strides[i] = plain.stride(i);
         }
-        return new io.waybill.api.Tensor(
-                DType.of(plain.scalar_type().value),
-                sizes,
-                strides,
-                plain.storage_offset(),
-                plain.requires_grad(),
-                storage(plain));
+        DType dtype = DType.of(plain.scalar_type().value);
+        Storage storage = storage(plain);
+        try {
+            return new io.waybill.api.Tensor(
+                    dtype, sizes, strides, plain.storage_offset(), plain.requires_grad(), storage);
+        } catch (IllegalArgumentException e) {
+            // Some of libtorch's inner operators do what they are told, checked or not.
+            throw new RejectedMessageException(ErrorCode.REFUSED, "the result does not travel: " + e.getMessage(), e);
+        }
     }
 
     private Storage storage(Tensor result) {
@@ -151,20 +156,20 @@ final class Results {
         long address = data == null ? 0 : data.address();
         for (int i = 0; i < storages.size(); i++) {
             if (addresses.get(i) == address) {
-                return storages.get(i);
+                return counted(storages.get(i).retain(), address);
             }
         }
         Storage mine = tensors.storageAt(address);
-        Storage kept = mine == null ? new TorchStorage(result, address, storage.nbytes()) : mine.retain();
-        storages.add(kept);
+        return counted(mine == null ? new TorchStorage(result, address, storage.nbytes()) : mine.retain(), address);
+    }
+
+    private Storage counted(Storage storage, long address) {
+        storages.add(storage);
         addresses.add(address);
-        return kept;
+        return storage;
     }
 
     private static void requirePlain(Tensor result) throws RejectedMessageException {
-        if (!result.defined()) {
-            throw refused("an undefined tensor");
-        }
         Layout layout = result.layout().intern();
         if (layout != Layout.Strided) {
             throw refused("a tensor with the layout " + layout);

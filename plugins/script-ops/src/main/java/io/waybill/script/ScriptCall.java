@@ -29,9 +29,10 @@ public final class ScriptCall implements MessageHandler {
 
     private final Operators operators;
 
-    /** @param libTorch says that libtorch is loaded */
+    /** @throws IllegalStateException when libtorch can't be loaded, with what is missing and what to do */
     @Activate
     public ScriptCall(@Reference LibTorch libTorch) {
+        libTorch.load();
         this.operators = new Operators();
     }
 

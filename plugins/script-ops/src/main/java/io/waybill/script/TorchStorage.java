@@ -62,26 +62,30 @@ final class TorchStorage implements Storage {
 
     @Override
     public Storage retain() {
-        requireLive();
-        count.incrementAndGet();
+        if (count.getAndUpdate(held -> held == 0 ? 0 : held + 1) == 0) {
+            throw released();
+        }
         return this;
     }
 
     @Override
     public void release() {
-        int left = count.decrementAndGet();
-        if (left < 0) {
-            count.incrementAndGet();
-            throw new IllegalStateException("this storage was released more often than retained");
+        int held = count.getAndUpdate(before -> before == 0 ? 0 : before - 1);
+        if (held == 0) {
+            throw released();
         }
-        if (left == 0) {
+        if (held == 1) {
             holder.releaseReference();
         }
     }
 
     private void requireLive() {
-        if (count.get() <= 0) {
-            throw new IllegalStateException("this storage is released");
+        if (count.get() == 0) {
+            throw released();
         }
+    }
+
+    private static IllegalStateException released() {
+        return new IllegalStateException("this storage is released");
     }
 }

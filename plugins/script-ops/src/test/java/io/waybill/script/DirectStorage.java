@@ -17,6 +17,7 @@ final class DirectStorage implements Storage {
     final AtomicInteger count = new AtomicInteger(1);
     private final ByteBuffer bytes;
     private final Device device;
+    private long address;
 
     DirectStorage(int sizeBytes) {
         this(sizeBytes, Device.CPU);
@@ -67,7 +68,10 @@ final class DirectStorage implements Storage {
     @Override
     public long address() {
         requireLive();
-        return new BytePointer(bytes).address();
+        if (address == 0) {
+            address = new BytePointer(bytes).address();
+        }
+        return address;
     }
 
     @Override

@@ -4,18 +4,14 @@ import io.waybill.api.Body;
 import io.waybill.api.Caller;
 import io.waybill.api.LateReply;
 import io.waybill.api.Outbox;
-import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
 import java.nio.ByteBuffer;
-import java.util.Collections;
-import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Set;
 
-/** Keeps one reply, and releases its storages as the broker does once it has sent them. */
+/** Keeps one reply, and gives back its storages as the broker does once it has sent them. */
 final class RecordedOutbox implements Outbox {
 
     private Value reply;
@@ -27,13 +23,11 @@ final class RecordedOutbox implements Outbox {
         return reply;
     }
 
-    /** Gives back one count of each storage of the reply. */
+    /** Gives back the count that each tensor of the reply brought. */
     void release() {
         ValueEncoder encoder = new ValueEncoder();
         encoder.value(reply);
-        Set<Storage> storages = Collections.newSetFromMap(new IdentityHashMap<>());
-        encoder.tensors().forEach(tensor -> storages.add(tensor.storage()));
-        storages.forEach(Storage::release);
+        encoder.tensors().forEach(tensor -> tensor.storage().release());
         reply = null;
     }
 

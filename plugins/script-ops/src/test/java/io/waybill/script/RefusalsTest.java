@@ -111,6 +111,8 @@ class RefusalsTest {
                 .hasMessage("a tensor with the layout Sparse does not travel");
         assertThat(refusal("aten::zeros", Map.of("device", "meta"), List.of(2)))
                 .hasMessageContaining("the device meta");
+        assertThat(refusal("aten::_reshape_alias", Map.of(), a, List.of(3, 3), List.of(3, 1)))
+                .hasMessageContaining("must lie inside its storage of 24 bytes");
         assertThat(refusal("aten::quantize_per_tensor", Map.of(), a, 0.1, 0, Value.of(12L)))
                 .hasMessageContaining("elements of the type QInt8");
     }

@@ -2,7 +2,6 @@ package io.waybill.torch;
 
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
 import java.util.ArrayList;
@@ -14,16 +13,14 @@ import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 
 /**
- * libtorch, loaded. Whoever holds an instance may use the classes of {@code org.bytedeco.pytorch}; a component that calls them refers to
- * this service, so that it starts only where libtorch can be loaded.
+ * Loads libtorch. A component that uses the classes of {@code org.bytedeco.pytorch} refers to this service and calls {@link #load} in its
+ * constructor, so that it is the one that says why when libtorch can't be had.
  *
  * <p><b>Loading.</b> The libraries are opened where they lie, in a folder that holds them all; nothing is unpacked or copied. The
  * folder is this component's setting {@code native.directory}, or else the framework's property {@value #NATIVES_PROPERTY}.
  *
  * <p><b>Threads.</b> Immutable. <b>Lifetime.</b> Native libraries stay loaded as long as the process lives: a node that is to use
  * another version of this bundle is started anew.
- *
- * <p><b>Errors.</b> An {@link IllegalStateException} that says what is missing and what to do.
  */
 @Component(service = LibTorch.class)
 public final class LibTorch {
@@ -42,6 +39,8 @@ public final class LibTorch {
             "libgfortran.so.5",
             "libquadmath.so.0");
 
+    private static final int MAX_THREADS = 4096;
+
     private static final List<String> LOADED_BY_NAME = List.of("libjnijavacpp.so", "libjnitorch.so");
 
     /** Settings, under the PID {@code io.waybill.torch.LibTorch}. */
@@ -54,44 +53,47 @@ public final class LibTorch {
         int intra_op_threads() default 0;
     }
 
-    private final Path directory;
+    private final String directory;
+    private final int intraOpThreads;
 
     @Activate
     public LibTorch(BundleContext context, Config config) {
-        this(directory(context, config), config.intra_op_threads());
+        this(
+                config.native_directory().isEmpty() ? context.getProperty(NATIVES_PROPERTY) : config.native_directory(),
+                config.intra_op_threads());
     }
 
     /**
-     * Loads libtorch, when this process has not done so yet.
+     * With its settings.
      *
      * @param directory with the native libraries
      * @param intraOpThreads threads that one operator may use; 0 for the number of processors
      */
     public LibTorch(Path directory, int intraOpThreads) {
-        if (intraOpThreads < 0 || intraOpThreads > 4096) {
-            throw new IllegalArgumentException("intra.op.threads must be 0..4096: " + intraOpThreads);
-        }
-        this.directory = directory.toAbsolutePath().normalize();
-        load(this.directory);
-        torch.set_num_threads(intraOpThreads == 0 ? Runtime.getRuntime().availableProcessors() : intraOpThreads);
+        this(directory.toString(), intraOpThreads);
     }
 
-    /** The folder that the libraries were loaded from. */
-    public Path directory() {
-        return directory;
+    private LibTorch(String directory, int intraOpThreads) {
+        if (intraOpThreads < 0 || intraOpThreads > MAX_THREADS) {
+            throw new IllegalArgumentException("intra.op.threads must be 0.." + MAX_THREADS + ": " + intraOpThreads);
+        }
+        this.directory = directory == null ? "" : directory;
+        this.intraOpThreads = intraOpThreads;
     }
 
-    private static Path directory(BundleContext context, Config config) {
-        String configured = config.native_directory();
-        if (configured.isEmpty()) {
-            configured = context.getProperty(NATIVES_PROPERTY);
-        }
-        if (configured == null || configured.isEmpty()) {
+    /**
+     * Loads libtorch, when this process has not done so yet.
+     *
+     * @throws IllegalStateException when it can't be loaded, with what is missing and what to do
+     */
+    public void load() {
+        if (directory.isEmpty()) {
             throw new IllegalStateException("libtorch's native libraries have no folder: set the framework's property "
                     + NATIVES_PROPERTY + ", or native.directory of " + LibTorch.class.getName()
                     + ", to the distribution's lib/native");
         }
-        return Path.of(configured);
+        load(Path.of(directory).toAbsolutePath().normalize());
+        torch.set_num_threads(intraOpThreads == 0 ? Runtime.getRuntime().availableProcessors() : intraOpThreads);
     }
 
     private static synchronized void load(Path directory) {
@@ -141,7 +143,7 @@ public final class LibTorch {
     /** What anybody may write to is not loaded into the process. */
     private static void requirePrivate(Path path) {
         try {
-            Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path, new LinkOption[0]);
+            Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path);
             if (permissions.contains(PosixFilePermission.OTHERS_WRITE)) {
                 throw new IllegalStateException(
                         "libtorch is not loaded: every user may write to " + path + "; take that permission away");

@@ -27,14 +27,13 @@ class LibTorchTest {
     @Test
     @SuppressWarnings("try")
     void computesWithLibrariesThatAreLoadedWhereTheyLie() throws IOException {
-        LibTorch libTorch = new LibTorch(NATIVES, 1);
+        new LibTorch(NATIVES, 1).load();
 
         try (PointerScope scope = new PointerScope()) {
             Tensor ones = torch.ones(3, 4);
             assertThat(torch.mm(ones, ones.t()).sum().item_double()).isEqualTo(36);
         }
         assertThat(torch.get_num_threads()).isEqualTo(1);
-        assertThat(libTorch.directory()).isEqualTo(NATIVES.toAbsolutePath().normalize());
         assertThat(mappedFiles())
                 .filteredOn(file -> file.contains("libtorch_cpu"))
                 .allSatisfy(file -> assertThat(file)
@@ -44,7 +43,7 @@ class LibTorchTest {
 
     @Test
     void takesAllProcessorsWhenNotToldOtherwise() {
-        new LibTorch(NATIVES, 0);
+        new LibTorch(NATIVES, 0).load();
 
         assertThat(torch.get_num_threads()).isEqualTo(Runtime.getRuntime().availableProcessors());
     }
@@ -53,7 +52,7 @@ class LibTorchTest {
     void saysWhichLibrariesAreMissingAndWhatToDo() throws IOException {
         Files.createFile(directory.resolve("libc10.so"));
 
-        assertThatThrownBy(() -> new LibTorch(directory, 0))
+        assertThatThrownBy(() -> new LibTorch(directory, 0).load())
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining(directory + " lacks libjnijavacpp.so, libjnitorch.so")
                 .hasMessageContaining(LibTorch.NATIVES_PROPERTY)
@@ -70,9 +69,16 @@ class LibTorchTest {
         Path library = directory.resolve("libc10.so");
         Files.setPosixFilePermissions(library, PosixFilePermissions.fromString("rw-rw-rw-"));
 
-        assertThatThrownBy(() -> new LibTorch(directory, 0))
+        assertThatThrownBy(() -> new LibTorch(directory, 0).load())
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("every user may write to " + library);
+    }
+
+    @Test
+    void saysThatItHasNoFolder() {
+        assertThatThrownBy(() -> new LibTorch(Path.of(""), 0).load())
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("set the framework's property waybill.torch.natives");
     }
 
     @Test
