@@ -7,7 +7,8 @@ import org.osgi.annotation.versioning.ProviderType;
 /**
  * An answer that comes after the handler returned. Exactly one of the {@code send} and {@code fail} methods takes effect: the first.
  *
- * <p><b>Threads.</b> One at a time, any thread. Tensors given here may be released when the method returns.
+ * <p><b>Threads.</b> One at a time, any thread. A tensor given here brings one count of its
+ * storage along, which the broker gives back.
  */
 @ProviderType
 public interface LateReply {

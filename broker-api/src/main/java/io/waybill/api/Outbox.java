@@ -8,6 +8,9 @@ import org.osgi.annotation.versioning.ProviderType;
  * What a handler answers through. It gives one answer: by {@code reply}, or by {@link #later()}. What was put here is journalled when
  * the handler returns, and dropped when it throws.
  *
+ * <p><b>Tensors.</b> A tensor that is put here brings one count of its storage along, which the broker gives back once the answer is
+ * sent or dropped: retain the storage of a tensor of the message before answering with it.
+ *
  * <p><b>Lifetime.</b> Dead when {@link MessageHandler#handle} returns, apart from what {@link #later()} gave. <b>Threads.</b> The
  * handler's only.
  */
@@ -23,7 +26,7 @@ public interface Outbox {
     /** Answers with raw bytes: the buffer's remaining ones, copied at once. */
     void reply(ByteBuffer payload);
 
-    /** Answers with raw bytes and tensors, which must stay as they are until the handler returns. */
+    /** Answers with raw bytes and tensors, whose elements must stay as they are until the handler returns. */
     void reply(ByteBuffer payload, List<Tensor> tensors);
 
     /**

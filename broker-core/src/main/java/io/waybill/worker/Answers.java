@@ -1,11 +1,14 @@
 package io.waybill.worker;
 
+import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageType;
 import io.waybill.host.Clock;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
+import io.waybill.tensor.Plan;
+import io.waybill.tensor.TensorSender;
 import io.waybill.wire.MessageBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicLong;
@@ -24,14 +27,16 @@ final class Answers {
     private final int workerId;
     private final Lane lane;
     private final Clock clock;
+    private final TensorSender sender;
     private final int maxRecordBytes;
     private final WorkerCounters counters;
     private final AtomicLong unwritten = new AtomicLong();
 
-    Answers(int workerId, Lane lane, Clock clock, int maxRecordBytes, WorkerCounters counters) {
+    Answers(int workerId, Lane lane, Clock clock, TensorSender sender, int maxRecordBytes, WorkerCounters counters) {
         this.workerId = workerId;
         this.lane = lane;
         this.clock = clock;
+        this.sender = sender;
         this.maxRecordBytes = maxRecordBytes;
         this.counters = counters;
     }
@@ -50,7 +55,30 @@ final class Answers {
                     nodeError("a payload has at most " + maxRecordBytes / 2 + " bytes, and the answer has " + length));
             return;
         }
-        append(to, id, ReplyBody.typeFor(request), parent, handlerSequence, body.array(), length, null, null);
+        Plan plan = null;
+        boolean written = false;
+        try {
+            plan = body.tensors().isEmpty() ? null : sender.plan(body.tensors(), to.id());
+            written = append(
+                    to,
+                    id,
+                    ReplyBody.typeFor(request),
+                    parent,
+                    handlerSequence,
+                    body.array(),
+                    length,
+                    plan,
+                    null,
+                    null);
+        } catch (CallException e) { // the tensors can't travel
+            fail(to, id, parent, handlerSequence, e.kind(), e.code(), nodeError(e.getMessage()));
+        } finally {
+            if (plan != null && written) {
+                plan.committed();
+            } else if (plan != null) {
+                plan.abandoned();
+            }
+        }
     }
 
     /** Answers with an error. */
@@ -58,7 +86,7 @@ final class Answers {
         byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
         int length = Math.min(utf8.length, 64 << 10);
         counters.countFailure(code);
-        append(to, id, MessageType.EXCEPTION, parent, handlerSequence, utf8, length, kind, code);
+        append(to, id, MessageType.EXCEPTION, parent, handlerSequence, utf8, length, null, kind, code);
     }
 
     /** PyTorch's prefix for errors that come from the broker or from decoding, and not from a handler's own words. */
@@ -66,7 +94,8 @@ final class Answers {
         return "Error on Node " + workerId + ": " + text;
     }
 
-    private void append(
+    /** Returns whether it was written. */
+    private boolean append(
             PeerLink to,
             long id,
             MessageType type,
@@ -74,17 +103,22 @@ final class Answers {
             long handlerSequence,
             byte[] payload,
             int length,
+            Plan plan,
             ErrorKind kind,
             ErrorCode code) {
         lane.lock();
         try {
             MessageBuffer record = lane.buffer();
-            record.begin(type, id, workerId, to.id(), length, 0)
+            record.begin(type, id, workerId, to.id(), length, plan == null ? 0 : plan.sectionLength(length))
                     .flags(0)
                     .sentNs(clock.wallNs())
                     .parent(parent)
                     .handlerSequence(handlerSequence)
                     .payload(payload, 0, length);
+            if (plan != null) {
+                plan.write(record, length);
+                record.tensorCount(plan.tensorCount());
+            }
             if (kind != null) {
                 record.error(kind, code);
             }
@@ -94,11 +128,12 @@ final class Answers {
             if (unwritten.getAndIncrement() == 0) {
                 LOG.error("A response could not be written; callers will time out", e);
             }
-            return;
+            return false;
         } finally {
             lane.unlock();
         }
         to.ringIfAsleep();
+        return true;
     }
 
     /** Responses that could not be written. */

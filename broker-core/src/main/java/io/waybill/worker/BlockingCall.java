@@ -2,11 +2,10 @@ package io.waybill.worker;
 
 import io.waybill.api.CallException;
 import io.waybill.api.Response;
-import io.waybill.api.ResponseListener;
 import java.util.concurrent.locks.LockSupport;
 
 /** A call that a thread waits for. Settled by whoever polls, read by the thread that waits. */
-final class BlockingCall implements ResponseListener {
+final class BlockingCall implements KeepingListener {
 
     private final Thread waiter = Thread.currentThread();
     private Response response;

@@ -10,6 +10,7 @@ import io.waybill.api.ResponseListener;
 import io.waybill.host.Clock;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
+import io.waybill.tensor.Plan;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import java.util.concurrent.CompletableFuture;
@@ -27,6 +28,7 @@ final class Calls implements Caller {
     private final Lane lane;
     private final PendingCalls pending;
     private final Links links;
+    private final TensorTransit transit;
     private final Poller poller;
     private final WorkerCounters counters;
     private volatile boolean closed;
@@ -38,6 +40,7 @@ final class Calls implements Caller {
             Lane lane,
             PendingCalls pending,
             Links links,
+            TensorTransit transit,
             Poller poller,
             WorkerCounters counters) {
         this.workerId = workerId;
@@ -46,6 +49,7 @@ final class Calls implements Caller {
         this.lane = lane;
         this.pending = pending;
         this.links = links;
+        this.transit = transit;
         this.poller = poller;
         this.counters = counters;
     }
@@ -66,6 +70,9 @@ final class Calls implements Caller {
     }
 
     Response call(Request request, long parent, long parentDeadlineNs) {
+        if (closed) {
+            throw closedError();
+        }
         poller.requireMayBlock();
         BlockingCall call = new BlockingCall();
         send(request, call, parent, parentDeadlineNs);
@@ -89,24 +96,41 @@ final class Calls implements Caller {
         if (parentDeadlineNs != 0 && (deadlineNs == 0 || parentDeadlineNs < deadlineNs)) {
             deadlineNs = parentDeadlineNs;
         }
-        int payloadLength = request.payloadLength();
-        long length = Envelope.recordLength(payloadLength, 0);
-        if (length > settings.journal().maxRecordBytes()) {
-            throw CallErrors.refused(
-                    ErrorCode.TOO_LARGE,
-                    "a message has at most " + settings.journal().maxRecordBytes()
-                            + " bytes beside its tensors, and this one " + length);
-        }
         PeerLink link = links.require(request.to(), deadlineNs);
-        long id = append(request, listener, link, (int) length, deadlineNs, parent, timeoutNs);
+        Plan plan = request.tensors().isEmpty() ? null : transit.sender().plan(request.tensors(), link.id());
+        long id;
+        boolean written = false;
+        try {
+            id = append(request, plan, listener, link, length(request, plan), deadlineNs, parent, timeoutNs);
+            written = true;
+        } finally {
+            if (plan != null && written) {
+                plan.committed();
+            } else if (plan != null) {
+                plan.abandoned();
+            }
+        }
         link.ringIfAsleep();
         poller.onDeadline(deadlineNs);
         counters.countSent();
         return id;
     }
 
+    private int length(Request request, Plan plan) {
+        int payloadLength = request.payloadLength();
+        long length = Envelope.recordLength(payloadLength, plan == null ? 0 : plan.sectionLength(payloadLength));
+        if (length > settings.journal().maxRecordBytes()) {
+            throw CallErrors.refused(
+                    ErrorCode.TOO_LARGE,
+                    "a message has at most " + settings.journal().maxRecordBytes()
+                            + " bytes beside its tensors, and this one " + length);
+        }
+        return (int) length;
+    }
+
     private long append(
             Request request,
+            Plan plan,
             ResponseListener listener,
             PeerLink link,
             int length,
@@ -121,7 +145,7 @@ final class Calls implements Caller {
                     PendingCalls.Slot slot = pending.claim(listener, link, length, deadlineNs, timeoutNs);
                     if (slot != null) {
                         link.sent(length);
-                        return append(request, link, slot, length, deadlineNs, parent);
+                        return append(request, plan, link, slot, deadlineNs, parent);
                     }
                 }
             } finally {
@@ -132,7 +156,7 @@ final class Calls implements Caller {
     }
 
     private long append(
-            Request request, PeerLink link, PendingCalls.Slot slot, int length, long deadlineNs, long parent) {
+            Request request, Plan plan, PeerLink link, PendingCalls.Slot slot, long deadlineNs, long parent) {
         long id = slot.id();
         boolean written = false;
         try {
@@ -140,12 +164,18 @@ final class Calls implements Caller {
                 lane.journal().topUp(); // throws when there is no room for new work
             }
             MessageBuffer record = lane.buffer();
-            record.begin(request.type(), id, workerId, link.id(), request.payloadLength(), 0)
+            int payloadLength = request.payloadLength();
+            int sectionLength = plan == null ? 0 : plan.sectionLength(payloadLength);
+            record.begin(request.type(), id, workerId, link.id(), payloadLength, sectionLength)
                     .flags(0)
                     .deadlineNs(deadlineNs)
                     .sentNs(clock.wallNs())
                     .parent(parent)
-                    .payload(request.payloadArray(), 0, request.payloadLength());
+                    .payload(request.payloadArray(), 0, payloadLength);
+            if (plan != null) {
+                plan.write(record, payloadLength);
+                record.tensorCount(plan.tensorCount());
+            }
             lane.journal().append(record);
             written = true;
             return id;
@@ -163,7 +193,7 @@ final class Calls implements Caller {
 
     private void requireOpen(PeerLink link) {
         if (closed) {
-            throw CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
+            throw closedError();
         }
         switch (link.condition()) {
             case OPEN:
@@ -173,6 +203,10 @@ final class Calls implements Caller {
             case LEFT:
                 throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " has left");
         }
+    }
+
+    private static CallException closedError() {
+        return CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
     }
 
     private void waitForRoom(PeerLink link, long deadlineNs, long timeoutNs) {
@@ -203,7 +237,7 @@ final class Calls implements Caller {
     }
 
     /** A future that is told the outcome. */
-    private static final class FutureCall extends CompletableFuture<Response> implements ResponseListener {
+    private static final class FutureCall extends CompletableFuture<Response> implements KeepingListener {
 
         @Override
         public void onResponse(Response response) {

@@ -13,6 +13,7 @@ import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.Outcome;
+import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
@@ -41,6 +42,10 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
     private HandlerEntry entry;
     private long handlerSequence;
     private Late late;
+    // Written by the handler's thread and by the one that ends its executor, each read by the other.
+    private volatile boolean begun;
+    private volatile boolean abandoned;
+    private ReceivedTensors tensors; // null without
 
     Inbound(ServingContext context, InboundPool pool) {
         this.context = context;
@@ -77,19 +82,23 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
     }
 
     /** The handler that will run; it was counted in. */
-    void admit(HandlerEntry chosen, long sequence) {
+    void admit(HandlerEntry chosen, long sequence, ReceivedTensors arrived) {
         entry = chosen;
+        tensors = arrived;
         handlerSequence = sequence;
         answered.set(false);
+        begun = false;
+        abandoned = false;
         late = null;
         reply.reset();
-        message.open(chosen.key(), List.of());
+        message.open(chosen.key(), arrived == null ? List.of() : arrived.tensors());
         caller.open(view.id(), view.deadlineNs());
     }
 
     /** Calls the handler and sends its answer. */
     @Override
     public void run() {
+        begun = true;
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
         thread.setContextClassLoader(entry.contextClassLoader());
@@ -102,6 +111,16 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
             threw(e);
         } finally {
             thread.setContextClassLoader(before);
+            if (abandoned) {
+                giveUp(); // nobody else will: the answer was sent without this thread
+            }
+        }
+    }
+
+    private void giveUp() {
+        reply.reset();
+        if (tensors != null) {
+            tensors.release();
         }
     }
 
@@ -145,6 +164,12 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
 
     /** Answers without a handler, and is free again. */
     void refuse(ErrorKind kind, ErrorCode code, String text) {
+        context.transit().discard(view, link);
+        refuseDecoded(kind, code, text);
+    }
+
+    /** The same when its tensors were decoded, or could not be. */
+    void refuseDecoded(ErrorKind kind, ErrorCode code, String text) {
         context.answers()
                 .fail(
                         link,
@@ -173,17 +198,22 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
 
     private void ended(Outcome outcome) {
         HandlerEntry ended = entry;
+        reply.reset();
         free();
         ended.end(outcome);
     }
 
     private void free() {
+        boolean reusable = tensors == null || tensors.release() == ReceivedTensors.RecordCopy.FREE;
+        tensors = null;
         message.close();
         caller.close();
         entry = null;
         link = null;
         late = null;
-        pool.give(this);
+        if (reusable) {
+            pool.give(this);
+        }
     }
 
     @Override
@@ -191,6 +221,10 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         // its thread may still be in the handler: this object is not used again
         if (answered.compareAndSet(false, true)) {
             HandlerEntry ended = entry;
+            abandoned = true;
+            if (!begun) {
+                giveUp();
+            }
             context.answers()
                     .fail(
                             link,
@@ -243,7 +277,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
 
     @Override
     public TensorBuffers buffers() {
-        return context.buffers();
+        return context.transit().pool();
     }
 
     /** The answer to this request that comes after its handler returned. Not pooled: a bundle may keep it for as long as it likes. */
@@ -268,6 +302,14 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         }
 
         private void deliver() {
+            try {
+                answer();
+            } finally {
+                body.reset();
+            }
+        }
+
+        private void answer() {
             if (failure != null) {
                 settle(ErrorKind.UNKNOWN_ERROR, failure, failureText);
             } else if (answered.compareAndSet(false, true)) {

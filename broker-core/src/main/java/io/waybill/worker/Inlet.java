@@ -1,12 +1,20 @@
 package io.waybill.worker;
 
 import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.Tensor;
 import io.waybill.host.Clock;
 import io.waybill.journal.JournalTail;
 import io.waybill.journal.Poll;
+import io.waybill.tensor.ReceivedTensors;
+import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
+import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,6 +39,7 @@ final class Inlet {
     private final Deadlines deadlines;
     private final Serving serving;
     private final InboundPool pool;
+    private final TensorTransit transit;
     private final WorkerCounters counters;
     private final ResponseView response = new ResponseView();
     private Inbound next;
@@ -44,6 +53,7 @@ final class Inlet {
             Deadlines deadlines,
             Serving serving,
             InboundPool pool,
+            TensorTransit transit,
             WorkerCounters counters) {
         this.workerId = workerId;
         this.clock = clock;
@@ -52,6 +62,7 @@ final class Inlet {
         this.deadlines = deadlines;
         this.serving = serving;
         this.pool = pool;
+        this.transit = transit;
         this.counters = counters;
     }
 
@@ -144,6 +155,7 @@ final class Inlet {
         PendingCalls.Slot slot = pending.take(record.id());
         if (slot == null) {
             counters.countLate();
+            transit.discard(record, link);
             return;
         }
         if (slot.link().id() != link.id()) {
@@ -159,12 +171,42 @@ final class Inlet {
                     new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record)));
             return;
         }
+        if (record.tensorCount() == 0) {
+            deliver(listener, record, List.of());
+            return;
+        }
         try {
-            response.open(record);
+            ReceivedTensors tensors = transit.receiver().decode(record, link.segments());
+            if (listener instanceof KeepingListener) {
+                tensors.detach();
+            }
+            deliver(listener, record, tensors.tensors());
+            if (tensors.release() == ReceivedTensors.RecordCopy.IN_USE) {
+                next = null;
+            }
+        } catch (MalformedRecordException e) {
+            fail(listener, undecodable(record, ErrorCode.PEER_CORRUPT, e));
+        } catch (RejectedMessageException e) {
+            fail(listener, undecodable(record, e.code(), e));
+        }
+    }
+
+    private static CallException undecodable(RecordView record, ErrorCode code, Exception why) {
+        return new CallException(
+                ErrorKind.UNKNOWN_ERROR,
+                code,
+                record.id(),
+                "the answer to call " + MessageId.text(record.id()) + " can't be read: " + why.getMessage(),
+                why);
+    }
+
+    private void deliver(ResponseListener listener, RecordView record, List<Tensor> tensors) {
+        try {
+            response.open(record, tensors);
             listener.onResponse(response);
         } catch (Throwable e) { // the boundary around a listener: it must not stop the poller
             counters.countListenerError();
-            LOG.warn("A listener threw on the response to {}", record.id(), e);
+            LOG.warn("A listener threw on the response to {}", MessageId.text(record.id()), e);
         } finally {
             response.closeView();
         }

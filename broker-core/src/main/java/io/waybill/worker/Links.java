@@ -38,6 +38,7 @@ final class Links {
     private final Membership membership;
     private final WorkerSettings settings;
     private final PollPermit permit;
+    private final TensorTransit transit;
     private final Object refreshing = new Object();
     private final Map<Integer, PeerLink> byId = new HashMap<>(); // guarded by refreshing
     private final Map<Integer, String> problems = new HashMap<>(); // guarded by refreshing
@@ -47,12 +48,18 @@ final class Links {
     private volatile PeerLink[] current = new PeerLink[0];
     private volatile Runnable changeListener = () -> {};
 
-    Links(WorkerDirectory own, Membership membership, WorkerSettings settings, PollPermit permit) {
+    Links(
+            WorkerDirectory own,
+            Membership membership,
+            WorkerSettings settings,
+            PollPermit permit,
+            TensorTransit transit) {
         this.own = own;
         this.host = own.home().host();
         this.membership = membership;
         this.settings = settings;
         this.permit = permit;
+        this.transit = transit;
     }
 
     /** Called after the links changed. */
@@ -133,7 +140,9 @@ final class Links {
                     cursors,
                     PeerDoorbell.of(peer, host.files()),
                     requests,
-                    responses);
+                    responses,
+                    transit.receiver().peer(peer.id(), peer.path().resolve(Worker.SEGMENTS)));
+            transit.ledger().open(link);
             byId.put(peer.id(), link);
             byName.put(peer.name(), link);
             problems.remove(peer.id());
@@ -169,7 +178,11 @@ final class Links {
         try {
             for (int i = ended.size() - 1; i >= 0; i--) {
                 if (ended.get(i).isSwept()) {
-                    ended.remove(i).close();
+                    PeerLink link = ended.remove(i);
+                    link.close();
+                    if (!byId.containsKey(link.id())) {
+                        transit.sender().receiverGone(link.id());
+                    }
                 }
             }
             publish();

@@ -5,6 +5,7 @@ import io.waybill.home.PeerCursorSlot;
 import io.waybill.home.PeerCursors;
 import io.waybill.home.PeerDoorbell;
 import io.waybill.journal.JournalTail;
+import io.waybill.tensor.PeerSegments;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -53,6 +54,7 @@ final class PeerLink {
     private final int ownId;
     private final JournalTail requests;
     private final JournalTail responses;
+    private final PeerSegments segments;
     private volatile Condition condition = Condition.OPEN;
 
     // Of the permit's holder.
@@ -81,7 +83,8 @@ final class PeerLink {
             PeerCursors peerCursors,
             PeerDoorbell doorbell,
             JournalTail requests,
-            JournalTail responses) {
+            JournalTail responses,
+            PeerSegments segments) {
         this.id = id;
         this.name = name;
         this.generation = generation;
@@ -91,6 +94,7 @@ final class PeerLink {
         this.doorbell = doorbell;
         this.requests = requests;
         this.responses = responses;
+        this.segments = segments;
         this.requestsRead = position.requestsConsumed();
         this.requestBytesRead = position.requestBytesConsumed();
     }
@@ -153,8 +157,14 @@ final class PeerLink {
         position.responsesIndex(responses.nextIndex());
     }
 
-    CursorSlot position() {
-        return position;
+    /** The tensor bytes that the peer lends. */
+    PeerSegments segments() {
+        return segments;
+    }
+
+    /** What the peer has read of this worker; null while it has read nothing. */
+    PeerCursorSlot readSlot() {
+        return peerCursors.slotFor(ownId).orElse(null);
     }
 
     /** Counts a record that was not whole. Returns whether it is the first. */
@@ -179,7 +189,7 @@ final class PeerLink {
     private long readCalls() {
         PeerCursorSlot slot = readByPeer;
         if (slot == null) {
-            slot = peerCursors.slotFor(ownId).orElse(null);
+            slot = readSlot();
             if (slot == null) {
                 return 0;
             }
@@ -227,6 +237,7 @@ final class PeerLink {
             requests.close();
         }
         responses.close();
+        segments.close();
         doorbell.close();
     }
 

@@ -9,7 +9,11 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What a handler answers with, until it is sent. Belongs to the thread that answers. */
+/**
+ * What a handler answers with, until it is sent. Holds one count of the storage of every tensor that was put in.
+ *
+ * <p>Belongs to the thread that answers.
+ */
 final class ReplyBody {
 
     private enum Content {
@@ -25,7 +29,12 @@ final class ReplyBody {
     private int rawLength;
     private List<Tensor> rawTensors = List.of();
 
+    /** Forgets the answer, and gives back the counts that came with its tensors. */
     void reset() {
+        List<Tensor> given = tensors();
+        for (int i = 0; i < given.size(); i++) {
+            given.get(i).storage().release();
+        }
         encoder.reset();
         content = Content.NOTHING;
         rawTensors = List.of();
@@ -36,16 +45,19 @@ final class ReplyBody {
     }
 
     Body fields() {
+        reset();
         content = Content.ENCODED;
         return fields.openReply();
     }
 
     void value(Value value) {
+        reset();
         content = Content.ENCODED;
         encoder.reset().value(value);
     }
 
     void raw(ByteBuffer payload, List<Tensor> tensors) {
+        reset();
         content = Content.RAW;
         rawLength = payload.remaining();
         if (raw.length < rawLength) {

@@ -12,9 +12,9 @@ final class ResponseView extends ResponseFields {
     private RecordView record;
     private List<Tensor> tensors = List.of();
 
-    void open(RecordView of) {
+    void open(RecordView of, List<Tensor> arrived) {
         record = of;
-        tensors = List.of();
+        tensors = arrived;
     }
 
     void closeView() {

@@ -3,6 +3,7 @@ package io.waybill.worker;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.Absence;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
@@ -11,6 +12,8 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
 import io.waybill.dispatch.Outcome;
 import io.waybill.host.Clock;
+import io.waybill.tensor.ReceivedTensors;
+import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
 
 /**
@@ -28,6 +31,8 @@ final class Serving {
     private final WorkerCounters counters;
     private final Parking parking = new Parking();
     private final RereadTails reread;
+    private final TensorTransit transit;
+    private final long bornNs;
     private HandlerTable unparkedFor;
     private long nextParkingCheckNs;
     private long sequence;
@@ -39,6 +44,8 @@ final class Serving {
             InlineCalls inline,
             InboundPool pool,
             RereadTails reread,
+            TensorTransit transit,
+            long bornNs,
             WorkerCounters counters) {
         this.registry = registry;
         this.clock = clock;
@@ -46,6 +53,8 @@ final class Serving {
         this.inline = inline;
         this.pool = pool;
         this.reread = reread;
+        this.transit = transit;
+        this.bornNs = bornNs;
         this.counters = counters;
     }
 
@@ -77,6 +86,15 @@ final class Serving {
                             + " had passed before a handler began"));
             return true;
         }
+        if (request.sentNs() < bornNs) {
+            counters.countExpired();
+            inbound.refuse(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.WORKER_LOST,
+                    "call " + MessageId.text(request.id())
+                            + " was sent to an earlier process of this worker, which did not begin it");
+            return true;
+        }
         while (true) {
             HandlerTable table = registry.table();
             HandlerEntry entry = Route.find(table, request);
@@ -85,12 +103,31 @@ final class Serving {
                 return true;
             }
             if (entry.begin()) {
+                if (!admit(inbound, entry)) {
+                    entry.end(Outcome.FAILED);
+                    return true;
+                }
                 counters.countBegun();
-                inbound.admit(entry, ++sequence);
                 return entry.nonBlocking() ? runInline(inbound) : runElsewhere(inbound, entry);
             }
             Thread.onSpinWait(); // withdrawn between the look and begin: the new table is on its way
         }
+    }
+
+    /** Whether the request's tensors could be had; its caller has an error otherwise. */
+    private boolean admit(Inbound inbound, HandlerEntry entry) {
+        try {
+            ReceivedTensors tensors = inbound.view().tensorCount() == 0
+                    ? null
+                    : transit.receiver().decode(inbound.view(), inbound.link().segments());
+            inbound.admit(entry, ++sequence, tensors);
+            return true;
+        } catch (MalformedRecordException e) {
+            inbound.refuseDecoded(ErrorKind.UNKNOWN_ERROR, ErrorCode.MALFORMED_BODY, e.getMessage());
+        } catch (RejectedMessageException e) {
+            inbound.refuseDecoded(ErrorKind.UNKNOWN_ERROR, e.code(), e.getMessage());
+        }
+        return false;
     }
 
     private boolean runInline(Inbound inbound) {

@@ -8,7 +8,9 @@ import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.TensorBuffers;
 import io.waybill.api.WorkerInfo;
+import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.home.Home;
@@ -39,6 +41,7 @@ public final class Worker implements Caller, AutoCloseable {
 
     static final String REQUESTS = "requests";
     static final String RESPONSES = "responses";
+    static final String SEGMENTS = "segments";
 
     private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
 
@@ -49,6 +52,7 @@ public final class Worker implements Caller, AutoCloseable {
     private final Lane requestLane;
     private final Lane responseLane;
     private final PollPermit permit = new PollPermit();
+    private final TensorTransit transit;
     private final Links links;
     private final Poller poller;
     private final Inlet inlet;
@@ -63,18 +67,20 @@ public final class Worker implements Caller, AutoCloseable {
             WorkerSettings settings,
             HandlerRegistry registry,
             Journal requests,
-            Journal responses) {
+            Journal responses)
+            throws IOException {
         this.directory = directory;
         this.host = directory.home().host();
         this.registry = registry;
         int id = directory.id();
         long firstCounter = requests.size() == 0 ? 0 : MessageId.counter(requests.lastId()) + 1;
+        transit = new TensorTransit(directory, settings.tensors());
         Deadlines deadlines = new Deadlines();
         InlineCalls inline = new InlineCalls(host.clock());
         requestLane = new Lane(requests);
         responseLane = new Lane(responses);
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
-        links = new Links(directory, new Membership(directory.home()), settings, permit);
+        links = new Links(directory, new Membership(directory.home()), settings, permit, transit);
         poller = new Poller(
                 directory.name(),
                 settings.waiting(),
@@ -85,21 +91,20 @@ public final class Worker implements Caller, AutoCloseable {
                 deadlines,
                 directory.cursors(),
                 directory.doorbell());
-        calls = new Calls(id, settings, host.clock(), requestLane, pending, links, poller, counters);
-        Answers answers =
-                new Answers(id, responseLane, host.clock(), settings.journal().maxRecordBytes(), counters);
-        ServingContext context = new ServingContext(
+        calls = new Calls(id, settings, host.clock(), requestLane, pending, links, transit, poller, counters);
+        Answers answers = new Answers(
+                id,
+                responseLane,
                 host.clock(),
-                answers,
-                calls,
-                size -> {
-                    throw new UnsupportedOperationException();
-                },
-                new HandlerErrorLog());
+                transit.sender(),
+                settings.journal().maxRecordBytes(),
+                counters);
+        ServingContext context = new ServingContext(host.clock(), answers, calls, transit, new HandlerErrorLog());
         InboundPool pool = new InboundPool(own -> new Inbound(context, own));
         reread = new RereadTails(id, links::openRequests);
-        Serving serving = new Serving(registry, host.clock(), permit, inline, pool, reread, counters);
-        inlet = new Inlet(id, host.clock(), links, pending, deadlines, serving, pool, counters);
+        Serving serving =
+                new Serving(registry, host.clock(), permit, inline, pool, reread, transit, bornNs(directory), counters);
+        inlet = new Inlet(id, host.clock(), links, pending, deadlines, serving, pool, transit, counters);
         housekeeper = new Housekeeper(host.clock(), links, poller, requests, responses);
     }
 
@@ -147,6 +152,14 @@ public final class Worker implements Caller, AutoCloseable {
         }
     }
 
+    /**
+     * Requests that were sent before this process took over from an earlier one are not begun: their callers were told that the worker is
+     * lost. A millisecond is left for clocks that were read in different processes.
+     */
+    private static long bornNs(WorkerDirectory directory) {
+        return directory.generation() == 1 ? Long.MIN_VALUE : directory.record().joinedAtMs() * 1_000_000 - 1_000_000;
+    }
+
     private void start() throws IOException {
         links.onChange(poller::wake);
         registry.onChange(poller::wake);
@@ -180,6 +193,16 @@ public final class Worker implements Caller, AutoCloseable {
     /** Calls of this worker without an outcome. */
     public int pendingCalls() {
         return pending.size();
+    }
+
+    /** Memory for tensors that are to be sent. */
+    public TensorBuffers buffers() {
+        return transit.pool();
+    }
+
+    /** Who moves tensors of other device types in and out of messages. */
+    public DeviceRegistry devices() {
+        return transit.devices();
     }
 
     public WorkerDirectory directory() {
@@ -239,6 +262,7 @@ public final class Worker implements Caller, AutoCloseable {
                     "worker " + directory.name() + " was closed before the answer came"));
             reread.closeAll();
             links.close();
+            transit.close();
         } finally {
             // the permit is not given back: nobody polls any more
             try {

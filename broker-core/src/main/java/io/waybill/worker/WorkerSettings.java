@@ -2,6 +2,7 @@ package io.waybill.worker;
 
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.journal.JournalSettings;
+import io.waybill.tensor.TensorConfig;
 import java.time.Duration;
 import java.util.Objects;
 
@@ -14,6 +15,7 @@ import java.util.Objects;
  * @param journal of both its queues
  * @param limits of what may be on its way
  * @param parking of requests whose handler left
+ * @param tensors of tensors in transit
  */
 public record WorkerSettings(
         Role role,
@@ -21,7 +23,8 @@ public record WorkerSettings(
         Duration defaultTimeout,
         JournalSettings journal,
         FlowLimits limits,
-        ParkingSettings parking) {
+        ParkingSettings parking,
+        TensorConfig tensors) {
 
     /** PyTorch's default. */
     public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(60);
@@ -40,6 +43,7 @@ public record WorkerSettings(
         Objects.requireNonNull(journal);
         Objects.requireNonNull(limits);
         Objects.requireNonNull(parking);
+        Objects.requireNonNull(tensors);
         if (defaultTimeout.isNegative()) {
             throw new IllegalArgumentException("RPC Timeout must be non-negative: " + defaultTimeout);
         }
@@ -53,30 +57,35 @@ public record WorkerSettings(
                 DEFAULT_TIMEOUT,
                 JournalSettings.defaults(),
                 FlowLimits.defaults(),
-                ParkingSettings.DEFAULT);
+                ParkingSettings.DEFAULT,
+                TensorConfig.DEFAULTS);
     }
 
     public WorkerSettings withRole(Role other) {
-        return new WorkerSettings(other, waiting, defaultTimeout, journal, limits, parking);
+        return new WorkerSettings(other, waiting, defaultTimeout, journal, limits, parking, tensors);
     }
 
     public WorkerSettings withWaiting(Waiting other) {
-        return new WorkerSettings(role, other, defaultTimeout, journal, limits, parking);
+        return new WorkerSettings(role, other, defaultTimeout, journal, limits, parking, tensors);
     }
 
     public WorkerSettings withDefaultTimeout(Duration other) {
-        return new WorkerSettings(role, waiting, other, journal, limits, parking);
+        return new WorkerSettings(role, waiting, other, journal, limits, parking, tensors);
     }
 
     public WorkerSettings withJournal(JournalSettings other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, other, limits, parking);
+        return new WorkerSettings(role, waiting, defaultTimeout, other, limits, parking, tensors);
     }
 
     public WorkerSettings withLimits(FlowLimits other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, other, parking);
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, other, parking, tensors);
     }
 
     public WorkerSettings withParking(ParkingSettings other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, other);
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, other, tensors);
+    }
+
+    public WorkerSettings withTensors(TensorConfig other) {
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, parking, other);
     }
 }

@@ -1,0 +1,89 @@
+package io.waybill.worker;
+
+import io.waybill.home.Cursors;
+import io.waybill.home.HomeException;
+import io.waybill.home.MalformedRecordException;
+import io.waybill.home.PeerCursorSlot;
+import io.waybill.tensor.LoanReturns;
+import io.waybill.tensor.LoanSink;
+import io.waybill.tensor.ReleasedLoans;
+import io.waybill.tensor.TensorSender;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Loans of segment regions, as they stand in the cursors: what this worker gives back is written into its own, what peers gave back is read
+ * from theirs.
+ *
+ * <p><b>Threads.</b> Thread-safe.
+ */
+final class LoanLedger implements LoanReturns, ReleasedLoans {
+
+    private static final Logger LOG = LoggerFactory.getLogger(LoanLedger.class);
+
+    private final Cursors own;
+    private final Map<Integer, Account> accounts = new ConcurrentHashMap<>();
+
+    /** What was read of one receiver's releases. */
+    private static final class Account {
+        private final PeerLink link;
+        private PeerCursorSlot slot;
+        private long seen;
+        private boolean wrong;
+
+        Account(PeerLink link) {
+            this.link = link;
+        }
+    }
+
+    LoanLedger(Cursors own) {
+        this.own = own;
+    }
+
+    /** Loans to this peer begin now, with nothing lent. */
+    void open(PeerLink link) {
+        Account account = new Account(link);
+        account.slot = link.readSlot();
+        account.seen = account.slot == null ? 0 : account.slot.releasedCount();
+        accounts.put(link.id(), account);
+    }
+
+    @Override
+    public void released(int sender, long loanId) {
+        try {
+            own.slot(sender).releaseLoan(loanId);
+        } catch (HomeException e) {
+            throw new IllegalStateException("worker " + sender + " lent to this one without a place in its cursors", e);
+        }
+    }
+
+    @Override
+    public void poll(int receiver, LoanSink sink) {
+        Account account = accounts.get(receiver);
+        if (account == null) {
+            return;
+        }
+        synchronized (account) {
+            if (account.slot == null) {
+                account.slot = account.link.readSlot();
+                if (account.slot == null) {
+                    return;
+                }
+            }
+            try {
+                account.seen = account.slot.takeReleases(
+                        account.seen, TensorSender.MAX_LOANS, loanId -> sink.released(receiver, loanId));
+            } catch (MalformedRecordException e) {
+                if (!account.wrong) {
+                    account.wrong = true;
+                    LOG.error(
+                            "Worker {} does not keep account of what it was lent: its loans stay open",
+                            account.link,
+                            e);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package io.waybill.worker;
+
+import io.waybill.api.MessageHandler;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Real workers in one home, in this process. Closes what it opened. */
+final class Workers implements AutoCloseable {
+
+    static final WorkerSettings SETTINGS = WorkerSettings.defaults()
+            .withDefaultTimeout(Duration.ofSeconds(20))
+            .withJournal(new JournalSettings(Roll.DAILY, 4 << 20, 1 << 20, 2 << 20));
+
+    final Host host = Host.real();
+    final Home home;
+    private final List<Worker> open = new ArrayList<>();
+
+    Workers(Path directory) throws IOException {
+        home = Home.open(directory.resolve("home"), host);
+    }
+
+    HandlerRegistry registry() {
+        return registry(ParkingSettings.DEFAULT);
+    }
+
+    HandlerRegistry registry(ParkingSettings parking) {
+        return new HandlerRegistry(parking, host.threads(), host.clock());
+    }
+
+    /** A handler that may block. */
+    HandlerRegistry.Registration handle(HandlerRegistry registry, String key, MessageHandler handler) {
+        return handle(registry, key, handler, false);
+    }
+
+    HandlerRegistry.Registration handleOnPoller(HandlerRegistry registry, String key, MessageHandler handler) {
+        return handle(registry, key, handler, true);
+    }
+
+    private HandlerRegistry.Registration handle(
+            HandlerRegistry registry, String key, MessageHandler handler, boolean nonBlocking) {
+        Provider provider = new Provider("test-" + key.replace(':', '-'), "1.0.0");
+        HandlerExecutor executor = registry.newExecutor(provider, ExecutorSettings.forProcessors(2));
+        return registry.add(new HandlerSpec(
+                List.of(HandlerKey.parse(key)),
+                handler,
+                nonBlocking,
+                provider,
+                0,
+                Workers.class.getClassLoader(),
+                executor));
+    }
+
+    Worker join(String name) throws IOException {
+        return join(name, registry(), SETTINGS);
+    }
+
+    Worker join(String name, HandlerRegistry registry) throws IOException {
+        return join(name, registry, SETTINGS);
+    }
+
+    Worker join(String name, HandlerRegistry registry, WorkerSettings settings) throws IOException {
+        Worker worker = Worker.join(home, name, JoinOptions.defaults(), settings, registry);
+        open.add(worker);
+        worker.ready(Map.of());
+        return worker;
+    }
+
+    @Override
+    public void close() throws IOException {
+        for (Worker worker : open) {
+            worker.close();
+        }
+    }
+}
