@@ -1,0 +1,157 @@
+package io.waybill.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.waybill.api.CallException;
+import io.waybill.api.DType;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.tensor.TensorConfig;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tensors through calls. */
+@Timeout(60)
+class TensorCallTest {
+
+    private static final WorkerSettings SETTINGS =
+            Workers.SETTINGS.withTensors(new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10));
+
+    @TempDir
+    private Path directory;
+
+    private Workers workers;
+    private Worker caller;
+    private HandlerRegistry handlers;
+
+    @BeforeEach
+    void open() throws IOException {
+        workers = new Workers(directory);
+        handlers = workers.registry();
+        workers.join("server", handlers, SETTINGS);
+        caller = workers.join("caller", workers.registry(), SETTINGS);
+    }
+
+    @AfterEach
+    void leave() throws IOException {
+        workers.close();
+    }
+
+    private Tensor floats(int count, float first) {
+        Storage storage = caller.buffers().allocate(4L * count);
+        ByteBuffer bytes = storage.bytes(0, 4 * count);
+        for (int i = 0; i < count; i++) {
+            bytes.putFloat(4 * i, first + i);
+        }
+        return Tensor.contiguous(DType.FLOAT32, new long[] {count}, storage);
+    }
+
+    private static float at(Tensor tensor, int index) {
+        return tensor.storage()
+                .bytes(4 * (tensor.storageOffset() + index * tensor.stride(0)), 4)
+                .getFloat(0);
+    }
+
+    private static Request request(Tensor... tensors) {
+        return Request.raw("server", MessageType.userRequest(0x42), ByteBuffer.allocate(1), List.of(tensors));
+    }
+
+    private void echo() {
+        workers.handle(handlers, "0x142", (message, outbox) -> {
+            message.tensors().forEach(tensor -> tensor.storage().retain());
+            outbox.reply(message.payload(), message.tensors());
+        });
+    }
+
+    @Test
+    void bringsSmallAndLargeTensorsThereAndBack() {
+        echo();
+        for (int count : new int[] {0, 1, 1000, 100_000, 1_000_000}) {
+            Tensor sent = floats(count, 0.5f);
+
+            try (Response response = caller.call(request(sent))) {
+                Tensor back = response.tensors().get(0);
+                assertThat(back.sizes()).containsExactly(count);
+                if (count > 0) {
+                    assertThat(at(back, 0)).isEqualTo(0.5f);
+                    assertThat(at(back, count - 1)).isEqualTo(count - 0.5f);
+                }
+            }
+            sent.storage().release();
+        }
+    }
+
+    @Test
+    void keepsMemoryBoundedOverManyCalls() {
+        echo();
+        Tensor sent = floats(1_000_000, 1);
+        for (int i = 0; i < 300; i++) {
+            caller.call(request(sent)).close();
+        }
+        sent.storage().release();
+    }
+
+    @Test
+    void letsAHandlerKeepATensorBeyondItsCall() {
+        AtomicReference<Tensor> kept = new AtomicReference<>();
+        workers.handle(handlers, "0x142", (message, outbox) -> {
+            if (kept.get() == null) {
+                message.tensors().get(0).storage().retain();
+                kept.set(message.tensors().get(0));
+            }
+            outbox.reply(message.payload());
+        });
+        Tensor small = floats(10, 7);
+        caller.call(request(small));
+        small.storage().release();
+        for (int i = 0; i < 50; i++) {
+            Tensor other = floats(10, -1);
+            caller.call(request(other));
+            other.storage().release();
+        }
+
+        assertThat(at(kept.get(), 9)).isEqualTo(16f);
+        kept.get().storage().release();
+    }
+
+    @Test
+    void givesRegionsBackWhenARequestIsRefusedOrUnanswered() {
+        Tensor large = floats(4_000_000, 1); // 16 MB of 64
+        for (int i = 0; i < 20; i++) {
+            assertThatThrownBy(() -> caller.call(request(large))).isInstanceOf(CallException.class);
+        }
+        large.storage().release();
+        workers.handle(handlers, "0x142", (message, outbox) -> {
+            throw new RejectedMessageException(ErrorCode.REFUSED, "no");
+        });
+        for (int i = 0; i < 20; i++) {
+            Tensor again = floats(4_000_000, 1);
+            assertThatThrownBy(() -> caller.call(request(again))).hasMessage("no");
+            again.storage().release();
+        }
+    }
+
+    @Test
+    void reportsATensorThatFindsNoRoom() {
+        echo();
+        assertThatThrownBy(() -> floats(20_000_000, 1))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL));
+        bringsSmallAndLargeTensorsThereAndBack();
+    }
+}
