@@ -168,25 +168,26 @@ public final class SafeFiles {
     }
 
     private void replace(Path file, byte[] content, Sync sync) throws IOException {
-        try (NativeFile directory = pin(file)) {
+        try (PinnedPlace place = pin(file)) {
             byte[] temporary = temporaryName(file, "new");
-            calls.unlinkAt(directory.descriptor(), temporary, file);
-            writeNew(directory, temporary, file, content, sync);
-            calls.renameAt(directory.descriptor(), temporary, NativeCalls.nameOf(file), file);
+            place.remove(temporary);
+            writeNew(place, temporary, content, sync);
+            place.replaceBy(temporary);
         }
     }
 
     /** Puts a file in place like {@link #replaceAtomically}, unless there is one; false when there is. For any number of writers. */
     public boolean createAtomically(Path file, byte[] content) throws IOException {
-        try (NativeFile directory = pin(file)) {
-            byte[] temporary = temporaryName(file, calls.processId() + "-" + temporaryNames.incrementAndGet());
-            calls.unlinkAt(directory.descriptor(), temporary, file);
-            writeNew(directory, temporary, file, content, Sync.TO_DISK);
-            boolean created = calls.renameToNewAt(directory.descriptor(), temporary, NativeCalls.nameOf(file), file);
+        try (PinnedPlace place = pin(file)) {
+            byte[] temporary = temporaryName(
+                    file, calls.processId() + "-" + System.nanoTime() + "-" + temporaryNames.incrementAndGet());
+            place.remove(temporary);
+            writeNew(place, temporary, content, Sync.TO_DISK);
+            boolean created = place.createBy(temporary);
             if (created) {
                 syncParent(file);
             } else {
-                calls.unlinkAt(directory.descriptor(), temporary, file);
+                place.remove(temporary);
             }
             return created;
         }
@@ -197,15 +198,15 @@ public final class SafeFiles {
         if (!from.toAbsolutePath().getParent().equals(to.toAbsolutePath().getParent())) {
             throw new IllegalArgumentException("not in one directory: " + from + " and " + to);
         }
-        try (NativeFile directory = pin(to)) {
-            calls.renameAt(directory.descriptor(), NativeCalls.nameOf(from), NativeCalls.nameOf(to), to);
+        try (PinnedPlace place = pin(to)) {
+            place.replaceBy(NativeCalls.nameOf(from));
         }
     }
 
     /** Removes a file, or the link itself; nothing when there is none. */
     public void remove(Path file) throws IOException {
-        try (NativeFile directory = pin(file)) {
-            calls.unlinkAt(directory.descriptor(), NativeCalls.nameOf(file), file);
+        try (PinnedPlace place = pin(file)) {
+            place.remove();
         }
     }
 
@@ -234,8 +235,8 @@ public final class SafeFiles {
             try {
                 return openChecked(file, Kind.FILE, NativeCalls.O_RDWR, Long.MAX_VALUE);
             } catch (NoSuchFileException e) {
-                try (NativeFile directory = pin(file)) {
-                    return createAt(directory, NativeCalls.nameOf(file), file);
+                try (PinnedPlace place = pin(file)) {
+                    return place.create();
                 } catch (FileAlreadyExistsException raced) {
                     // somebody made it in between: open theirs, checked
                 }
@@ -250,14 +251,8 @@ public final class SafeFiles {
 
     /** Opens a FIFO of our own to wait at; makes it, with mode 0600, when it is not there. Never blocks. */
     public Fifo openOwnFifo(Path fifo) throws IOException {
-        try (NativeFile directory = pin(fifo)) {
-            try {
-                calls.makeFifoAt(directory.descriptor(), NativeCalls.nameOf(fifo), fifo);
-            } catch (NativeCallException e) {
-                if (!e.is(Errno.EEXIST)) {
-                    throw e;
-                }
-            }
+        try (PinnedPlace place = pin(fifo)) {
+            place.makeFifo();
         }
         // open for writing too: or else there would be an end of file whenever no peer has it open
         return new Fifo(calls, openChecked(fifo, Kind.FIFO, NativeCalls.O_RDWR | NativeCalls.O_NONBLOCK, 0));
@@ -304,37 +299,23 @@ public final class SafeFiles {
         }
     }
 
+    /** Sees the entries of a file's directory to the disk, after something was made, renamed or removed in it. */
+    public void syncParent(Path file) throws IOException {
+        PinnedPlace.sync(calls, file);
+    }
+
+    private PinnedPlace pin(Path file) throws IOException {
+        return PinnedPlace.pin(calls, owner, file);
+    }
+
     private NativeFile openChecked(Path file, Kind kind, int flags, long maxBytes) throws IOException {
-        try (NativeFile directory = pin(file);
-                NativeFile named = openAt(
-                        directory, NativeCalls.nameOf(file), NativeCalls.O_PATH | NativeCalls.O_NOFOLLOW, file)) {
-            FoundFile.openAs(named).require(kind, owner, maxBytes, file);
-            byte[] found = NativeCalls.bytesOf(named.descriptorPath());
-            return new NativeFile(calls, calls.openAt(NativeCalls.AT_FDCWD, found, flags, 0, file), file);
+        try (PinnedPlace place = pin(file)) {
+            return place.open(kind, flags, maxBytes);
         }
     }
 
-    private NativeFile openAt(NativeFile directory, byte[] name, int flags, Path file) throws IOException {
-        try {
-            return new NativeFile(calls, calls.openAt(directory.descriptor(), name, flags, 0600, file), file);
-        } catch (NativeCallException e) {
-            if (e.is(Errno.ENOENT)) {
-                throw new NoSuchFileException(file.toString());
-            }
-            if (e.is(Errno.EEXIST)) {
-                throw new FileAlreadyExistsException(file.toString());
-            }
-            throw e;
-        }
-    }
-
-    private NativeFile createAt(NativeFile directory, byte[] name, Path file) throws IOException {
-        int flags = NativeCalls.O_RDWR | NativeCalls.O_CREAT | NativeCalls.O_EXCL | NativeCalls.O_NOFOLLOW;
-        return openAt(directory, name, flags, file);
-    }
-
-    private void writeNew(NativeFile directory, byte[] name, Path file, byte[] content, Sync sync) throws IOException {
-        try (NativeFile created = createAt(directory, name, file);
+    private void writeNew(PinnedPlace place, byte[] name, byte[] content, Sync sync) throws IOException {
+        try (NativeFile created = place.create(name);
                 FileChannel channel = channelOf(created, StandardOpenOption.WRITE)) {
             ByteBuffer bytes = ByteBuffer.wrap(content);
             while (bytes.hasRemaining()) {
@@ -344,46 +325,8 @@ public final class SafeFiles {
                 channel.force(true);
             }
         } catch (IOException e) {
-            calls.unlinkAt(directory.descriptor(), name, file);
+            place.remove(name);
             throw e;
-        }
-    }
-
-    /** Opens the directory of a file, so that it can't be changed for another one, and checks it. */
-    private NativeFile pin(Path file) throws IOException {
-        Path parent = file.toAbsolutePath().getParent();
-        int flags = NativeCalls.O_PATH | NativeCalls.O_NOFOLLOW;
-        try {
-            NativeFile directory = new NativeFile(
-                    calls, calls.openAt(NativeCalls.AT_FDCWD, NativeCalls.bytesOf(parent), flags, 0, parent), parent);
-            try {
-                FoundFile.openAs(directory).require(Kind.DIRECTORY, owner, Long.MAX_VALUE, parent);
-                return directory;
-            } catch (IOException e) {
-                directory.close();
-                throw e;
-            }
-        } catch (NativeCallException e) {
-            if (e.is(Errno.ENOENT)) {
-                throw new NoSuchFileException(file.toString());
-            }
-            throw e;
-        }
-    }
-
-    /** Sees the entries of a file's directory to the disk, after something was made, renamed or removed in it. */
-    public void syncParent(Path file) throws IOException {
-        Path parent = file.toAbsolutePath().getParent();
-        try (NativeFile directory = new NativeFile(
-                calls,
-                calls.openAt(
-                        NativeCalls.AT_FDCWD,
-                        NativeCalls.bytesOf(parent),
-                        NativeCalls.O_RDONLY | NativeCalls.O_DIRECTORY | NativeCalls.O_NOFOLLOW,
-                        0,
-                        parent),
-                parent)) {
-            directory.sync();
         }
     }
 
