@@ -7,9 +7,7 @@ import io.waybill.osgi.BundleStatus.State;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.concurrent.locks.ReentrantLock;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
@@ -21,7 +19,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A jar is copied to where only this process may write, checked, and resolved beside what runs, before anything is replaced. When
  * the new bundle then throws on start, hangs, or has a component that doesn't come up, the old one is put back. Bundles of the
- * system are shown and never touched.
+ * system are shown and never touched. What is installed here is installed again when the node starts again.
  *
  * <p><b>Threads.</b> Any; operations wait for each other, {@link #list()} does not.
  */
@@ -31,31 +29,29 @@ public final class BundleControl {
 
     private final BundleContext context;
     private final Staging staging;
+    private final KeptJars kept;
     private final BundleSteps steps;
     private final Clock clock;
+    private final BundleSlots slots;
     private final ReentrantLock oneAtATime = new ReentrantLock(true);
-    private final Map<String, Slot> slots = new TreeMap<>(); // guarded by itself; changed by the one operation only
-    private final List<Slot> stuck = new ArrayList<>(); // guarded by slots
 
-    /** One handler bundle. Changed by the one operation that runs, read by {@link #list()}: hence volatile. */
-    private static final class Slot {
-        final Bundle bundle;
-        volatile StagedJar jar;
-        volatile State state = State.STOPPED;
-        volatile long sinceWallNs;
-        volatile String problem;
-
-        Slot(Bundle bundle, StagedJar jar) {
-            this.bundle = bundle;
-            this.jar = jar;
-        }
+    /** What becomes of the jar that is kept for a bundle's next start, when another jar came in. */
+    enum Keeping {
+        /** The other jar is kept. */
+        REPLACE,
+        /** The other jar comes back from where it came: none is kept. */
+        FORGET,
+        /** It stays: this is that start. */
+        LEAVE
     }
 
-    BundleControl(BundleContext context, Staging staging, BundleSteps steps, Clock clock) {
+    BundleControl(BundleContext context, Staging staging, KeptJars kept, BundleSteps steps, Clock clock) {
         this.context = context;
         this.staging = staging;
+        this.kept = kept;
         this.steps = steps;
         this.clock = clock;
+        this.slots = new BundleSlots(context);
     }
 
     /** Every bundle, the system's first, then by name. */
@@ -66,22 +62,18 @@ public final class BundleControl {
                 statuses.add(systemStatus(bundle));
             }
         }
-        synchronized (slots) {
-            slots.values().forEach(slot -> statuses.add(status(slot)));
-            stuck.forEach(slot -> statuses.add(status(slot)));
-        }
+        statuses.addAll(slots.statuses());
         return statuses;
     }
 
     /** Installs and starts a bundle; updates it when one of its name is installed. */
     public BundleStatus install(Path jar) throws BundleRefusedException {
-        return install(staging.stage(jar), OsgiSettings.FIRST_HANDLER_LEVEL);
+        return install(staging.stage(jar), OsgiSettings.FIRST_HANDLER_LEVEL, Keeping.REPLACE);
     }
 
     /** Replaces an installed bundle by the one in this jar, whose name tells which. A stopped bundle stays stopped. */
     public BundleStatus update(Path jar) throws BundleRefusedException {
-        StagedJar staged = staging.stage(jar);
-        return exclusively(() -> replace(requireSlot(staged), staged));
+        return update(staging.stage(jar));
     }
 
     /** Replaces the named bundle. */
@@ -93,72 +85,91 @@ public final class BundleControl {
                     Reason.NO_BUNDLE,
                     jar + " is " + staged.symbolicName() + ", and " + symbolicName + " was to be updated");
         }
-        return exclusively(() -> replace(requireSlot(staged), staged));
+        return update(staged);
+    }
+
+    private BundleStatus update(StagedJar staged) throws BundleRefusedException {
+        return exclusively(() -> {
+            BundleSlot slot;
+            try {
+                slot = slots.require(staged.symbolicName());
+            } catch (BundleRefusedException e) {
+                staging.discard(staged);
+                throw e;
+            }
+            return replace(slot, staged, Keeping.REPLACE);
+        });
     }
 
     /** Starts a stopped bundle. */
     public BundleStatus start(String symbolicName) throws BundleRefusedException {
         return exclusively(() -> {
-            Slot slot = requireSlot(symbolicName);
-            if (slot.state != State.ACTIVE) {
+            BundleSlot slot = slots.require(symbolicName);
+            if (!slot.isActive()) {
                 try {
                     steps.start(slot.bundle);
                 } catch (BundleRefusedException e) {
-                    slot.problem = e.getMessage();
-                    stopOrGiveUp(slot, e);
+                    slot.failed(e.getMessage());
+                    stopAfter(e, slot);
                     throw e;
                 }
-                enter(slot, State.ACTIVE);
+                slot.clearProblem();
+                slot.enter(State.ACTIVE);
             }
-            return status(slot);
+            return slot.status();
         });
     }
 
     /** Stops a bundle, when its running requests ended or the drain limit passed. New requests for its handlers park. */
     public BundleStatus stop(String symbolicName) throws BundleRefusedException {
         return exclusively(() -> {
-            Slot slot = requireSlot(symbolicName);
-            stopOrGiveUp(slot, null);
-            return status(slot);
+            BundleSlot slot = slots.require(symbolicName);
+            stop(slot);
+            return slot.status();
         });
     }
 
     /** Stops and removes a bundle. */
     public BundleStatus uninstall(String symbolicName) throws BundleRefusedException {
         return exclusively(() -> {
-            Slot slot = requireSlot(symbolicName);
-            stopOrGiveUp(slot, null);
+            BundleSlot slot = slots.require(symbolicName);
+            stop(slot);
             steps.uninstall(slot.bundle);
-            remove(slot);
-            staging.discard(slot.jar);
-            LOG.info("Uninstalled {}", slot.jar);
-            return status(slot);
+            slots.remove(slot);
+            kept.forget(symbolicName);
+            staging.discard(slot.jar());
+            LOG.info("Uninstalled {}", slot.jar());
+            return slot.status();
         });
     }
 
     /** What runs under a name. */
     Optional<StagedJar> installed(String symbolicName) {
-        synchronized (slots) {
-            return Optional.ofNullable(slots.get(symbolicName)).map(slot -> slot.jar);
-        }
+        return slots.find(symbolicName).map(BundleSlot::jar);
     }
 
-    /** Installs or updates from a staged jar, which becomes this object's. */
-    BundleStatus install(StagedJar jar, int startLevel) throws BundleRefusedException {
+    /** Installs a jar that the watched directory has, and will have at the next start. It becomes this object's. */
+    BundleStatus installWatched(StagedJar jar) throws BundleRefusedException {
+        return install(jar, OsgiSettings.FIRST_HANDLER_LEVEL, Keeping.FORGET);
+    }
+
+    /** Installs a jar while the node starts. It becomes this object's. */
+    BundleStatus installAtStart(StagedJar jar, int startLevel) throws BundleRefusedException {
+        return install(jar, startLevel, Keeping.LEAVE);
+    }
+
+    private BundleStatus install(StagedJar jar, int startLevel, Keeping keeping) throws BundleRefusedException {
         return exclusively(() -> {
-            Slot slot;
-            synchronized (slots) {
-                slot = slots.get(jar.symbolicName());
-            }
-            return slot == null ? installFirst(jar, startLevel) : replace(slot, jar);
+            Optional<BundleSlot> slot = slots.find(jar.symbolicName());
+            return slot.isPresent() ? replace(slot.get(), jar, keeping) : installFirst(jar, startLevel, keeping);
         });
     }
 
-    private BundleStatus installFirst(StagedJar jar, int startLevel) throws BundleRefusedException {
-        Slot slot = null;
+    private BundleStatus installFirst(StagedJar jar, int startLevel, Keeping keeping) throws BundleRefusedException {
+        BundleSlot slot = null;
         try {
-            requireNoSystemBundle(jar.symbolicName());
-            slot = new Slot(steps.install(jar, startLevel), jar);
+            slots.requireNoSystemBundle(jar.symbolicName());
+            slot = new BundleSlot(steps.install(jar, startLevel), jar, clock);
             steps.resolve(slot.bundle, jar);
             steps.start(slot.bundle);
         } catch (BundleRefusedException e) {
@@ -168,174 +179,123 @@ public final class BundleControl {
             staging.discard(jar);
             throw e;
         }
-        put(slot);
-        enter(slot, State.ACTIVE);
+        slots.put(slot);
+        slot.enter(State.ACTIVE);
+        keep(jar, keeping);
         LOG.info("Installed {} from {}", jar, jar.source());
-        return status(slot);
+        return slot.status();
     }
 
-    private BundleStatus replace(Slot slot, StagedJar candidate) throws BundleRefusedException {
+    private BundleStatus replace(BundleSlot slot, StagedJar candidate, Keeping keeping) throws BundleRefusedException {
         try {
             steps.tryResolve(candidate);
         } catch (BundleRefusedException e) {
-            slot.problem = e.getMessage();
+            slot.failed(e.getMessage());
             staging.discard(candidate);
             throw e;
         }
-        boolean wasActive = slot.state == State.ACTIVE;
-        StagedJar before = slot.jar;
-        Slot current = slot;
+        boolean wasActive = slot.isActive();
+        StagedJar before = slot.jar();
         try {
-            stopOrGiveUp(slot, null);
-            slot.jar = candidate;
+            stop(slot);
+            slot.runs(candidate);
             steps.update(slot.bundle, candidate);
             if (wasActive) {
                 steps.start(slot.bundle);
             }
         } catch (BundleRefusedException e) {
-            current = putBack(slot, before, wasActive, e);
+            BundleSlot current = putBack(slot, before, wasActive, e);
             staging.discard(candidate);
-            BundleRefusedException told = new BundleRefusedException(
-                    e.reason(),
-                    candidate + " was not taken: " + e.getMessage() + " — "
-                            + (current.state == State.ACTIVE || !wasActive
-                                    ? before + " is in its place again"
-                                    : before + " did not start again: " + current.problem),
-                    e);
-            current.problem = told.getMessage();
-            throw told;
+            throw notTaken(candidate, before, current, wasActive, e);
         }
         staging.discard(before);
-        slot.problem = null;
-        enter(slot, wasActive ? State.ACTIVE : State.STOPPED);
+        slot.clearProblem();
+        slot.enter(wasActive ? State.ACTIVE : State.STOPPED);
+        keep(candidate, keeping);
         LOG.info("Updated {} to {} from {}", before, candidate, candidate.source());
-        return status(current);
+        return slot.status();
+    }
+
+    private static BundleRefusedException notTaken(
+            StagedJar candidate, StagedJar before, BundleSlot current, boolean wasActive, BundleRefusedException why) {
+        String now = current.isActive() || !wasActive
+                ? before + " is in its place again"
+                : before + " did not start again: " + current.problem();
+        BundleRefusedException told = new BundleRefusedException(
+                why.reason(), candidate + " was not taken: " + why.getMessage() + "; " + now, why);
+        current.failed(told.getMessage());
+        return told;
     }
 
     /** Runs the jar again that ran before; in the same bundle, or in a new one when the bundle hangs. */
-    private Slot putBack(Slot slot, StagedJar before, boolean start, BundleRefusedException why) {
+    private BundleSlot putBack(BundleSlot slot, StagedJar before, boolean start, BundleRefusedException why) {
         LOG.warn("{} is put back: {}", before, why.getMessage());
-        Slot target = slot;
+        BundleSlot target = slot;
         try {
             if (why.reason() == Reason.HUNG) {
-                giveUp(slot);
-                target = new Slot(steps.install(before, OsgiSettings.FIRST_HANDLER_LEVEL), before);
-                put(target);
+                slots.giveUp(slot);
+                target = new BundleSlot(steps.install(before, OsgiSettings.FIRST_HANDLER_LEVEL), before, clock);
+                slots.put(target);
             } else {
                 steps.stop(slot.bundle);
-                slot.jar = before;
+                slot.runs(before);
                 steps.update(slot.bundle, before);
             }
-            enter(target, State.STOPPED);
+            target.enter(State.STOPPED);
             if (start) {
                 steps.start(target.bundle);
-                enter(target, State.ACTIVE);
+                target.enter(State.ACTIVE);
             }
         } catch (BundleRefusedException e) {
-            target.problem = e.getMessage();
+            target.failed(e.getMessage());
             if (e.reason() == Reason.HUNG) {
-                giveUp(target);
+                slots.giveUp(target);
             }
         }
         return target;
     }
 
     /** Removes a bundle that did not come up at its first installation. */
-    private void dropFailed(Slot slot, BundleRefusedException why) {
+    private void dropFailed(BundleSlot slot, BundleRefusedException why) {
         try {
             if (why.reason() == Reason.HUNG) {
-                giveUp(slot);
+                slots.giveUp(slot);
             } else {
                 steps.stop(slot.bundle);
                 steps.uninstall(slot.bundle);
             }
         } catch (BundleRefusedException e) {
-            giveUp(slot);
+            slots.giveUp(slot);
             why.addSuppressed(e);
         }
     }
 
-    /** @param why what failed before, when this is the clean-up after it */
-    private void stopOrGiveUp(Slot slot, BundleRefusedException why) throws BundleRefusedException {
-        if (why != null && why.reason() == Reason.HUNG) {
-            giveUp(slot);
-            return;
+    private void stopAfter(BundleRefusedException failedStart, BundleSlot slot) throws BundleRefusedException {
+        if (failedStart.reason() == Reason.HUNG) {
+            slots.giveUp(slot);
+        } else {
+            stop(slot);
         }
+    }
+
+    private void stop(BundleSlot slot) throws BundleRefusedException {
         try {
             steps.stop(slot.bundle);
-            enter(slot, State.STOPPED);
+            slot.enter(State.STOPPED);
         } catch (BundleRefusedException e) {
-            slot.problem = e.getMessage();
+            slot.failed(e.getMessage());
             if (e.reason() == Reason.HUNG) {
-                giveUp(slot);
+                slots.giveUp(slot);
             }
             throw e;
         }
     }
 
-    private void giveUp(Slot slot) {
-        synchronized (slots) {
-            slots.remove(slot.jar.symbolicName(), slot);
-            if (!stuck.contains(slot)) {
-                stuck.add(slot);
-            }
-        }
-        enter(slot, State.STUCK);
-        LOG.error("{} hangs and is given up; it stays in memory until the node ends", slot.jar);
-    }
-
-    private void put(Slot slot) {
-        synchronized (slots) {
-            slots.put(slot.jar.symbolicName(), slot);
-        }
-    }
-
-    private void remove(Slot slot) {
-        synchronized (slots) {
-            slots.remove(slot.jar.symbolicName(), slot);
-        }
-        enter(slot, State.STOPPED);
-    }
-
-    private void enter(Slot slot, State state) {
-        slot.state = state;
-        slot.sinceWallNs = clock.wallNs();
-    }
-
-    private Slot requireSlot(StagedJar jar) throws BundleRefusedException {
-        try {
-            return requireSlot(jar.symbolicName());
-        } catch (BundleRefusedException e) {
-            staging.discard(jar);
-            throw e;
-        }
-    }
-
-    private Slot requireSlot(String symbolicName) throws BundleRefusedException {
-        Slot slot;
-        synchronized (slots) {
-            slot = slots.get(symbolicName);
-        }
-        if (slot == null) {
-            requireNoSystemBundle(symbolicName);
-            throw new BundleRefusedException(
-                    Reason.UNKNOWN_BUNDLE, "no bundle " + symbolicName + " is installed; there are " + slotNames());
-        }
-        return slot;
-    }
-
-    private String slotNames() {
-        synchronized (slots) {
-            return slots.isEmpty() ? "none" : String.join(", ", slots.keySet());
-        }
-    }
-
-    private void requireNoSystemBundle(String symbolicName) throws BundleRefusedException {
-        for (Bundle bundle : context.getBundles()) {
-            if (symbolicName.equals(bundle.getSymbolicName()) && StartLevels.isSystem(bundle)) {
-                throw new BundleRefusedException(
-                        Reason.SYSTEM_BUNDLE, symbolicName + " is a part of the node and stays as it is");
-            }
+    private void keep(StagedJar jar, Keeping keeping) {
+        switch (keeping) {
+            case REPLACE -> kept.keep(jar);
+            case FORGET -> kept.forget(jar.symbolicName());
+            case LEAVE -> LOG.debug("{} stays as it is kept", jar.symbolicName());
         }
     }
 
@@ -350,19 +310,6 @@ public final class BundleControl {
         } finally {
             oneAtATime.unlock();
         }
-    }
-
-    private static BundleStatus status(Slot slot) {
-        StagedJar jar = slot.jar;
-        return new BundleStatus(
-                jar.symbolicName(),
-                jar.version().toString(),
-                Kind.HANDLER,
-                slot.state,
-                slot.sinceWallNs,
-                jar.sha256(),
-                jar.source().toString(),
-                Optional.ofNullable(slot.problem));
     }
 
     private static BundleStatus systemStatus(Bundle bundle) {

@@ -28,7 +28,9 @@ final class BundleDirectory {
     private final Path directory;
     private final Staging staging;
     private final BundleControl control;
+    private final KeptJars kept;
     private final Map<Path, Seen> files = new HashMap<>();
+    private boolean atStart;
 
     private enum Standing {
         /** Seen once as it is. */
@@ -54,11 +56,23 @@ final class BundleDirectory {
         }
     }
 
-    BundleDirectory(Path directory, Staging staging, BundleControl control) throws IOException {
+    BundleDirectory(Path directory, Staging staging, BundleControl control, KeptJars kept) throws IOException {
         this.directory = directory;
         this.staging = staging;
         this.control = control;
+        this.kept = kept;
         Files.createDirectories(directory);
+    }
+
+    /**
+     * Brings the bundles to what the files say now, without waiting whether they still change. A file that came before an operator
+     * installed another jar for its bundle by command is left out, as it was replaced then.
+     */
+    void lookAtStart() {
+        atStart = true;
+        look();
+        look();
+        atStart = false;
     }
 
     /** Brings the bundles to what the files say now. */
@@ -137,13 +151,13 @@ final class BundleDirectory {
         boolean runsAlready = control.installed(jar.symbolicName())
                 .filter(installed -> installed.sha256().equals(jar.sha256()))
                 .isPresent();
-        if (runsAlready) {
+        if (runsAlready || atStart && kept.isLater(jar.symbolicName(), jar.source())) {
             seen.standing = Standing.TAKEN;
             staging.discard(jar);
             return false;
         }
         try {
-            control.install(jar, OsgiSettings.FIRST_HANDLER_LEVEL);
+            control.installWatched(jar);
             seen.standing = Standing.TAKEN;
             return true;
         } catch (BundleRefusedException e) {

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.felix.framework.FrameworkFactory;
@@ -49,6 +50,7 @@ public final class OsgiHost implements AutoCloseable {
     private final HandlerWhiteboard handlers;
     private final ConverterWhiteboard converters;
     private final LoaderWatch loaders;
+    private final KeptJars kept;
     private final BundleControl bundles;
     private final BundleDirectory watched;
     private final ConfDirectory conf;
@@ -105,8 +107,9 @@ public final class OsgiHost implements AutoCloseable {
         converters = new ConverterWhiteboard(context, deviceConverters);
         ComponentCheck components = new ComponentCheck(context, handlers, threads, clock);
         BundleSteps steps = new BundleSteps(context, settings, threads, components, handlers, loaders);
-        bundles = new BundleControl(context, staging, steps, clock);
-        watched = new BundleDirectory(settings.watched(), staging, bundles);
+        kept = new KeptJars(settings.installed());
+        bundles = new BundleControl(context, staging, kept, steps, clock);
+        watched = new BundleDirectory(settings.watched(), staging, bundles, kept);
         conf = new ConfDirectory(settings.conf(), context);
         String version = SystemPackages.exportedVersion(io.waybill.api.MessageHandler.class);
         operations = new ControlOperations(bundles, registry, loaders, version, executors);
@@ -136,6 +139,7 @@ public final class OsgiHost implements AutoCloseable {
         BundleContext context = framework.getBundleContext();
         context.registerService(WeavingHook.class, new ExitGuard(), null);
         context.registerService(ResolverHookFactory.class, new CandidateHook(), null);
+        context.registerService(org.osgi.service.log.LoggerFactory.class, new ServiceLog(), null);
         handlers.open();
         converters.open();
         List<Shipped> shipped = shipped();
@@ -154,8 +158,10 @@ public final class OsgiHost implements AutoCloseable {
                 installShipped(staging, jar);
             }
         }
-        watched.look();
-        watched.look();
+        for (Path jar : kept.jars()) {
+            installKept(staging, jar);
+        }
+        watched.lookAtStart();
         looking.add(new Looking(threads, "waybill-conf-watch", settings.lookInterval(), conf::look));
         looking.add(new Looking(threads, "waybill-bundle-watch", settings.lookInterval(), watched::look));
     }
@@ -227,9 +233,25 @@ public final class OsgiHost implements AutoCloseable {
 
     private void installShipped(Staging staging, Shipped jar) {
         try {
-            bundles.install(staging.stage(jar.jar), jar.startLevel);
+            bundles.installAtStart(staging.stage(jar.jar), jar.startLevel);
         } catch (BundleRefusedException e) {
             LOG.error("{} does not start: {}", jar.jar, e.getMessage());
+        }
+    }
+
+    /** What an operator installed by command counts more than what the node came with, unless that is newer by now. */
+    private void installKept(Staging staging, Path jar) {
+        try {
+            StagedJar staged = staging.stage(jar);
+            Optional<StagedJar> shipped = bundles.installed(staged.symbolicName());
+            if (shipped.isPresent() && shipped.get().version().compareTo(staged.version()) > 0) {
+                LOG.warn("{} is left out, because the node comes with {}", staged, shipped.get());
+                staging.discard(staged);
+            } else {
+                bundles.installAtStart(staged, OsgiSettings.FIRST_HANDLER_LEVEL);
+            }
+        } catch (BundleRefusedException e) {
+            LOG.error("{} does not start: {}", jar, e.getMessage());
         }
     }
 

@@ -11,7 +11,8 @@ import java.util.Objects;
  * @param bundles what the node comes with: {@code <start level>/<name>.jar}. Levels below {@value #FIRST_HANDLER_LEVEL} are the system's and
  *     stay as they are; those from there on are handler bundles like those that an operator installs
  * @param watched jars that appear, change or disappear here are installed, updated or uninstalled; made when missing
- * @param cache private to the node: the framework's cache and the copies of jars that run; made when missing
+ * @param installed private to the node: the jars that were installed by command, for its next start; made when missing
+ * @param cache private to the node: the framework's cache and the copies of jars that run, worthless after its end; made when missing
  * @param conf {@code <PID>.cfg} each; made when missing
  * @param framework properties for the framework, as an operator wrote them; they win over what the host sets
  * @param drainLimit how long running requests may take to end when their handler leaves
@@ -23,6 +24,7 @@ import java.util.Objects;
 public record OsgiSettings(
         Path bundles,
         Path watched,
+        Path installed,
         Path cache,
         Path conf,
         Map<String, String> framework,
@@ -44,6 +46,7 @@ public record OsgiSettings(
     public OsgiSettings {
         Objects.requireNonNull(bundles);
         Objects.requireNonNull(watched);
+        Objects.requireNonNull(installed);
         Objects.requireNonNull(cache);
         Objects.requireNonNull(conf);
         framework = Map.copyOf(framework);
@@ -56,12 +59,17 @@ public record OsgiSettings(
         }
     }
 
-    /** The usual places below a distribution and a node's own directory, with the usual limits. */
-    public static OsgiSettings of(Path bundles, Path watched, Path cache, Path conf) {
+    /**
+     * The usual limits.
+     *
+     * @param own the node's own directory: {@code cache} and {@code installed} are made in it
+     */
+    public static OsgiSettings of(Path bundles, Path watched, Path own, Path conf) {
         return new OsgiSettings(
                 bundles,
                 watched,
-                cache,
+                own.resolve("installed"),
+                own.resolve("cache"),
                 conf,
                 Map.of(),
                 DRAIN_LIMIT_DEFAULT,
@@ -76,6 +84,7 @@ public record OsgiSettings(
         return new OsgiSettings(
                 bundles,
                 watched,
+                installed,
                 cache,
                 conf,
                 properties,
@@ -89,7 +98,7 @@ public record OsgiSettings(
     /** The same with other limits. */
     public OsgiSettings withLimits(Duration drain, Duration start, Duration settle) {
         return new OsgiSettings(
-                bundles, watched, cache, conf, framework, drain, start, settle, lookInterval, maxJarBytes);
+                bundles, watched, installed, cache, conf, framework, drain, start, settle, lookInterval, maxJarBytes);
     }
 
     private static void requireNotNegative(String key, Duration value) {

@@ -13,6 +13,7 @@ import org.osgi.service.component.ComponentContext;
 import org.osgi.service.component.propertytypes.ServiceRanking;
 import org.osgi.service.component.runtime.ServiceComponentRuntime;
 import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
+import org.osgi.service.log.LogLevel;
 import org.osgi.util.function.Function;
 import org.osgi.util.promise.Promise;
 import org.slf4j.Logger;
@@ -38,6 +39,7 @@ final class SystemPackages {
             ServiceRanking.class,
             ServiceComponentRuntime.class,
             ComponentDescriptionDTO.class,
+            LogLevel.class,
             Function.class,
             Promise.class);
 

@@ -51,6 +51,7 @@ final class TestNode implements AutoCloseable {
         OsgiSettings settings = new OsgiSettings(
                 SYSTEM_BUNDLES,
                 watched,
+                directory.resolve("installed"),
                 directory.resolve("cache"),
                 conf,
                 framework,

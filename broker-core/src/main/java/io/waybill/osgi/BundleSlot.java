@@ -1,0 +1,78 @@
+package io.waybill.osgi;
+
+import io.waybill.host.Clock;
+import io.waybill.osgi.BundleStatus.Kind;
+import io.waybill.osgi.BundleStatus.State;
+import java.util.Optional;
+import org.osgi.framework.Bundle;
+
+/**
+ * One handler bundle and the jar that runs in it.
+ *
+ * <p><b>Threads.</b> Changed by the one operation that runs, read by whoever asks for its status: hence the volatile fields.
+ */
+final class BundleSlot {
+
+    final Bundle bundle;
+    private final Clock clock;
+    private volatile StagedJar jar;
+    private volatile State state = State.STOPPED;
+    private volatile long sinceWallNs;
+    private volatile String problem; // null when there is none
+
+    BundleSlot(Bundle bundle, StagedJar jar, Clock clock) {
+        this.bundle = bundle;
+        this.jar = jar;
+        this.clock = clock;
+    }
+
+    StagedJar jar() {
+        return jar;
+    }
+
+    String symbolicName() {
+        return jar.symbolicName();
+    }
+
+    void runs(StagedJar next) {
+        jar = next;
+    }
+
+    State state() {
+        return state;
+    }
+
+    boolean isActive() {
+        return state == State.ACTIVE;
+    }
+
+    void enter(State next) {
+        state = next;
+        sinceWallNs = clock.wallNs();
+    }
+
+    String problem() {
+        return problem;
+    }
+
+    void failed(String text) {
+        problem = text;
+    }
+
+    void clearProblem() {
+        problem = null;
+    }
+
+    BundleStatus status() {
+        StagedJar running = jar;
+        return new BundleStatus(
+                running.symbolicName(),
+                running.version().toString(),
+                Kind.HANDLER,
+                state,
+                sinceWallNs,
+                running.sha256(),
+                running.source().toString(),
+                Optional.ofNullable(problem));
+    }
+}

@@ -1,0 +1,79 @@
+package io.waybill.osgi;
+
+import io.waybill.osgi.BundleRefusedException.Reason;
+import io.waybill.osgi.BundleStatus.State;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The handler bundles by name, and those that were given up. Thread-safe. */
+final class BundleSlots {
+
+    private static final Logger LOG = LoggerFactory.getLogger(BundleSlots.class);
+
+    private final BundleContext context;
+    private final Map<String, BundleSlot> byName = new TreeMap<>(); // guarded by this
+    private final List<BundleSlot> stuck = new ArrayList<>(); // guarded by this
+
+    BundleSlots(BundleContext context) {
+        this.context = context;
+    }
+
+    synchronized Optional<BundleSlot> find(String symbolicName) {
+        return Optional.ofNullable(byName.get(symbolicName));
+    }
+
+    BundleSlot require(String symbolicName) throws BundleRefusedException {
+        Optional<BundleSlot> slot = find(symbolicName);
+        if (slot.isEmpty()) {
+            requireNoSystemBundle(symbolicName);
+            throw new BundleRefusedException(
+                    Reason.UNKNOWN_BUNDLE, "no bundle " + symbolicName + " is installed; there are " + names());
+        }
+        return slot.get();
+    }
+
+    void requireNoSystemBundle(String symbolicName) throws BundleRefusedException {
+        for (Bundle bundle : context.getBundles()) {
+            if (symbolicName.equals(bundle.getSymbolicName()) && StartLevels.isSystem(bundle)) {
+                throw new BundleRefusedException(
+                        Reason.SYSTEM_BUNDLE, symbolicName + " is a part of the node and stays as it is");
+            }
+        }
+    }
+
+    synchronized void put(BundleSlot slot) {
+        byName.put(slot.symbolicName(), slot);
+    }
+
+    synchronized void remove(BundleSlot slot) {
+        byName.remove(slot.symbolicName(), slot);
+    }
+
+    /** Takes a bundle that hangs out of the way; nothing is done with it again. */
+    synchronized void giveUp(BundleSlot slot) {
+        byName.remove(slot.symbolicName(), slot);
+        if (!stuck.contains(slot)) {
+            stuck.add(slot);
+            slot.enter(State.STUCK);
+            LOG.error("{} hangs and is given up; it stays in memory until the node ends", slot.jar());
+        }
+    }
+
+    synchronized List<BundleStatus> statuses() {
+        List<BundleStatus> statuses = new ArrayList<>();
+        byName.values().forEach(slot -> statuses.add(slot.status()));
+        stuck.forEach(slot -> statuses.add(slot.status()));
+        return statuses;
+    }
+
+    private synchronized String names() {
+        return byName.isEmpty() ? "none" : String.join(", ", byName.keySet());
+    }
+}

@@ -1,0 +1,48 @@
+package io.waybill.osgi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class OsgiSettingsTest {
+
+    private final OsgiSettings usual =
+            OsgiSettings.of(Path.of("bundles"), Path.of("watched"), Path.of("own"), Path.of("conf"));
+
+    @Test
+    void hasDefaults() {
+        assertThat(usual.drainLimit()).isEqualTo(Duration.ofSeconds(10));
+        assertThat(usual.startLimit()).isEqualTo(Duration.ofSeconds(30));
+        assertThat(usual.settleLimit()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(usual.lookInterval()).isEqualTo(Duration.ofSeconds(1));
+        assertThat(usual.maxJarBytes()).isEqualTo(1L << 30);
+        assertThat(usual.cache()).isEqualTo(Path.of("own/cache"));
+        assertThat(usual.installed()).isEqualTo(Path.of("own/installed"));
+        assertThat(usual.framework()).isEmpty();
+    }
+
+    @Test
+    void takesOthers() {
+        OsgiSettings other = usual.withFramework(Map.of("a", "b"))
+                .withLimits(Duration.ZERO, Duration.ofSeconds(1), Duration.ofSeconds(3));
+        assertThat(other.framework()).containsEntry("a", "b");
+        assertThat(other.drainLimit()).isZero();
+        assertThat(other.startLimit()).isEqualTo(Duration.ofSeconds(1));
+        assertThat(other.settleLimit()).isEqualTo(Duration.ofSeconds(3));
+    }
+
+    @Test
+    void refusesTimesThatAreNone() {
+        Duration negative = Duration.ofMillis(-1);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> usual.withLimits(negative, Duration.ofSeconds(1), Duration.ZERO))
+                .withMessageContaining("osgi.drain-limit");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> usual.withLimits(Duration.ZERO, Duration.ZERO, Duration.ZERO))
+                .withMessageContaining("osgi.start-limit");
+    }
+}

@@ -1,0 +1,113 @@
+package io.waybill.osgi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a node remembers of its bundles when it starts again. */
+@Timeout(120)
+class RestartBundleTest {
+
+    @TempDir
+    Path directory;
+
+    private BundleForge forge;
+    private TestNode node;
+
+    @BeforeEach
+    void startNode() throws Exception {
+        forge = new BundleForge(Files.createDirectories(directory.resolve("forge")));
+        node = new TestNode(directory.resolve("node"));
+    }
+
+    @AfterEach
+    void stopNode() {
+        node.close();
+    }
+
+    private void restart() throws Exception {
+        node.close();
+        node = new TestNode(directory.resolve("node"));
+    }
+
+    /** Copies a jar into the watched directory at a later time, by the file system's clock, than anything before. */
+    private void drop(Path jar, String name) throws Exception {
+        Path file = node.watched.resolve(name);
+        Files.deleteIfExists(file);
+        pauseForAnotherFileTime();
+        Files.copy(jar, file);
+        pauseForAnotherFileTime();
+    }
+
+    private void pauseForAnotherFileTime() throws Exception {
+        Path probe = directory.resolve("probe");
+        Files.writeString(probe, "a");
+        var before = Files.getAttribute(probe, "unix:ctime");
+        do {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
+            Files.writeString(probe, "b");
+        } while (Files.getAttribute(probe, "unix:ctime").equals(before));
+    }
+
+    @Test
+    void hasWhatWasInstalledByCommand() throws Exception {
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().update(forge.answering("org.acme.count", "2.0.0", "two"));
+        restart();
+        assertThat(node.answer()).isEqualTo("two");
+
+        node.bundles().uninstall("org.acme.count");
+        restart();
+        assertThat(node.bundles().installed("org.acme.count")).isEmpty();
+    }
+
+    @Test
+    void hasNotWhatWasRefused() throws Exception {
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        Path needy = forge.bundle("org.acme.count", "2.0.0")
+                .handler("Count", "\"text.count\"", "")
+                .header("Import-Package", "org.lib;version=1.0,*")
+                .build();
+        assertThat(refused(needy)).contains("org.lib");
+        restart();
+        assertThat(node.answer()).isEqualTo("one");
+    }
+
+    private String refused(Path jar) {
+        try {
+            node.bundles().install(jar);
+            return "taken";
+        } catch (BundleRefusedException e) {
+            return e.getMessage();
+        }
+    }
+
+    @Test
+    void takesTheCommandsJarWhenItCameLaterThanTheWatchedOne() throws Exception {
+        drop(forge.answering("org.acme.count", "1.0.0", "watched"), "count.jar");
+        restart();
+        assertThat(node.answer()).isEqualTo("watched");
+        node.bundles().update(forge.answering("org.acme.count", "2.0.0", "command"));
+        restart();
+        assertThat(node.answer()).isEqualTo("command");
+    }
+
+    @Test
+    void takesTheWatchedJarWhenItCameLaterThanTheCommandsOne() throws Exception {
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "command"));
+        node.close();
+        drop(forge.answering("org.acme.count", "2.0.0", "watched"), "count.jar");
+        node = new TestNode(directory.resolve("node"));
+        assertThat(node.answer()).isEqualTo("watched");
+        restart();
+        assertThat(node.answer()).isEqualTo("watched");
+    }
+}
