@@ -15,14 +15,18 @@ final class ArrivedLoan {
     private final int sender;
     private final long id;
     private final LoanReturns returns;
+    private final AtomicInteger held;
     private final List<ArrivedStorage> storages = new ArrayList<>(1);
     /** One for the thread that decodes, until all storages are in. */
     private final AtomicInteger live = new AtomicInteger(1);
 
-    ArrivedLoan(int sender, long id, LoanReturns returns) {
+    /** @param held counts the loans that are not given back */
+    ArrivedLoan(int sender, long id, LoanReturns returns, AtomicInteger held) {
         this.sender = sender;
         this.id = id;
         this.returns = returns;
+        this.held = held;
+        held.incrementAndGet();
     }
 
     long id() {
@@ -40,6 +44,7 @@ final class ArrivedLoan {
             for (ArrivedStorage storage : storages) {
                 storage.end();
             }
+            held.decrementAndGet();
             returns.released(sender, id);
         }
     }

@@ -4,6 +4,7 @@ import io.waybill.host.NativeCalls;
 import io.waybill.host.NativeFile;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,6 +35,12 @@ final class Segment {
     /** Makes the file, with all its space. Leaves nothing behind when that fails. */
     static Segment create(long id, Path directory, long size, SafeFiles files, NativeMemory memory) throws IOException {
         Path path = path(directory, id);
+        // looked at first: an attempt that fails would take all that is left for a moment, from the journals too
+        long left = Files.getFileStore(directory).getUsableSpace();
+        if (left < size) {
+            throw new IOException("a segment of " + size + " bytes does not fit on the disk of " + directory
+                    + ", which has " + left + " bytes left");
+        }
         try (NativeFile file = files.openOwnNative(path)) {
             file.extend(0, size);
             long address = file.map(NativeCalls.Mapping.SHARED, 0, size);

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
@@ -35,6 +36,7 @@ public final class TensorReceiver {
     private final HostMemory hostMemory;
     private final NativeMemory memory;
     private final SafeFiles files;
+    private final AtomicInteger loansHeld = new AtomicInteger();
     private final ConcurrentLinkedQueue<SectionView> views = new ConcurrentLinkedQueue<>();
 
     public TensorReceiver(
@@ -104,6 +106,11 @@ public final class TensorReceiver {
         return true;
     }
 
+    /** Loans of all peers whose storages are in use here. */
+    public int loansHeld() {
+        return loansHeld.get();
+    }
+
     private SectionView view() {
         SectionView view = views.poll();
         return view == null ? new SectionView() : view;
@@ -150,7 +157,7 @@ public final class TensorReceiver {
         private void openLoans() {
             for (int i = 0; i < view.storageCount(); i++) {
                 if (!view.isInline(i) && loan(view.loan(i)) == null) {
-                    loans.add(new ArrivedLoan(peer.peer(), view.loan(i), returns));
+                    loans.add(new ArrivedLoan(peer.peer(), view.loan(i), returns, loansHeld));
                 }
             }
         }

@@ -54,11 +54,14 @@ public final class TensorSender {
         if (plan == null) {
             plan = new Plan(this, pool, converters);
         }
+        boolean made = false;
         try {
             plan.make(tensors, toWorker);
-        } catch (Throwable e) {
-            plan.abandoned();
-            throw e;
+            made = true;
+        } finally {
+            if (!made) {
+                plan.abandoned();
+            }
         }
         return plan;
     }

@@ -115,7 +115,9 @@ class LoansTest {
             }
         }
         Collections.shuffle(received, random);
+        assertThat(transit.receiver.loansHeld()).isEqualTo(received.size());
         received.forEach(ReceivedTensors::release);
+        assertThat(transit.receiver.loansHeld()).isZero();
         assertThat(transit.returned.all)
                 .doesNotHaveDuplicates()
                 .hasSize(400)
@@ -240,6 +242,17 @@ class LoansTest {
     private Tensor bytes2(Tensor like) {
         second = transit.host.allocate(like.storage().sizeBytes());
         return bytes(second);
+    }
+
+    @Test
+    void whatReceiversReleasedIsTakenBackBeforeRoomRunsShort() throws Exception {
+        Tensor large = bytes(40 << 20);
+        transit.receive(transit.send(large)).release();
+        transit.pool.allocate(40 << 20).release();
+        transit.receive(transit.send(large)).release();
+        Plan toAnother = transit.sender.plan(List.of(large), 3);
+        toAnother.abandoned();
+        large.storage().release();
     }
 
     @Test

@@ -187,6 +187,22 @@ class SegmentPoolTest {
     }
 
     @Test
+    void saysSoWhenTheDiskHasNoRoom() throws IOException {
+        TensorConfig boundless = new TensorConfig(4 * MIB, 1L << 50, 4096, 65536);
+        Path other = directory.resolve("other");
+        try (SegmentPool second = new SegmentPool(other, boundless, transit.files, leaks.memory, 1, (r, s) -> {})) {
+            assertThatThrownBy(() -> second.allocate(1L << 49))
+                    .isInstanceOfSatisfying(
+                            CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL))
+                    .hasMessageContaining("bytes left");
+            try (Stream<Path> files = Files.list(other)) {
+                assertThat(files).isEmpty();
+            }
+            second.allocate(10).release();
+        }
+    }
+
+    @Test
     void touchesPagesAheadOfNeed() {
         pool.allocate(4096).release();
         assertThat(pool.touchAhead(MIB)).isEqualTo(MIB);
