@@ -16,10 +16,10 @@ import org.slf4j.LoggerFactory;
 /**
  * The threads of one provider's handlers. Lives and dies with the provider, so that nothing of it stays behind in a thread.
  *
- * <p>A task goes to the thread that became idle last. When none is idle, it gets a new thread at once up to
- * {@link ExecutorSettings#eagerThreads()}; beyond that it waits {@link ExecutorSettings#growDelayNs()} for a thread to come free and
- * then gets a new one. Short tasks thus share few threads, and tasks that block on each other never wait for a thread for long:
- * as many may run as are admitted.
+ * <p>A task goes to the thread that became idle last. When none is idle, or when more than {@link ExecutorSettings#eagerThreads()} run and
+ * their tasks end quickly, it waits {@link ExecutorSettings#growDelayNs()} for a thread to come free, and then gets another one. Short
+ * tasks thus share few threads that need not be woken, and tasks that block on each other never wait for a thread for long: as many may
+ * run as are admitted.
  *
  * <p><b>Threads.</b> Any may call. <b>Errors.</b> A task that throws is logged; its thread goes on.
  */
@@ -36,6 +36,8 @@ public final class HandlerExecutor {
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerExecutor.class);
+    /** About what it costs to wake a thread. */
+    private static final long QUICK_NS = 50_000;
 
     private final String provider;
     private final ExecutorSettings settings;
@@ -49,7 +51,8 @@ public final class HandlerExecutor {
     private final Set<PoolThread> alive = new HashSet<>();
     private int running;
     private int started;
-    private boolean growing;
+    private boolean helping;
+    private long lastEndedNs;
     private boolean closed;
 
     /** @param provider the start of the threads' names */
@@ -66,21 +69,26 @@ public final class HandlerExecutor {
      * @throws ExecutorRefusedException when as many as allowed are running or waiting, or this is closed
      */
     public void execute(Runnable task) {
-        PoolThread chosen;
+        PoolThread toWake;
         synchronized (lock) {
             admit();
-            chosen = idle.isEmpty() ? null : idle.remove(idle.size() - 1);
-            if (chosen != null) {
-                running++;
-                chosen.handed = task;
-            } else {
+            if (idle.isEmpty() || running >= settings.eagerThreads() && isProgressing()) {
                 waiting.add(task);
-                growIfNeeded();
+                toWake = helpIfNeeded();
+            } else {
+                toWake = idle.remove(idle.size() - 1);
+                toWake.handed = task;
+                running++;
             }
         }
-        if (chosen != null) {
-            LockSupport.unpark(chosen.thread);
+        if (toWake != null) {
+            LockSupport.unpark(toWake.thread);
         }
+    }
+
+    /** Whether tasks end so quickly that one of the running threads will be free sooner than another could be woken. */
+    private boolean isProgressing() {
+        return clock.monotonicNs() - lastEndedNs < QUICK_NS;
     }
 
     private void admit() {
@@ -96,19 +104,36 @@ public final class HandlerExecutor {
         }
     }
 
-    /** Starts one more thread when something waits and no other new thread is on its way. Under lock. */
-    private void growIfNeeded() {
-        if (waiting.isEmpty() || growing || alive.size() >= settings.maxTasks()) {
-            return;
+    /**
+     * When something waits, and nobody is on the way to it, sends one more thread, which looks after a delay whether it is needed. Under
+     * lock.
+     *
+     * @return an idle thread that is to be woken for it; null when there is none
+     */
+    private PoolThread helpIfNeeded() {
+        if (waiting.isEmpty() || helping) {
+            return null;
         }
-        long delayNs = alive.size() < settings.eagerThreads() ? 0 : settings.growDelayNs();
+        if (!idle.isEmpty()) {
+            PoolThread helper = idle.remove(idle.size() - 1);
+            helper.helps = true;
+            helping = true;
+            return helper;
+        }
+        if (alive.size() < settings.maxTasks()) {
+            startThread(alive.size() < settings.eagerThreads() ? 0 : settings.growDelayNs());
+        }
+        return null;
+    }
+
+    private void startThread(long delayNs) {
         PoolThread added = new PoolThread(delayNs);
-        growing = true;
+        helping = true;
         alive.add(added);
         try {
             threads.start(provider + "-handler-" + ++started, added);
         } catch (OutOfMemoryError e) { // the host gives no more threads: what waits is run by those there are
-            growing = false;
+            helping = false;
             alive.remove(added);
             if (alive.isEmpty()) {
                 waiting.removeLast();
@@ -181,7 +206,9 @@ public final class HandlerExecutor {
         private final long delayNs;
         private volatile Thread thread; // set by itself, read by those who wake it
         private volatile Runnable handed; // set under lock by who hands it a task, taken by itself
+        private volatile boolean helps; // set under lock by who sends it to what waits, taken by itself
         private Runnable current; // guarded by lock
+        private boolean ended; // its own
 
         PoolThread(long delayNs) {
             this.delayNs = delayNs;
@@ -194,75 +221,88 @@ public final class HandlerExecutor {
             synchronized (lock) {
                 thread = Thread.currentThread();
             }
-            if (delayNs > 0) {
-                threads.pause(delayNs);
-            }
-            Runnable task = firstTask();
-            while (task != null) {
-                runSafely(task);
-                task = nextTask();
-            }
-        }
-
-        private Runnable firstTask() {
-            synchronized (lock) {
-                growing = false;
-                Runnable first = waiting.poll();
-                if (first != null) {
-                    running++;
-                    current = first;
-                    growIfNeeded();
-                    return first;
+            long helpAfterNs = delayNs; // it was started because something waits
+            while (!ended) {
+                if (helpAfterNs > 0) {
+                    threads.pause(helpAfterNs);
                 }
+                Runnable task = help();
+                while (task != null || (task = becomeIdle()) != null) {
+                    runSafely(task);
+                    task = nextTask();
+                }
+                helpAfterNs = settings.growDelayNs();
             }
-            return becomeIdle();
         }
 
+        /** Takes what waits; null when nothing does. */
+        private Runnable help() {
+            Runnable task;
+            PoolThread toWake;
+            synchronized (lock) {
+                helping = false;
+                task = takeWaiting();
+                toWake = helpIfNeeded();
+            }
+            if (toWake != null) {
+                LockSupport.unpark(toWake.thread);
+            }
+            return task;
+        }
+
+        /** Counts the last task out and takes what waits; null when nothing does. */
         private Runnable nextTask() {
             synchronized (lock) {
                 running--;
                 current = null;
-                Runnable next = waiting.poll();
-                if (next != null) {
-                    running++;
-                    current = next;
-                    return next;
-                }
+                lastEndedNs = clock.monotonicNs();
+                return takeWaiting();
             }
-            return becomeIdle();
         }
 
-        /** Null when this thread is to end. */
+        /** Under lock. */
+        private Runnable takeWaiting() {
+            Runnable next = waiting.poll();
+            if (next != null) {
+                running++;
+                current = next;
+            }
+            return next;
+        }
+
+        /** Waits for a task; null when this thread is to help, or has ended. */
         private Runnable becomeIdle() {
             synchronized (lock) {
-                if (closed) {
-                    return end();
-                }
-                Runnable missed = waiting.poll();
+                Runnable missed = takeWaiting();
                 if (missed != null) {
-                    running++;
-                    current = missed;
                     return missed;
+                }
+                if (closed) {
+                    end();
+                    return null;
                 }
                 idle.add(this);
             }
-            awaitHanded();
+            awaitWork();
             synchronized (lock) {
                 Runnable task = handed;
                 handed = null;
-                if (task == null) {
+                if (task != null) {
+                    current = task;
+                } else if (helps) {
+                    helps = false;
+                } else {
                     idle.remove(this);
-                    return end();
+                    end();
                 }
-                current = task;
                 return task;
             }
         }
 
-        private void awaitHanded() {
+        private void awaitWork() {
             long idleSinceNs = clock.monotonicNs();
             long keepAliveNs = settings.keepAlive().toNanos();
-            while (handed == null) {
+            while (handed == null && !helps) {
                 long idleNs = clock.monotonicNs() - idleSinceNs;
                 if (idleNs < settings.spinNs()) {
                     Thread.onSpinWait();
@@ -283,11 +323,11 @@ public final class HandlerExecutor {
             }
         }
 
-        private Runnable end() {
+        /** Under lock. */
+        private void end() {
+            ended = true;
             alive.remove(this);
-            current = null;
             lock.notifyAll();
-            return null;
         }
 
         /** Waits until this thread ended; at the limit returns what it still runs. */

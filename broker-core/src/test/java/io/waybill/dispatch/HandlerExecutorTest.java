@@ -75,6 +75,28 @@ class HandlerExecutorTest {
     }
 
     @Test
+    void growsWhenTasksBlockAfterQuickOnes() throws Exception {
+        for (int round = 0; round < 20; round++) {
+            AtomicInteger quick = new AtomicInteger();
+            for (int i = 0; i < 50; i++) {
+                executor.execute(quick::incrementAndGet);
+            }
+            CountDownLatch allRun = new CountDownLatch(40);
+            CountDownLatch release = new CountDownLatch(1);
+            for (int i = 0; i < 40; i++) {
+                executor.execute(() -> {
+                    allRun.countDown();
+                    await(release);
+                });
+            }
+            assertThat(allRun.await(20, TimeUnit.SECONDS)).isTrue();
+            release.countDown();
+            eventually("the round ended", () -> executor.taskCount() == 0);
+            assertThat(quick).hasValue(50);
+        }
+    }
+
+    @Test
     void refusesWhatIsBeyondTheLimitAndRecovers() {
         CountDownLatch release = new CountDownLatch(1);
         for (int i = 0; i < MAX_TASKS; i++) {
