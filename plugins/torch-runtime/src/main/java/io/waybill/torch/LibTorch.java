@@ -104,7 +104,7 @@ public final class LibTorch {
             try {
                 System.load(file.toString());
             } catch (UnsatisfiedLinkError e) {
-                throw new IllegalStateException(reason(file, e), e);
+                throw new IllegalStateException(reason(file, e)); // whole with its text: the cause has nothing to add
             }
         }
     }
@@ -132,9 +132,8 @@ public final class LibTorch {
             }
         }
         if (!missing.isEmpty()) {
-            throw new IllegalStateException("libtorch cannot be loaded: " + directory + " lacks "
-                    + String.join(", ", missing) + "; " + NATIVES_PROPERTY
-                    + " must name the distribution's lib/native, with all of " + String.join(", ", FILES));
+            throw new IllegalStateException("libtorch cannot be loaded: set " + NATIVES_PROPERTY
+                    + " to the distribution's lib/native; " + directory + " lacks " + String.join(", ", missing));
         }
         requirePrivate(directory);
         FILES.forEach(name -> requirePrivate(directory.resolve(name)));
