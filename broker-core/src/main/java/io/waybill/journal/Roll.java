@@ -1,5 +1,14 @@
 package io.waybill.journal;
 
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalTime;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeParseException;
+import java.time.temporal.TemporalAccessor;
+import java.time.temporal.TemporalQueries;
+import java.util.OptionalInt;
 import net.openhft.chronicle.queue.RollCycle;
 import net.openhft.chronicle.queue.RollCycles;
 
@@ -12,13 +21,68 @@ public enum Roll {
     /** Every five minutes; up to 1 billion records a file. */
     FIVE_MINUTELY(RollCycles.FIVE_MINUTELY);
 
+    /** What a queue's files are called behind their time. */
+    static final String FILE_SUFFIX = ".cq4";
+
     private final RollCycle cycle;
+    private final DateTimeFormatter name;
 
     Roll(RollCycle cycle) {
         this.cycle = cycle;
+        this.name = DateTimeFormatter.ofPattern(cycle.format()).withZone(ZoneOffset.UTC);
     }
 
     RollCycle cycle() {
         return cycle;
+    }
+
+    /** When a file of this number begins, in milliseconds since 1970. */
+    public long startMs(int number) {
+        return (long) number * cycle.lengthInMillis();
+    }
+
+    /** The name of the file with this number. */
+    public String fileName(int number) {
+        return name.format(Instant.ofEpochMilli(startMs(number))) + FILE_SUFFIX;
+    }
+
+    /** The number of the file with this name; empty when it is none of this cycle's. */
+    OptionalInt numberOf(String fileName) {
+        if (!fileName.endsWith(FILE_SUFFIX)) {
+            return OptionalInt.empty();
+        }
+        try {
+            TemporalAccessor time = name.parse(fileName.substring(0, fileName.length() - FILE_SUFFIX.length()));
+            LocalDate date = time.query(TemporalQueries.localDate());
+            if (date == null) {
+                return OptionalInt.empty();
+            }
+            LocalTime at = time.query(TemporalQueries.localTime());
+            long ms = date.atTime(at == null ? LocalTime.MIDNIGHT : at)
+                    .toInstant(ZoneOffset.UTC)
+                    .toEpochMilli();
+            long number = ms / cycle.lengthInMillis();
+            boolean ours = ms >= 0
+                    && number <= Integer.MAX_VALUE
+                    && fileName((int) number).equals(fileName);
+            return ours ? OptionalInt.of((int) number) : OptionalInt.empty();
+        } catch (DateTimeParseException e) {
+            return OptionalInt.empty();
+        }
+    }
+
+    /** The number of the file in which a record of this index lies. */
+    int cycleOf(long index) {
+        return cycle.toCycle(index);
+    }
+
+    /** The index of the record with this number in the file. */
+    long indexOf(int number, long sequenceInFile) {
+        return cycle.toIndex(number, sequenceInFile);
+    }
+
+    /** The number of the record in its file. */
+    long sequenceInFile(long index) {
+        return cycle.toSequenceNumber(index);
     }
 }

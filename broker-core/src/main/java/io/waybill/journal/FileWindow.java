@@ -1,0 +1,107 @@
+package io.waybill.journal;
+
+import io.waybill.host.NativeFile;
+import io.waybill.host.SafeFiles;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import org.agrona.BufferUtil;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * A part of a file, copied into private memory by positional reads. What the file says afterwards does not matter, and nothing that
+ * happens to it can do more than make a read come back short.
+ *
+ * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes what it opened.
+ */
+final class FileWindow implements Closeable {
+
+    /** What one read brings when records are read in their order. */
+    static final int CAPACITY = 256 << 10;
+    /** What one read brings otherwise. */
+    static final int SMALL = 4 << 10;
+
+    private static final int ALIGNMENT = 64;
+
+    private final UnsafeBuffer memory = new UnsafeBuffer(BufferUtil.allocateDirectAligned(CAPACITY, ALIGNMENT));
+    private NativeFile file;
+    private long start;
+    private int length;
+
+    /** Opens another file instead of the one before. */
+    void open(Path path, SafeFiles files) throws IOException {
+        close();
+        file = files.openNative(path, Long.MAX_VALUE);
+    }
+
+    boolean isOpen() {
+        return file != null;
+    }
+
+    Path path() {
+        return file.path();
+    }
+
+    /** The file's size now. */
+    long size() throws IOException {
+        return file.size();
+    }
+
+    /** Makes the next look at the file a new one. */
+    void forget() {
+        length = 0;
+    }
+
+    /**
+     * Sees to it that a range is in memory.
+     *
+     * @param least bytes that must be there, at most {@link #CAPACITY}
+     * @param most bytes to read at once when something must be read
+     * @return false when the file ends before
+     */
+    boolean covers(long at, int least, int most) throws IOException {
+        if (at >= start && at + least <= start + length) {
+            return true;
+        }
+        length = (int) file.readAt(memory.addressOffset(), Math.max(least, most), at);
+        start = at;
+        return least <= length;
+    }
+
+    /** How many bytes from a covered position on are in memory. */
+    int available(long at) {
+        return (int) (start + length - at);
+    }
+
+    int int32(long at) {
+        return memory.getInt((int) (at - start), ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /** Copies a covered range. */
+    void copy(long at, UnsafeBuffer to, int bytes) {
+        to.putBytes(0, memory, (int) (at - start), bytes);
+    }
+
+    /** Reads a range of any length, past what is in memory. Returns false when the file ends before. */
+    boolean read(long at, UnsafeBuffer to, int bytes) throws IOException {
+        int done = 0;
+        while (done < bytes) {
+            long read = file.readAt(to.addressOffset() + done, bytes - done, at + done);
+            if (read <= 0) {
+                return false;
+            }
+            done += (int) read;
+        }
+        return true;
+    }
+
+    @Override
+    public void close() {
+        forget();
+        if (file != null) {
+            file.close();
+            file = null;
+        }
+    }
+}

@@ -1,0 +1,39 @@
+package io.waybill.journal;
+
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+
+/** One file of a queue, by its name alone: what lies there was not looked at. Immutable; in the order of time. */
+record RollFile(Path path, Roll roll, int cycle) implements Comparable<RollFile> {
+
+    private static final int MAX_FILES = 1_000_000;
+
+    /** The files of a queue, oldest first. Other names are skipped. */
+    static List<RollFile> in(Path directory, SafeFiles files) throws IOException {
+        List<RollFile> found = new ArrayList<>();
+        for (Path path : files.list(directory, MAX_FILES)) {
+            for (Roll roll : Roll.values()) {
+                OptionalInt cycle = roll.numberOf(path.getFileName().toString());
+                if (cycle.isPresent()) {
+                    found.add(new RollFile(path, roll, cycle.getAsInt()));
+                }
+            }
+        }
+        found.sort(null);
+        return found;
+    }
+
+    private long startMs() {
+        return roll.startMs(cycle);
+    }
+
+    @Override
+    public int compareTo(RollFile other) {
+        int byTime = Long.compare(startMs(), other.startMs());
+        return byTime != 0 ? byTime : roll.compareTo(other.roll);
+    }
+}

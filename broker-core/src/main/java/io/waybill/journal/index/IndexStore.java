@@ -1,0 +1,205 @@
+package io.waybill.journal.index;
+
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.RecordPlace;
+import io.waybill.journal.Roll;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.rocksdb.AbstractNativeReference;
+import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.BloomFilter;
+import org.rocksdb.CompressionType;
+import org.rocksdb.Env;
+import org.rocksdb.FlushOptions;
+import org.rocksdb.InfoLogLevel;
+import org.rocksdb.LRUCache;
+import org.rocksdb.Options;
+import org.rocksdb.Priority;
+import org.rocksdb.RateLimiter;
+import org.rocksdb.ReadOptions;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteOptions;
+import org.rocksdb.util.StdErrLogger;
+
+/**
+ * The index's key-value store, in RocksDB: read by positional reads, every block checksummed, so that damage is an exception.
+ *
+ * <pre>
+ * key                                        value
+ * queue (1 byte), id (8, big-endian)         place: see {@link Checkpoint.PlaceCode}
+ * 0xff, queue (1 byte)                       the queue's {@link Checkpoint}
+ * 0xff, 0xff                                 version of this layout (1 byte)
+ * </pre>
+ *
+ * There is no write-ahead log: what a crash loses is read from the queue again, from the checkpoint on, which gets lost and stays
+ * together with the entries that were written with it.
+ *
+ * <p><b>Threads.</b> One writes; any may read. <b>Errors.</b> {@link RocksDBException} wherever the files are not what was written.
+ */
+final class IndexStore implements Closeable {
+
+    private static final byte VERSION = 1;
+    private static final byte META = (byte) 0xff;
+    private static final byte[] VERSION_KEY = {META, META};
+    private static final int KEY_LENGTH = 9;
+    private static final int MAX_FILES = 10_000;
+    private static final int BLOOM_BITS = 10;
+    private static final long WRITE_BUFFER_BYTES = 8 << 20;
+    private static final long BLOCK_CACHE_BYTES = 4 << 20;
+    private static final long WRITE_BYTES_PER_SECOND = 32 << 20;
+    private static final int ALL_FILES = -1;
+
+    private final List<AbstractNativeReference> resources = new ArrayList<>();
+    private final RocksDB database;
+    private final ReadOptions reading;
+    private final WriteOptions writing;
+    private final WriteBatch batch;
+
+    private IndexStore(Path directory, boolean own) throws RocksDBException {
+        boolean opened = false;
+        try {
+            Options options = options();
+            if (own) {
+                options.setCreateIfMissing(true).setRateLimiter(keep(new RateLimiter(WRITE_BYTES_PER_SECOND)));
+                Env.getDefault().lowerThreadPoolCPUPriority(Priority.LOW);
+                Env.getDefault().lowerThreadPoolCPUPriority(Priority.HIGH);
+            }
+            reading = keep(new ReadOptions());
+            writing = keep(new WriteOptions().setDisableWAL(true));
+            batch = keep(new WriteBatch());
+            database = keep(
+                    own
+                            ? RocksDB.open(options, directory.toString())
+                            : RocksDB.openReadOnly(options, directory.toString()));
+            opened = true;
+        } finally {
+            if (!opened) {
+                close();
+            }
+        }
+    }
+
+    private Options options() {
+        return keep(new Options())
+                .setTableFormatConfig(new BlockBasedTableConfig()
+                        .setFilterPolicy(keep(new BloomFilter(BLOOM_BITS)))
+                        .setBlockCache(keep(new LRUCache(BLOCK_CACHE_BYTES))))
+                .setCompressionType(CompressionType.LZ4_COMPRESSION)
+                .setWriteBufferSize(WRITE_BUFFER_BYTES)
+                .setMaxBackgroundJobs(2)
+                .setMaxOpenFiles(ALL_FILES) // opened at once: a file that the owner removes later stays readable here
+                .setStatsDumpPeriodSec(0)
+                .setLogger(keep(new StdErrLogger(InfoLogLevel.FATAL_LEVEL))); // or else it writes files of its own
+    }
+
+    private <T extends AbstractNativeReference> T keep(T resource) {
+        resources.add(resource);
+        return resource;
+    }
+
+    /** Opens the worker's own; makes it when it is not there. The directory is there and checked. */
+    static IndexStore openOwn(Path directory) throws IOException, RocksDBException {
+        RocksLibrary.load();
+        IndexStore store = new IndexStore(directory, true);
+        try {
+            if (!store.hasVersion()) {
+                store.requireEmpty(directory);
+                store.database.put(store.writing, VERSION_KEY, new byte[] {VERSION});
+            }
+            return store;
+        } catch (IOException | RocksDBException e) {
+            store.close();
+            throw e;
+        }
+    }
+
+    /** Opens somebody's as it is now, and writes nothing. */
+    static IndexStore openReadOnly(Path directory, SafeFiles files) throws IOException, RocksDBException {
+        requireSafe(directory, files);
+        RocksLibrary.load();
+        IndexStore store = new IndexStore(directory, false);
+        if (!store.hasVersion()) {
+            store.close();
+            throw new IOException(directory + ": expected an index of version " + VERSION + ", found none");
+        }
+        return store;
+    }
+
+    /** Checks that RocksDB will open no more than regular files of our own. */
+    static void requireSafe(Path directory, SafeFiles files) throws IOException {
+        for (Path entry : files.list(directory, MAX_FILES)) {
+            files.requireRegular(entry);
+        }
+    }
+
+    private boolean hasVersion() throws RocksDBException {
+        byte[] version = database.get(VERSION_KEY);
+        return version != null && version.length == 1 && version[0] == VERSION;
+    }
+
+    private void requireEmpty(Path directory) throws IOException, RocksDBException {
+        if (database.getLatestSequenceNumber() != 0) {
+            throw new IOException(directory + ": expected an index of version " + VERSION + ", found something else");
+        }
+    }
+
+    private static byte[] key(JournalQueue queue, long id) {
+        return ByteBuffer.allocate(KEY_LENGTH)
+                .put((byte) queue.ordinal())
+                .putLong(id)
+                .array();
+    }
+
+    private static byte[] checkpointKey(JournalQueue queue) {
+        return new byte[] {META, (byte) queue.ordinal()};
+    }
+
+    Optional<RecordPlace> find(JournalQueue queue, long id) throws RocksDBException {
+        byte[] value = database.get(reading, key(queue, id));
+        return value == null || value.length != Checkpoint.PlaceCode.LENGTH
+                ? Optional.empty()
+                : Checkpoint.PlaceCode.place(value);
+    }
+
+    Optional<Checkpoint> checkpoint(JournalQueue queue) throws RocksDBException {
+        return Checkpoint.of(database.get(checkpointKey(queue)));
+    }
+
+    /** Adds an entry to what {@link #write} writes. */
+    void add(JournalQueue queue, long id, Roll roll, long index, long offset) throws RocksDBException {
+        batch.put(key(queue, id), Checkpoint.PlaceCode.bytes(roll, index, offset));
+    }
+
+    /** Writes what was added, together with how far it reaches. */
+    void write(JournalQueue queue, Checkpoint checkpoint) throws RocksDBException {
+        batch.put(checkpointKey(queue), checkpoint.toBytes());
+        try {
+            database.write(writing, batch);
+        } finally {
+            batch.clear();
+        }
+    }
+
+    /** Puts all that was written into files, where others see it. */
+    void flush() throws RocksDBException {
+        try (FlushOptions options = new FlushOptions().setWaitForFlush(true)) {
+            database.flush(options);
+        }
+    }
+
+    @Override
+    public void close() {
+        for (int i = resources.size() - 1; i >= 0; i--) {
+            resources.get(i).close();
+        }
+        resources.clear();
+    }
+}

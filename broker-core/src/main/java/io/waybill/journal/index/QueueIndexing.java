@@ -1,0 +1,122 @@
+package io.waybill.journal.index;
+
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.QueueReader;
+import io.waybill.journal.QueueReader.Step;
+import io.waybill.journal.RecordPlace;
+import io.waybill.journal.Roll;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.RecordView;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.rocksdb.RocksDBException;
+
+/** How far one queue is in the index. One thread at a time. */
+final class QueueIndexing implements Closeable {
+
+    private final JournalQueue queue;
+    private final QueueReader reader;
+    private long indexed;
+    private boolean lookedBehindEnd;
+    // the record that was read last
+    private Roll roll;
+    private long index;
+    private long offset;
+    private long sequence;
+    private long id;
+    private int checksum;
+
+    private QueueIndexing(JournalQueue queue, QueueReader reader) {
+        this.queue = queue;
+        this.reader = reader;
+    }
+
+    /**
+     * Goes on from where the index ends.
+     *
+     * @return empty when the queue does not hold what the index says it does
+     */
+    static Optional<QueueIndexing> open(
+            JournalQueue queue, Path workerDirectory, SafeFiles files, JournalSettings settings, IndexStore store)
+            throws IOException, RocksDBException {
+        Optional<Checkpoint> checkpoint = store.checkpoint(queue);
+        QueueReader reader = QueueReader.open(queue.in(workerDirectory), files, settings);
+        if (checkpoint.isPresent() && !moveBehind(reader, checkpoint.get())) {
+            reader.close();
+            return Optional.empty();
+        }
+        return Optional.of(new QueueIndexing(queue, reader));
+    }
+
+    /** Whether the record of the checkpoint is there; the reader then stands behind it. */
+    static boolean moveBehind(QueueReader reader, Checkpoint checkpoint) throws IOException {
+        return reader.moveTo(checkpoint.place())
+                && reader.skim() == Step.RECORD
+                && checkpointOf(reader).equals(checkpoint);
+    }
+
+    private static Checkpoint checkpointOf(QueueReader reader) {
+        return new Checkpoint(
+                reader.place(), reader.record().sequence(), reader.record().id(), checksumOf(reader.record()));
+    }
+
+    private static int checksumOf(RecordView record) {
+        return record.buffer().memory().getInt(Envelope.CHECKSUM, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /**
+     * Puts the next records into the store.
+     *
+     * @return how many; fewer than asked for when there are no more
+     */
+    int step(int maxRecords, IndexStore store) throws IOException, RocksDBException {
+        int added = 0;
+        int seen = 0;
+        while (seen < maxRecords) {
+            Step step = reader.skim();
+            if (step == Step.END) {
+                if (lookedBehindEnd) {
+                    break;
+                }
+                // once: a hole that an earlier life left in the newest file
+                lookedBehindEnd = reader.searchBehindEnd() == Step.END;
+                continue;
+            }
+            seen++;
+            if (step == Step.RECORD) {
+                RecordView record = reader.record();
+                store.add(queue, record.id(), reader.roll(), reader.index(), reader.offset());
+                remember(record);
+                added++;
+            }
+        }
+        if (added > 0) {
+            store.write(queue, new Checkpoint(new RecordPlace(roll, index, offset), sequence, id, checksum));
+            indexed += added;
+        }
+        return seen;
+    }
+
+    private void remember(RecordView record) {
+        roll = reader.roll();
+        index = reader.index();
+        offset = reader.offset();
+        sequence = record.sequence();
+        id = record.id();
+        checksum = checksumOf(record);
+    }
+
+    long indexed() {
+        return indexed;
+    }
+
+    @Override
+    public void close() {
+        reader.close();
+    }
+}

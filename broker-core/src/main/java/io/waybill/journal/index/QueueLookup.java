@@ -1,0 +1,188 @@
+package io.waybill.journal.index;
+
+import io.waybill.api.MessageId;
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.Damage;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.QueueReader;
+import io.waybill.journal.QueueReader.Step;
+import io.waybill.journal.RecordPlace;
+import io.waybill.wire.RecordView;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.agrona.collections.Long2ObjectHashMap;
+import org.rocksdb.RocksDBException;
+
+/**
+ * Finds the records of one queue by id: in the store as far as that reaches, in memory what came later, by reading the queue what is in
+ * neither. What is found was read and checked. One thread at a time.
+ */
+final class QueueLookup implements Closeable {
+
+    /** Most records that are remembered beside the store: about 40 MB. */
+    private static final int MAX_RECENT = 400_000;
+
+    private final JournalQueue queue;
+    private final SharedStore shared;
+    private final SafeFiles files;
+    private final JournalSettings settings;
+    private final Path directory;
+    private final QueueReader found;
+    private final Long2ObjectHashMap<RecordPlace> recent = new Long2ObjectHashMap<>();
+    private QueueReader tail;
+    private long storeInUse;
+    private boolean someForgotten; // records that are neither in the store nor in memory
+    private boolean lookedBehindEnd;
+    private Damage damage; // null: none
+
+    QueueLookup(
+            JournalQueue queue, Path workerDirectory, SafeFiles files, JournalSettings settings, SharedStore shared) {
+        this.queue = queue;
+        this.shared = shared;
+        this.files = files;
+        this.settings = settings;
+        this.directory = queue.in(workerDirectory);
+        this.found = QueueReader.open(directory, files, settings);
+        this.tail = QueueReader.open(directory, files, settings);
+    }
+
+    /** The newest whole record with this id, which {@link #record()} then shows. */
+    Optional<RecordPlace> find(long id) throws IOException {
+        catchUp();
+        RecordPlace late = recent.get(id);
+        if (late != null) {
+            return reads(late, id) ? Optional.of(late) : search(id);
+        }
+        if (someForgotten) {
+            return search(id);
+        }
+        Optional<RecordPlace> stored = stored(id);
+        if (storeInUse != shared.opened()) {
+            return search(id); // the store failed
+        }
+        if (stored.isEmpty() || reads(stored.get(), id)) {
+            return stored;
+        }
+        if (damage == null) {
+            shared.distrust(directory + " does not have message " + MessageId.text(id) + " at " + stored.get());
+        }
+        return search(id);
+    }
+
+    private Optional<RecordPlace> stored(long id) {
+        Optional<IndexStore> store = shared.store();
+        if (store.isEmpty()) {
+            return Optional.empty();
+        }
+        try {
+            return store.get().find(queue, id);
+        } catch (RocksDBException e) {
+            shared.distrust(String.valueOf(e.getMessage()));
+            return Optional.empty();
+        }
+    }
+
+    private boolean reads(RecordPlace place, long id) throws IOException {
+        damage = null;
+        if (!found.moveTo(place)) {
+            return false;
+        }
+        Step step = found.next();
+        if (step == Step.DAMAGED) {
+            damage = found.damage();
+        }
+        return step == Step.RECORD && found.record().id() == id && found.offset() == place.offset();
+    }
+
+    /** Takes notice of all that was appended since the last time. */
+    private void catchUp() throws IOException {
+        if (someForgotten) {
+            shared.refresh();
+        }
+        if (storeInUse != shared.opened()) {
+            beginBehindStore();
+        }
+        boolean more = true;
+        while (more) {
+            Step step = tail.skim();
+            if (step == Step.RECORD) {
+                remember();
+            }
+            more = step != Step.END || continuesBehindEnd();
+        }
+    }
+
+    /** Whether a hole hid records. Asked once: later the writer has long gone on behind what was the end. */
+    private boolean continuesBehindEnd() throws IOException {
+        if (lookedBehindEnd) {
+            return false;
+        }
+        lookedBehindEnd = tail.searchBehindEnd() == Step.END;
+        return !lookedBehindEnd;
+    }
+
+    private void remember() throws IOException {
+        if (recent.size() >= MAX_RECENT) {
+            shared.refresh();
+            if (storeInUse != shared.opened()) {
+                beginBehindStore();
+                return;
+            }
+            recent.clear();
+            someForgotten = true;
+        }
+        recent.put(tail.record().id(), tail.place());
+    }
+
+    private void beginBehindStore() throws IOException {
+        recent.clear();
+        someForgotten = false;
+        lookedBehindEnd = false;
+        tail.close();
+        tail = QueueReader.open(directory, files, settings);
+        Optional<Checkpoint> checkpoint = shared.checkpoint(queue);
+        if (checkpoint.isPresent() && !QueueIndexing.moveBehind(tail, checkpoint.get())) {
+            shared.distrust("it was made from other records than " + directory + " has");
+            tail.close();
+            tail = QueueReader.open(directory, files, settings);
+        }
+        storeInUse = shared.opened();
+    }
+
+    /** Reads the whole queue. */
+    Optional<RecordPlace> search(long id) throws IOException {
+        Optional<RecordPlace> newest = Optional.empty();
+        try (QueueReader all = QueueReader.open(directory, files, settings)) {
+            Step step = all.skim();
+            while (step != Step.END || all.searchBehindEnd() == Step.DAMAGED) {
+                if (step == Step.RECORD && all.record().id() == id && reads(all.place(), id)) {
+                    newest = Optional.of(all.place());
+                }
+                step = all.skim();
+            }
+        }
+        if (newest.isPresent() && !reads(newest.get(), id)) {
+            return Optional.empty();
+        }
+        return newest;
+    }
+
+    /** What the last find or search that found something found. */
+    RecordView record() {
+        return found.record();
+    }
+
+    /** What lies where the last lookup expected a record; null when it was one. */
+    Damage damage() {
+        return damage;
+    }
+
+    @Override
+    public void close() {
+        found.close();
+        tail.close();
+    }
+}

@@ -1,0 +1,111 @@
+package io.waybill.journal.index;
+
+import io.waybill.host.Host;
+import io.waybill.journal.JournalQueue;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.util.Optional;
+import org.rocksdb.RocksDBException;
+
+/**
+ * The worker's store as a reader of any process has it open: a view of one moment, or none at all. One thread at a time.
+ *
+ * <p>Nothing is written and no lock is taken: the worker does not notice. What it removes while this is open stays readable here.
+ */
+final class SharedStore implements Closeable {
+
+    /** Files may be removed between the look at their list and their opening. */
+    private static final int OPEN_TRIES = 5;
+
+    private static final long REFRESH_NS = 1_000_000_000L;
+
+    private final Host host;
+    private final IndexDirectory directory;
+    private IndexStore store; // null: there is none that is of use
+    private FileTime changedAt;
+    private long openedAtNs;
+    private long opened;
+    private String problem = "";
+
+    SharedStore(Path workerDirectory, Host host) {
+        this.host = host;
+        this.directory = new IndexDirectory(workerDirectory, host.files());
+        open();
+    }
+
+    private void open() {
+        opened++;
+        openedAtNs = host.clock().monotonicNs();
+        problem = "";
+        if (!directory.exists()) {
+            return;
+        }
+        for (int i = 0; i < OPEN_TRIES && store == null; i++) {
+            try {
+                changedAt = Files.getLastModifiedTime(directory.path(), LinkOption.NOFOLLOW_LINKS);
+                store = IndexStore.openReadOnly(directory.path(), host.files());
+                problem = "";
+            } catch (IOException | RocksDBException e) {
+                problem = directory.path() + " is not used: " + e.getMessage();
+            }
+        }
+    }
+
+    /** Opens anew when the worker has written, but not more than once a second. */
+    void refresh() throws IOException {
+        if (host.clock().monotonicNs() - openedAtNs < REFRESH_NS || !directory.exists()) {
+            return;
+        }
+        openedAtNs = host.clock().monotonicNs();
+        if (!Files.getLastModifiedTime(directory.path(), LinkOption.NOFOLLOW_LINKS)
+                .equals(changedAt)) {
+            close();
+            open();
+        }
+    }
+
+    /** Gives up a store that says what is not so. */
+    void distrust(String text) {
+        close();
+        opened++;
+        problem = directory.path() + " is not used any more: " + text;
+    }
+
+    /** Changes whenever another store, or none, is in use. */
+    long opened() {
+        return opened;
+    }
+
+    Optional<IndexStore> store() {
+        return Optional.ofNullable(store);
+    }
+
+    /** How far a queue is in the store, or was when it was opened. */
+    Optional<Checkpoint> checkpoint(JournalQueue queue) {
+        if (store == null) {
+            return Optional.empty();
+        }
+        try {
+            return store.checkpoint(queue);
+        } catch (RocksDBException e) {
+            distrust(String.valueOf(e.getMessage()));
+            return Optional.empty();
+        }
+    }
+
+    String problem() {
+        return problem;
+    }
+
+    @Override
+    public void close() {
+        if (store != null) {
+            store.close();
+            store = null;
+        }
+    }
+}

@@ -1,0 +1,269 @@
+package io.waybill.journal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.MessageId;
+import io.waybill.host.Clock;
+import io.waybill.journal.QueueReader.Step;
+import io.waybill.wire.Envelope;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class QueueReaderTest {
+
+    private static final int RECORDS = 1000;
+
+    @TempDir
+    Path worker;
+
+    private Path directory() {
+        return JournalQueue.REQUESTS.in(worker);
+    }
+
+    private QueueReader open() {
+        return QueueReader.open(directory(), WrittenQueue.HOST.files(), WrittenQueue.settings());
+    }
+
+    private void write(int records) {
+        WrittenQueue.open(worker, JournalQueue.REQUESTS).requests(0, records).close();
+    }
+
+    private Path file() throws IOException {
+        try (var files = Files.list(directory())) {
+            return files.filter(path -> path.toString().endsWith(".cq4"))
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    /** Reads to the end, with a look behind it; adds damage to the list. */
+    private List<Long> counters(QueueReader reader, List<Damage> damages) throws IOException {
+        List<Long> counters = new ArrayList<>();
+        while (true) {
+            Step step = reader.next();
+            if (step == Step.END) {
+                step = reader.searchBehindEnd();
+                if (step == Step.END) {
+                    return counters;
+                }
+            }
+            if (step == Step.DAMAGED) {
+                damages.add(reader.damage());
+            } else {
+                long id = reader.record().id();
+                assertThat(reader.record().copyPayload()).isEqualTo(WrittenQueue.payloadOf(id));
+                counters.add(MessageId.counter(id));
+            }
+        }
+    }
+
+    private RecordPlace placeOf(long counter) throws IOException {
+        try (QueueReader reader = open()) {
+            while (reader.next() == Step.RECORD) {
+                if (MessageId.counter(reader.record().id()) == counter) {
+                    return reader.place();
+                }
+            }
+        }
+        throw new AssertionError("no record " + counter);
+    }
+
+    private void change(long at, int mask) throws IOException {
+        try (FileChannel channel = FileChannel.open(file(), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            ByteBuffer word = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN);
+            channel.read(word, at);
+            word.putInt(0, word.getInt(0) ^ mask).rewind();
+            channel.write(word, at);
+        }
+    }
+
+    private void assertLost(long first, long end) throws IOException {
+        List<Damage> damages = new ArrayList<>();
+        try (QueueReader reader = open()) {
+            List<Long> counters = counters(reader, damages);
+            assertThat(damages).hasSize(1);
+            assertThat(counters).hasSize(RECORDS - (int) (end - first));
+            assertThat(counters).doesNotContain(first, end - 1);
+            assertThat(counters).isSorted();
+        }
+    }
+
+    @Test
+    void readsWhatWasWrittenInItsOrder() throws IOException {
+        write(RECORDS);
+        List<Damage> damages = new ArrayList<>();
+        try (QueueReader reader = open()) {
+            assertThat(counters(reader, damages)).hasSize(RECORDS).isSorted();
+        }
+        assertThat(damages).isEmpty();
+    }
+
+    @Test
+    void givesTheIndexThatATailMovesTo() throws IOException {
+        write(RECORDS);
+        RecordPlace place = placeOf(777);
+        try (JournalTail tail = JournalTail.open(directory(), WrittenQueue.settings())) {
+            var buffer = new io.waybill.wire.MessageBuffer();
+            assertThat(tail.moveTo(place.index())).isTrue();
+            assertThat(tail.poll(buffer, JournalTail.ANY_RECEIVER)).isEqualTo(Poll.RECORD);
+            assertThat(MessageId.counter(new io.waybill.wire.RecordView(buffer).id()))
+                    .isEqualTo(777);
+        }
+    }
+
+    @Test
+    void readsOnWhenTheWriterGoesOn() throws IOException {
+        List<Damage> damages = new ArrayList<>();
+        try (QueueReader reader = open()) {
+            assertThat(reader.next()).isEqualTo(Step.END);
+            try (WrittenQueue queue = WrittenQueue.open(worker, JournalQueue.REQUESTS)) {
+                for (int round = 0; round < 50; round++) {
+                    queue.requests(round * 37, round * 37 + 37);
+                    assertThat(counters(reader, damages)).hasSize(37);
+                }
+            }
+        }
+        assertThat(damages).isEmpty();
+    }
+
+    @Test
+    void readsAcrossFiles() throws IOException {
+        Clock now = WrittenQueue.HOST.clock();
+        List<Damage> damages = new ArrayList<>();
+        try (QueueReader reader = open()) {
+            int written = 0;
+            for (int hour = 0; hour < 4; hour++) {
+                long atNs = now.wallNs() + hour * 24 * 3_600_000_000_000L;
+                try (WrittenQueue queue = WrittenQueue.openAt(directory(), WrittenQueue.settings(), atNs)) {
+                    queue.requests(written, written + 100);
+                    written += 100;
+                }
+                assertThat(counters(reader, damages)).hasSize(100);
+            }
+        }
+        try (QueueReader reader = open()) {
+            assertThat(counters(reader, damages)).hasSize(400).isSorted();
+        }
+        assertThat(damages).isEmpty();
+    }
+
+    @Test
+    void movesToAPlaceAndReadsOnFromThere() throws IOException {
+        write(RECORDS);
+        RecordPlace place = placeOf(500);
+        List<Damage> damages = new ArrayList<>();
+        try (QueueReader reader = open()) {
+            assertThat(reader.moveTo(place)).isTrue();
+            List<Long> counters = counters(reader, damages);
+            assertThat(counters).hasSize(RECORDS - 500).startsWith(500L, 501L);
+        }
+        assertThat(damages).isEmpty();
+    }
+
+    @Test
+    void reportsABitFlippedInAPayload() throws IOException {
+        write(RECORDS);
+        change(placeOf(400).offset() + 4 + Envelope.HEADER_LENGTH, 8);
+        assertLost(400, 401);
+    }
+
+    @Test
+    void reportsABitFlippedInAHeader() throws IOException {
+        write(RECORDS);
+        change(placeOf(400).offset() + 4 + Envelope.ID, 1);
+        assertLost(400, 401);
+    }
+
+    @Test
+    void findsTheNextRecordBehindALengthThatLies() throws IOException {
+        write(RECORDS);
+        change(placeOf(400).offset(), 1 << 20);
+        assertLost(400, 401);
+    }
+
+    @Test
+    void findsTheNextRecordBehindAFrameThatSeemsUnfinished() throws IOException {
+        write(RECORDS);
+        change(placeOf(400).offset(), 1 << 31);
+        assertLost(400, 401);
+    }
+
+    @Test
+    void reportsARecordThatIsMarkedAsTheQueuesOwn() throws IOException {
+        write(RECORDS);
+        change(placeOf(400).offset(), 1 << 30);
+        assertLost(400, 401);
+    }
+
+    @Test
+    void countsIndexesAgainBehindADamage() throws IOException {
+        write(RECORDS);
+        RecordPlace behind = placeOf(403);
+        try (FileChannel channel = FileChannel.open(file(), StandardOpenOption.WRITE)) {
+            long at = placeOf(400).offset();
+            channel.write(ByteBuffer.allocate((int) (placeOf(402).offset() + 40 - at)), at);
+        }
+        List<Damage> damages = new ArrayList<>();
+        try (QueueReader reader = open()) {
+            List<Long> counters = counters(reader, damages);
+            assertThat(counters).hasSize(RECORDS - 3);
+        }
+        assertThat(damages).hasSize(1);
+        assertThat(placeAfterDamage()).isEqualTo(behind);
+    }
+
+    private RecordPlace placeAfterDamage() throws IOException {
+        try (QueueReader reader = open()) {
+            while (reader.next() == Step.RECORD) {
+                // up to the hole
+            }
+            assertThat(reader.searchBehindEnd()).isEqualTo(Step.DAMAGED);
+            assertThat(reader.next()).isEqualTo(Step.RECORD);
+            return reader.place();
+        }
+    }
+
+    @Test
+    void reportsAFileThatWasCut() throws IOException {
+        write(RECORDS);
+        try (FileChannel channel = FileChannel.open(file(), StandardOpenOption.WRITE)) {
+            channel.truncate(placeOf(600).offset() + 50);
+        }
+        List<Damage> damages = new ArrayList<>();
+        try (QueueReader reader = open()) {
+            assertThat(counters(reader, damages)).hasSize(600);
+            assertThat(reader.next()).isEqualTo(Step.END);
+        }
+        assertThat(damages).hasSize(1);
+    }
+
+    @Test
+    @Timeout(value = 10, unit = TimeUnit.SECONDS)
+    void saysWhatLiesWhereAFileBelongsAndGoesOn() throws Exception {
+        write(RECORDS);
+        assertThat(new ProcessBuilder(
+                                "mkfifo", directory().resolve("19990101F.cq4").toString())
+                        .start()
+                        .waitFor())
+                .isZero();
+        Files.createSymbolicLink(directory().resolve("19990102F.cq4"), Path.of("/dev/zero"));
+        Files.createDirectory(directory().resolve("19990103F.cq4"));
+        List<Damage> damages = new ArrayList<>();
+        try (QueueReader reader = open()) {
+            assertThat(counters(reader, damages)).hasSize(RECORDS);
+        }
+        assertThat(damages).extracting(Damage::text).hasSize(3).allMatch(text -> text.contains("a regular file"));
+    }
+}

@@ -1,0 +1,128 @@
+package io.waybill.journal;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.host.Clock;
+import io.waybill.host.Host;
+import io.waybill.wire.MessageBuffer;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
+
+/** A real queue with records of a kind that shows when one is taken for another. */
+public final class WrittenQueue implements AutoCloseable {
+
+    public static final Host HOST = Host.real();
+    public static final int WORKER = 3;
+    public static final int PEER = 4;
+
+    private final Journal journal;
+    private final MessageBuffer buffer = new MessageBuffer();
+
+    private WrittenQueue(Journal journal) {
+        this.journal = journal;
+    }
+
+    public static JournalSettings settings() {
+        return new JournalSettings(Roll.DAILY, 1 << 20, 64 << 10, 1 << 20);
+    }
+
+    /** Opens the queue of a worker's directory for writing, and makes what is missing. */
+    public static WrittenQueue open(Path workerDirectory, JournalQueue queue) {
+        return open(queue.in(workerDirectory), settings());
+    }
+
+    public static WrittenQueue open(Path directory, JournalSettings settings) {
+        return open(directory, settings, HOST.clock());
+    }
+
+    private static WrittenQueue open(Path directory, JournalSettings settings, Clock clock) {
+        try {
+            Files.createDirectories(
+                    directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+            return new WrittenQueue(Journal.open(directory, settings, clock, WrittenQueue::reserve));
+        } catch (IOException | JournalFullException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** A queue whose clock stands. */
+    static WrittenQueue openAt(Path directory, JournalSettings settings, long wallNs) throws IOException {
+        Clock clock = new Clock() {
+            @Override
+            public long monotonicNs() {
+                return 0;
+            }
+
+            @Override
+            public long bootNs() {
+                return 0;
+            }
+
+            @Override
+            public long wallNs() {
+                return wallNs;
+            }
+        };
+        return open(directory, settings, clock);
+    }
+
+    private static void reserve(Path file, long offset, long length) throws IOException {
+        if (!Files.exists(file)) {
+            Files.createFile(
+                    file,
+                    PosixFilePermissions.asFileAttribute(Set.copyOf(PosixFilePermissions.fromString("rw-------"))));
+        }
+    }
+
+    /** The payload that {@link #append} gives to the message of this id. */
+    public static byte[] payloadOf(long id) {
+        byte[] payload = new byte[8 + (int) (Long.remainderUnsigned(id * 0x9e3779b97f4a7c15L, 60))];
+        for (int i = 0; i < payload.length; i++) {
+            payload[i] = (byte) (id * 31 + i);
+        }
+        return payload;
+    }
+
+    public void append(MessageType type, long id, int from, int to) {
+        byte[] payload = payloadOf(id);
+        append(buffer.begin(type, id, from, to, payload.length, 0)
+                .sentNs(HOST.clock().wallNs())
+                .payload(payload, 0, payload.length));
+    }
+
+    public void append(MessageBuffer record) {
+        try {
+            journal.append(record);
+        } catch (JournalFullException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Requests with the counters from {@code first} to before {@code end}. */
+    public WrittenQueue requests(long first, long end) {
+        for (long counter = first; counter < end; counter++) {
+            append(MessageType.NAMED_CALL, MessageId.of(WORKER, counter), WORKER, PEER);
+        }
+        return this;
+    }
+
+    /** Answers to requests of several peers, each in its order, mixed. */
+    public WrittenQueue responses(long first, long end) {
+        for (long counter = first; counter < end; counter++) {
+            append(MessageType.NAMED_RET, responseId(counter), WORKER, PEER + (int) (counter % 5));
+        }
+        return this;
+    }
+
+    public static long responseId(long counter) {
+        return MessageId.of(PEER + (int) (counter % 5), counter * 7919 % 1_000_003);
+    }
+
+    @Override
+    public void close() {
+        journal.close();
+    }
+}

@@ -1,0 +1,154 @@
+package io.waybill.journal.index;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class DamagedIndexTest {
+
+    private static final int MESSAGES = 1500;
+
+    @TempDir
+    Path home;
+
+    private WorkerJournal journal;
+
+    @BeforeEach
+    void make() throws IOException {
+        journal = new WorkerJournal(home);
+        journal.write(0, MESSAGES).index();
+    }
+
+    /** What holds whatever became of the index: lookups go by it, a builder makes a good one of it, and lookups go on. */
+    private void assertHarmless() throws IOException {
+        journal.assertFinds(0, MESSAGES, 29);
+        journal.index();
+        try (JournalIndex index = journal.open()) {
+            journal.assertFinds(index, 0, MESSAGES, 29);
+        }
+    }
+
+    private void assertMadeAnew() throws IOException {
+        journal.assertFinds(0, MESSAGES, 29);
+        assertThat(journal.index()).isEqualTo(1);
+        try (JournalIndex index = journal.open()) {
+            journal.assertFinds(index, 0, MESSAGES, 29);
+            assertThat(index.problem()).isEmpty();
+        }
+    }
+
+    private void fifo(Path path) throws Exception {
+        assertThat(new ProcessBuilder("mkfifo", path.toString()).start().waitFor())
+                .isZero();
+    }
+
+    private void removeIndex() throws IOException {
+        for (Path file : journal.indexFiles()) {
+            Files.delete(file);
+        }
+        Files.delete(journal.indexPath());
+    }
+
+    @Test
+    void bitsFlippedAnywhereAreHarmless() throws IOException {
+        Random random = new Random(11);
+        for (int round = 0; round < 40; round++) {
+            List<Path> files = journal.indexFiles();
+            Path file = files.get(random.nextInt(files.size()));
+            long size = Files.size(file);
+            if (size == 0) {
+                continue;
+            }
+            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+                long at = (long) (random.nextDouble() * size);
+                ByteBuffer one = ByteBuffer.allocate(1);
+                channel.read(one, at);
+                one.put(0, (byte) (one.get(0) ^ 1 << random.nextInt(8))).rewind();
+                channel.write(one, at);
+            }
+            assertHarmless();
+        }
+    }
+
+    @Test
+    void filesCutShortAreHarmless() throws IOException {
+        Random random = new Random(12);
+        for (int round = 0; round < 20; round++) {
+            List<Path> files = journal.indexFiles();
+            Path file = files.get(random.nextInt(files.size()));
+            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+                channel.truncate((long) (random.nextDouble() * channel.size()));
+            }
+            assertHarmless();
+        }
+    }
+
+    @Test
+    void missingFilesAreHarmless() throws IOException {
+        for (int i = 0; i < journal.indexFiles().size(); i++) {
+            Files.delete(journal.indexFiles().get(i));
+            assertHarmless();
+        }
+    }
+
+    @Test
+    void aFifoInTheIndexsPlaceIsHarmless() throws Exception {
+        removeIndex();
+        fifo(journal.indexPath());
+        assertMadeAnew();
+    }
+
+    @Test
+    void aFifoAmongTheIndexsFilesIsHarmless() throws Exception {
+        Files.delete(journal.indexPath().resolve("CURRENT"));
+        fifo(journal.indexPath().resolve("CURRENT"));
+        assertMadeAnew();
+    }
+
+    @Test
+    void aLinkInTheIndexsPlaceIsNotFollowed() throws IOException {
+        removeIndex();
+        Path elsewhere = Files.createDirectory(home.resolve("elsewhere"));
+        Files.writeString(elsewhere.resolve("precious"), "x");
+        Files.createSymbolicLink(journal.indexPath(), elsewhere);
+        assertMadeAnew();
+        assertThat(elsewhere.resolve("precious")).exists();
+    }
+
+    @Test
+    void aLinkAmongTheIndexsFilesIsNotFollowed() throws IOException {
+        Path precious = Files.writeString(home.resolve("precious"), "x");
+        Files.delete(journal.indexPath().resolve("CURRENT"));
+        Files.createSymbolicLink(journal.indexPath().resolve("CURRENT"), precious);
+        assertMadeAnew();
+        assertThat(precious).hasContent("x");
+    }
+
+    @Test
+    void aFileInTheIndexsPlaceIsHarmless() throws IOException {
+        removeIndex();
+        Files.writeString(journal.indexPath(), "no index");
+        assertMadeAnew();
+    }
+
+    @Test
+    void aDirectoryAmongTheIndexsFilesIsHarmless() throws IOException {
+        Files.delete(journal.indexPath().resolve("CURRENT"));
+        Path inner = Files.createDirectory(journal.indexPath().resolve("CURRENT"));
+        Files.writeString(inner.resolve("file"), "x");
+        assertMadeAnew();
+    }
+}
