@@ -10,6 +10,8 @@ import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.torch.LibTorch;
+import java.util.List;
+import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
@@ -34,16 +36,34 @@ public final class ScriptCall implements MessageHandler {
     public ScriptCall(@Reference LibTorch libTorch) {
         libTorch.load();
         this.operators = new Operators();
+        rehearse();
     }
 
     @Override
-    @SuppressWarnings("try")
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
-        Invocation call = message.invocation();
+        outbox.reply(answer(message.invocation()));
+    }
+
+    /** Calls an operator twice, so that no request waits until classes are loaded, and a libtorch that does not compute is found here. */
+    private void rehearse() {
+        try {
+            Value one = answer(new Invocation("aten::ones", List.of(Value.ints(1)), Map.of()));
+            Value two = answer(new Invocation("aten::add", List.of(one, one), Map.of()));
+            for (Value tensor : List.of(one, two)) {
+                ((Value.OfTensor) tensor).value().storage().release();
+            }
+        } catch (RejectedMessageException e) {
+            throw new IllegalStateException("libtorch does not compute: " + e.getMessage(), e);
+        }
+    }
+
+    /** Each tensor of the answer brings a count of its storage. */
+    @SuppressWarnings("try")
+    private Value answer(Invocation call) throws RejectedMessageException {
         Overload overload = operators.find(call.name()).choose(call);
         overload.requireOneResult();
         try (PointerScope scope = new PointerScope()) {
-            outbox.reply(run(overload, call));
+            return run(overload, call);
         }
     }
 
