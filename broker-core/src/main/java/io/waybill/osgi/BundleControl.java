@@ -62,8 +62,14 @@ public final class BundleControl {
                 statuses.add(systemStatus(bundle));
             }
         }
-        statuses.addAll(slots.statuses());
+        slots.all().forEach(slot -> statuses.add(slot.status(problemNow(slot))));
         return statuses;
+    }
+
+    /** What is wrong with a bundle that runs, or else what went wrong last. */
+    private String problemNow(BundleSlot slot) {
+        String now = slot.isActive() ? steps.problems(slot.bundle) : "";
+        return now.isEmpty() ? slot.problem() : now;
     }
 
     /** Installs and starts a bundle; updates it when one of its name is installed. */

@@ -9,6 +9,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentSkipListMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,6 +31,7 @@ final class BundleDirectory {
     private final BundleControl control;
     private final KeptJars kept;
     private final Map<Path, Seen> files = new HashMap<>();
+    private final Map<Path, String> problems = new ConcurrentSkipListMap<>(); // also read by whoever lists bundles
     private boolean atStart;
 
     private enum Standing {
@@ -49,7 +51,7 @@ final class BundleDirectory {
     private static final class Seen {
         FileMark mark;
         Standing standing = Standing.NEW;
-        String symbolicName; // of the bundle that was taken from this file; null when none was
+        String symbolicName; // of the bundle in this file; null when it isn't known
 
         Seen(FileMark mark) {
             this.mark = mark;
@@ -89,11 +91,17 @@ final class BundleDirectory {
         takeStable();
     }
 
+    /** The files that are not taken, and why. For any thread. */
+    Map<Path, String> problems() {
+        return Map.copyOf(problems);
+    }
+
     private void removeGone(Map<Path, FileMark> found) {
         List<Path> gone =
                 files.keySet().stream().filter(file -> !found.containsKey(file)).toList();
         for (Path file : gone) {
             String symbolicName = files.remove(file).symbolicName;
+            problems.remove(file);
             boolean runs = symbolicName != null
                     && control.installed(symbolicName)
                             .filter(jar -> jar.source().equals(file))
@@ -153,12 +161,14 @@ final class BundleDirectory {
                 .isPresent();
         if (runsAlready || atStart && kept.isLater(jar.symbolicName(), jar.source())) {
             seen.standing = Standing.TAKEN;
+            problems.remove(jar.source());
             staging.discard(jar);
             return false;
         }
         try {
             control.installWatched(jar);
             seen.standing = Standing.TAKEN;
+            problems.remove(jar.source());
             return true;
         } catch (BundleRefusedException e) {
             refused(jar.source(), seen, before, e);
@@ -166,9 +176,10 @@ final class BundleDirectory {
         }
     }
 
-    private static void refused(Path file, Seen seen, Standing before, BundleRefusedException e) {
+    private void refused(Path file, Seen seen, Standing before, BundleRefusedException e) {
         boolean mayPass = e.reason() == Reason.UNRESOLVED || e.reason() == Reason.START_FAILED;
         seen.standing = mayPass ? Standing.WAITING : Standing.REFUSED;
+        problems.put(file, e.getMessage());
         if (before != Standing.WAITING) {
             LOG.error("{} is not taken: {}", file, e.getMessage());
         }

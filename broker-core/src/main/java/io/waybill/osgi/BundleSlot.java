@@ -38,12 +38,13 @@ final class BundleSlot {
         jar = next;
     }
 
+    /** The framework may have stopped it by itself, such as when a bundle that it uses went. */
     State state() {
-        return state;
+        return state == State.ACTIVE && bundle.getState() != Bundle.ACTIVE ? State.STOPPED : state;
     }
 
     boolean isActive() {
-        return state == State.ACTIVE;
+        return state() == State.ACTIVE;
     }
 
     void enter(State next) {
@@ -64,15 +65,19 @@ final class BundleSlot {
     }
 
     BundleStatus status() {
+        return status(problem);
+    }
+
+    BundleStatus status(String shownProblem) {
         StagedJar running = jar;
         return new BundleStatus(
                 running.symbolicName(),
                 running.version().toString(),
                 Kind.HANDLER,
-                state,
+                state(),
                 sinceWallNs,
                 running.sha256(),
                 running.source().toString(),
-                Optional.ofNullable(problem));
+                Optional.ofNullable(shownProblem));
     }
 }

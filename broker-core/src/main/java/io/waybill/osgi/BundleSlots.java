@@ -66,11 +66,11 @@ final class BundleSlots {
         }
     }
 
-    synchronized List<BundleStatus> statuses() {
-        List<BundleStatus> statuses = new ArrayList<>();
-        byName.values().forEach(slot -> statuses.add(slot.status()));
-        stuck.forEach(slot -> statuses.add(slot.status()));
-        return statuses;
+    /** All, by name, and then those that were given up. */
+    synchronized List<BundleSlot> all() {
+        List<BundleSlot> all = new ArrayList<>(byName.values());
+        all.addAll(stuck);
+        return all;
     }
 
     private synchronized String names() {

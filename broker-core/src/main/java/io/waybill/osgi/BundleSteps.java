@@ -88,10 +88,19 @@ final class BundleSteps {
                     ended == BoundedStep.Ended.NEVER ? Reason.HUNG : Reason.START_FAILED,
                     name + " did not start within " + settings.startLimit().toMillis() + " ms");
         }
-        List<String> problems = components.problems(bundle, settings.settleLimit());
+        String problems = problems(bundle, settings.settleLimit());
         if (!problems.isEmpty()) {
-            throw new BundleRefusedException(Reason.START_FAILED, String.join("; ", problems));
+            throw new BundleRefusedException(Reason.START_FAILED, problems);
         }
+    }
+
+    /** What is wrong with the components of a running bundle now; empty when nothing is. */
+    String problems(Bundle bundle) {
+        return problems(bundle, Duration.ZERO);
+    }
+
+    private String problems(Bundle bundle, Duration settleLimit) {
+        return String.join("; ", components.problems(bundle, settleLimit));
     }
 
     /** Stops when running requests ended, or the drain limit passed. */

@@ -24,7 +24,8 @@ import java.util.Map;
  * The control operations that an operator's command calls by name.
  *
  * <pre>
- * control:bundle.list                     {bundles: [{name, version, kind, state, since, sha256, source, problem}]}
+ * control:bundle.list                     {bundles: [{name, version, kind, state, since, sha256, source, problem}],
+ *                                          refused: [{path, problem}]}
  * control:bundle.install    path          {bundle: {…}}
  * control:bundle.update     path, [name]  {bundle: {…}}
  * control:bundle.start      name          {bundle: {…}}
@@ -43,6 +44,7 @@ final class ControlOperations implements AutoCloseable {
     private static final Duration CLOSE_LIMIT = Duration.ofSeconds(1);
 
     private final BundleControl bundles;
+    private final BundleDirectory watched;
     private final HandlerRegistry handlers;
     private final LoaderWatch loaders;
     private final HandlerExecutor executor;
@@ -50,16 +52,22 @@ final class ControlOperations implements AutoCloseable {
 
     ControlOperations(
             BundleControl bundles,
+            BundleDirectory watched,
             HandlerRegistry handlers,
             LoaderWatch loaders,
             String version,
             ExecutorSettings executorSettings) {
         this.bundles = bundles;
+        this.watched = watched;
         this.handlers = handlers;
         this.loaders = loaders;
         Provider self = new Provider("waybill", version);
         this.executor = handlers.newExecutor(self, executorSettings);
-        publish(self, "control:bundle.list", (message, outbox) -> outbox.reply().value("bundles", listBundles()));
+        publish(
+                self,
+                "control:bundle.list",
+                (message, outbox) ->
+                        outbox.reply().value("bundles", listBundles()).value("refused", listRefused()));
         publish(
                 self,
                 "control:bundle.install",
@@ -138,6 +146,17 @@ final class ControlOperations implements AutoCloseable {
     private Value listBundles() {
         return new Value.Items(
                 bundles.list().stream().map(ControlOperations::value).toList());
+    }
+
+    private Value listRefused() {
+        List<Value> refused = new ArrayList<>();
+        watched.problems().forEach((path, problem) -> {
+            Map<Value, Value> fields = new LinkedHashMap<>();
+            put(fields, "path", Value.of(path.toString()));
+            put(fields, "problem", Value.of(problem));
+            refused.add(new Value.Dict(fields));
+        });
+        return new Value.Items(refused);
     }
 
     private static Value value(BundleStatus bundle) {

@@ -51,7 +51,10 @@ final class HandlerWhiteboard
     private final ServiceTracker<MessageHandler, Published> tracker;
 
     private final Map<Long, OfBundle> byBundle = new HashMap<>(); // guarded by itself
-    private final Map<Long, List<String>> problems = new HashMap<>(); // guarded by itself
+    private final Map<Long, List<Problem>> problems = new HashMap<>(); // guarded by itself
+
+    /** What is wrong with a service. */
+    private record Problem(ServiceReference<MessageHandler> reference, String text) {}
 
     /** A handler while it is in the registry. */
     record Published(Bundle bundle, OfBundle owner, HandlerRegistry.Registration registration, Provider provider) {}
@@ -91,10 +94,14 @@ final class HandlerWhiteboard
         tracker.close();
     }
 
-    /** What went wrong with services of the bundle since {@link #forgetProblems}. */
+    /** What is wrong with services that the bundle publishes now. */
     List<String> problems(Bundle bundle) {
         synchronized (problems) {
-            return List.copyOf(problems.getOrDefault(bundle.getBundleId(), List.of()));
+            List<Problem> ofBundle = problems.getOrDefault(bundle.getBundleId(), List.of());
+            return ofBundle.stream()
+                    .filter(problem -> problem.reference.getBundle() != null)
+                    .map(Problem::text)
+                    .toList();
         }
     }
 
@@ -111,12 +118,12 @@ final class HandlerWhiteboard
         try {
             keys = keys(reference);
         } catch (IllegalArgumentException e) {
-            report(bundle, e.getMessage());
+            report(reference, e.getMessage());
             return null;
         }
         MessageHandler handler = context.getService(reference);
         if (handler == null) {
-            report(bundle, "the handler of " + texts(keys) + " could not be made");
+            report(reference, "the handler of " + texts(keys) + " could not be made");
             return null;
         }
         Provider provider =
@@ -190,12 +197,14 @@ final class HandlerWhiteboard
         }
     }
 
-    private void report(Bundle bundle, String problem) {
+    private void report(ServiceReference<MessageHandler> reference, String text) {
+        Bundle bundle = reference.getBundle();
         synchronized (problems) {
-            problems.computeIfAbsent(bundle.getBundleId(), id -> new ArrayList<>())
-                    .add(problem);
+            List<Problem> ofBundle = problems.computeIfAbsent(bundle.getBundleId(), id -> new ArrayList<>());
+            ofBundle.removeIf(problem -> problem.reference.getBundle() == null);
+            ofBundle.add(new Problem(reference, text));
         }
-        LOG.error("{}: {}", bundle.getSymbolicName(), problem);
+        LOG.error("{}: {}", bundle.getSymbolicName(), text);
     }
 
     /** The property is a String for one value, and a String[] for several. */

@@ -112,12 +112,17 @@ public final class OsgiHost implements AutoCloseable {
         watched = new BundleDirectory(settings.watched(), staging, bundles, kept);
         conf = new ConfDirectory(settings.conf(), context);
         String version = SystemPackages.exportedVersion(io.waybill.api.MessageHandler.class);
-        operations = new ControlOperations(bundles, registry, loaders, version, executors);
+        operations = new ControlOperations(bundles, watched, registry, loaders, version, executors);
     }
 
     /** Handler bundles and those of the system. */
     public BundleControl bundles() {
         return bundles;
+    }
+
+    /** The jars in the watched directory that are not taken, and why. */
+    public Map<Path, String> refusedFiles() {
+        return watched.problems();
     }
 
     /** Class loaders that should be gone. */
@@ -152,7 +157,9 @@ public final class OsgiHost implements AutoCloseable {
         reach(OsgiSettings.FIRST_HANDLER_LEVEL - 1);
         requireSystemActive(context);
         conf.look();
-        reach(LAST_LEVEL); // nothing is there yet: from here on a bundle runs as soon as it is started
+        // nothing is there yet: from here on a bundle has a handler bundle's level and runs as soon as it is started
+        framework.adapt(FrameworkStartLevel.class).setInitialBundleStartLevel(OsgiSettings.FIRST_HANDLER_LEVEL);
+        reach(LAST_LEVEL);
         for (Shipped jar : shipped) {
             if (jar.startLevel >= OsgiSettings.FIRST_HANDLER_LEVEL) {
                 installShipped(staging, jar);

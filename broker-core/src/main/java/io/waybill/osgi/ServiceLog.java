@@ -32,7 +32,7 @@ final class ServiceLog implements LoggerFactory {
 
     @Override
     public <L extends Logger> L getLogger(Bundle bundle, String name, Class<L> loggerType) {
-        return getLogger(name, loggerType);
+        return getLogger(name.equals(Logger.ROOT_LOGGER_NAME) ? bundle.getSymbolicName() : name, loggerType);
     }
 
     @Override

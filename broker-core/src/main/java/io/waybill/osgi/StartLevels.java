@@ -20,7 +20,11 @@ final class StartLevels {
                 && level.getStartLevel() < OsgiSettings.FIRST_HANDLER_LEVEL;
     }
 
+    /** Sets a bundle's level, if it is another; the framework does so on a thread of its own. */
     static void set(Bundle bundle, int level) {
-        bundle.adapt(BundleStartLevel.class).setStartLevel(level);
+        BundleStartLevel startLevel = bundle.adapt(BundleStartLevel.class);
+        if (startLevel.getStartLevel() != level) {
+            startLevel.setStartLevel(level);
+        }
     }
 }

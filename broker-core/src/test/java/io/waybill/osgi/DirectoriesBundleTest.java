@@ -130,6 +130,42 @@ class DirectoriesBundleTest {
         startNode();
 
         assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.host.refusedFiles())
+                .containsOnlyKeys(node.watched.resolve("note.jar"))
+                .allSatisfy((file, problem) -> assertThat(problem).contains("is not a jar"));
+        Files.delete(node.watched.resolve("note.jar"));
+        eventually(
+                "it is forgotten with its file", () -> node.host.refusedFiles().isEmpty());
+    }
+
+    @Test
+    void showsAComponentThatASettingBroke() throws Exception {
+        startNode();
+        node.bundles()
+                .install(forge.bundle("org.acme.count", "1.0.0")
+                        .source("Count", """
+                                @Component(configurationPid = "org.acme.Count")
+                                @HandlesMessage("text.count")
+                                public final class Count implements MessageHandler {
+                                    public @interface Config { int times() default 1; }
+                                    @Activate
+                                    public Count(Config config) {
+                                        if (config.times() < 1) { throw new IllegalArgumentException("times must be above 0"); }
+                                    }
+                                    public void handle(Message m, Outbox outbox) { outbox.reply(Value.of("one")); }
+                                }
+                                """)
+                        .build());
+        assertThat(node.answer()).isEqualTo("one");
+
+        Files.writeString(node.conf.resolve("org.acme.Count.cfg"), "times = 0\n");
+        eventually(
+                "the bundle's status says what is wrong",
+                () -> node.bundles().list().stream()
+                        .anyMatch(bundle -> bundle.problem().orElse("").contains("times must be above 0")));
+        Files.writeString(node.conf.resolve("org.acme.Count.cfg"), "times = 2\n");
+        eventually("it is cured", () -> answers("one"));
+        assertThat(node.bundles().list()).allMatch(bundle -> bundle.problem().isEmpty());
     }
 
     private Path configured() throws Exception {

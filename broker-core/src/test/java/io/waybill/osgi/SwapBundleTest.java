@@ -285,6 +285,33 @@ class SwapBundleTest {
     }
 
     @Test
+    void givesUpABundleWhoseComponentHangs() throws Exception {
+        startNode(Duration.ofSeconds(20), Duration.ofMillis(200));
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        System.setProperty("waybill.test.hold", "yes");
+        Path deaf = forge.bundle("org.acme.count", "2.0.0").source("Count", """
+                        @Component @HandlesMessage("text.count")
+                        public final class Count implements MessageHandler {
+                            @Activate
+                            public Count() {
+                                while (System.getProperty("waybill.test.hold") != null) {
+                                    java.util.concurrent.locks.LockSupport.parkNanos(1_000_000);
+                                    Thread.interrupted();
+                                }
+                            }
+                            public void handle(Message m, Outbox outbox) {}
+                        }
+                        """).build();
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().update(deaf))
+                .withMessageContaining("did not start within 200 ms")
+                .withMessageContaining("org.acme.count 1.0.0 is in its place again");
+        assertThat(node.answer()).isEqualTo("one");
+        System.clearProperty("waybill.test.hold");
+    }
+
+    @Test
     void takesAStartThatEndsWhenInterruptedForAFailure() throws Exception {
         startNode(Duration.ofSeconds(20), Duration.ofMillis(200));
         node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
