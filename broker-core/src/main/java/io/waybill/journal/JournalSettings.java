@@ -33,7 +33,7 @@ public record JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, lo
 
     /** What a worker takes when nothing is said. */
     public static JournalSettings defaults() {
-        return new JournalSettings(Roll.DAILY, BLOCK_BYTES_DEFAULT, MAX_RECORD_BYTES_DEFAULT, RESERVE_BYTES_DEFAULT);
+        return new JournalSettings(Roll.HOURLY, BLOCK_BYTES_DEFAULT, MAX_RECORD_BYTES_DEFAULT, RESERVE_BYTES_DEFAULT);
     }
 
     /** The same with another reserve. */

@@ -8,15 +8,17 @@ import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;
 import java.time.temporal.TemporalAccessor;
 import java.time.temporal.TemporalQueries;
+import java.util.Arrays;
 import java.util.OptionalInt;
 import net.openhft.chronicle.queue.RollCycle;
 import net.openhft.chronicle.queue.RollCycles;
+import net.openhft.chronicle.queue.rollcycles.LargeRollCycles;
 
 /** How often a queue begins a new file. The same for all workers of a home. */
 public enum Roll {
-    /** Every day at midnight UTC; up to 4 billion records a file. */
-    DAILY(RollCycles.FAST_DAILY),
-    /** Every hour; up to 256 million records a file. */
+    /** Every day at midnight UTC; up to 137 billion records a file. */
+    DAILY(LargeRollCycles.LARGE_DAILY),
+    /** Every hour; up to 4 billion records a file. */
     HOURLY(RollCycles.FAST_HOURLY),
     /** Every five minutes; up to 1 billion records a file. */
     FIVE_MINUTELY(RollCycles.FIVE_MINUTELY);
@@ -30,6 +32,20 @@ public enum Roll {
     Roll(RollCycle cycle) {
         this.cycle = cycle;
         this.name = DateTimeFormatter.ofPattern(cycle.format()).withZone(ZoneOffset.UTC);
+    }
+
+    /**
+     * The roll with this name.
+     *
+     * @throws IllegalArgumentException that names those there are
+     */
+    public static Roll named(String name) {
+        for (Roll roll : values()) {
+            if (roll.name().equals(name)) {
+                return roll;
+            }
+        }
+        throw new IllegalArgumentException("a roll cycle is one of " + Arrays.toString(values()) + ": " + name);
     }
 
     RollCycle cycle() {

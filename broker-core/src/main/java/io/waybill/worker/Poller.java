@@ -303,18 +303,28 @@ final class Poller {
 
     /** Polls a little, or lets others run: for a caller that waits for room. */
     void helpBriefly() {
-        if (permit.tryAcquire()) {
-            if (sleeping) {
-                cursors.markAwake();
+        pollingCallers.getAndIncrement();
+        try {
+            if (permit.tryAcquire()) {
+                if (sleeping) {
+                    cursors.markAwake();
+                }
+                int work = pollSafely();
+                if (work != Inlet.PERMIT_LOST) {
+                    stopPolling();
+                }
+                if (work != 0) {
+                    return;
+                }
             }
-            if (pollSafely() != Inlet.PERMIT_LOST) {
-                stopPolling();
-            }
+        } finally {
+            callerPolls++;
+            pollingCallers.getAndDecrement();
         }
         if (waiting == Waiting.SPIN) {
             Thread.onSpinWait();
         } else {
-            threads.pause(20_000);
+            Thread.yield();
         }
     }
 

@@ -22,6 +22,7 @@ import io.waybill.home.WorkerState;
 import io.waybill.host.Host;
 import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
+import io.waybill.journal.Roll;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -115,8 +116,10 @@ public final class Worker implements Caller, AutoCloseable {
      * @throws IOException when the home or the worker's directory can't be used
      */
     public static Worker join(
-            Home home, String name, JoinOptions options, WorkerSettings settings, HandlerRegistry registry)
+            Home home, String name, JoinOptions options, WorkerSettings wanted, HandlerRegistry registry)
             throws IOException {
+        // all workers of a home roll alike, or they could not read each other
+        WorkerSettings settings = wanted.withJournal(wanted.journal().withRoll(Roll.named(home.rollCycle())));
         WorkerDirectory directory = home.join(name, options);
         Journal requests = null;
         Journal responses = null;

@@ -25,7 +25,7 @@ final class Workers implements AutoCloseable {
 
     static final WorkerSettings SETTINGS = WorkerSettings.defaults()
             .withDefaultTimeout(Duration.ofSeconds(20))
-            .withJournal(new JournalSettings(Roll.DAILY, 4 << 20, 1 << 20, 2 << 20));
+            .withJournal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20));
 
     final Host host = Host.real();
     final Home home;

@@ -1,0 +1,58 @@
+package io.waybill.bench;
+
+import java.io.IOException;
+import java.util.Arrays;
+
+/**
+ * What a child process of a measurement runs: its role is the first argument. It prints {@value #READY} when it serves or has joined, then
+ * a line of figures if its role has some, and ends when its standard input does.
+ */
+public final class BenchProcess {
+
+    static final String READY = "ready";
+
+    private BenchProcess() {}
+
+    /** A role of a process. */
+    @FunctionalInterface
+    interface Role {
+        void run(String[] arguments) throws Exception;
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        String[] rest = Arrays.copyOfRange(arguments, 1, arguments.length);
+        role(arguments[0]).run(rest);
+        System.exit(0);
+    }
+
+    private static Role role(String name) {
+        return switch (name) {
+            case RawPeer.ECHO -> RawPeer::echo;
+            case RawPeer.PING -> RawPeer::ping;
+            case RawPeer.PIPELINE -> RawPeer::pipeline;
+            case EchoServer.ROLE -> EchoServer::run;
+            case RoundTrip.ROLE -> RoundTrip::client;
+            case Throughput.ROLE -> Throughput::client;
+            case TensorTransfer.SERVER_ROLE -> TensorTransfer::server;
+            case TensorTransfer.ROLE -> TensorTransfer::client;
+            default -> throw new IllegalArgumentException("no role is named " + name);
+        };
+    }
+
+    static void report(Figures figures) {
+        System.out.println(figures.line());
+        System.out.flush();
+    }
+
+    static void ready() {
+        System.out.println(READY);
+        System.out.flush();
+    }
+
+    /** Blocks until standard input ends, which it does with the parent process at the latest. */
+    static void awaitEnd() throws IOException {
+        while (System.in.read() >= 0) {
+            // nothing is said to a child
+        }
+    }
+}

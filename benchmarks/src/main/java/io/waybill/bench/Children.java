@@ -1,0 +1,125 @@
+package io.waybill.bench;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The child processes of one measurement, and their directory. Closing ends every process by its own handle and removes the directory.
+ *
+ * <p>Children get the JVM flags and the class path of this process.
+ */
+final class Children implements AutoCloseable {
+
+    private final Path directory;
+    private final List<Process> processes = new ArrayList<>();
+
+    Children() throws IOException {
+        directory = Files.createTempDirectory("waybill-bench");
+    }
+
+    Path directory() {
+        return directory;
+    }
+
+    /** A running child. */
+    record Child(Process process, BufferedReader output, String role) {
+
+        /** The next line that it prints. */
+        String line() throws IOException {
+            String line = output.readLine();
+            if (line == null) {
+                throw new IOException(
+                        "the process " + role + " ended without its figures; what it said is on standard error");
+            }
+            return line;
+        }
+
+        Figures figures() throws IOException {
+            return Figures.parse(line());
+        }
+    }
+
+    /** Starts a child and waits until it says that it is ready. */
+    Child start(String role, Object... arguments) throws IOException {
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        for (String flag : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
+            if (!flag.startsWith("-XX:TieredStopAtLevel")
+                    && !flag.startsWith("-XX:SharedArchiveFile")
+                    && !flag.startsWith("-XX:ArchiveClassesAtExit")
+                    && !flag.startsWith("-Xshare")
+                    && !flag.startsWith("-XX:+AutoCreateSharedArchive")
+                    && !flag.startsWith("-Xmx")
+                    && !flag.startsWith("-agentlib")
+                    && !flag.startsWith("-XX:+UseSerialGC")) {
+                command.add(flag);
+            }
+        }
+        command.addAll(
+                List.of("-Xmx512m", "-cp", System.getProperty("java.class.path"), BenchProcess.class.getName(), role));
+        for (Object argument : arguments) {
+            command.add(argument.toString());
+        }
+        Process process = new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        processes.add(process);
+        Child child = new Child(
+                process,
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)),
+                role);
+        String first = child.line();
+        if (!first.equals(BenchProcess.READY)) {
+            throw new IOException("the process " + role + " did not become ready: " + first);
+        }
+        return child;
+    }
+
+    /** Ends a child as its standard input ends, or by force. */
+    void stop(Child child) throws IOException {
+        child.process().getOutputStream().close();
+        try {
+            if (!child.process().waitFor(10, TimeUnit.SECONDS)) {
+                child.process().destroyForcibly().waitFor(10, TimeUnit.SECONDS);
+            }
+        } catch (InterruptedException e) {
+            child.process().destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
+        processes.remove(child.process());
+    }
+
+    @Override
+    public void close() throws IOException {
+        for (Process process : processes) {
+            process.destroyForcibly();
+        }
+        for (Process process : processes) {
+            process.onExit().join();
+        }
+        Files.walkFileTree(directory, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+                Files.delete(file);
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path visited, IOException failure) throws IOException {
+                Files.delete(visited);
+                return FileVisitResult.CONTINUE;
+            }
+        });
+    }
+}

@@ -1,0 +1,77 @@
+package io.waybill.bench;
+
+import io.waybill.api.MessageHandler;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.worker.Waiting;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/** The called side: a worker with a handler that gives the payload back. */
+final class EchoServer {
+
+    static final String ROLE = "echo-server";
+    static final String NAME = "bench-server";
+    static final String ECHO = "0x142";
+
+    private EchoServer() {}
+
+    /** Arguments: home, waiting. */
+    static void run(String[] arguments) throws IOException {
+        serve(arguments, (message, outbox) -> outbox.reply(message.payload()));
+    }
+
+    static void serve(String[] arguments, MessageHandler handler) throws IOException {
+        Host host = Host.real();
+        HandlerRegistry handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        Provider provider = new Provider("bench", "1");
+        handlers.add(new HandlerSpec(
+                List.of(HandlerKey.parse(ECHO)),
+                handler,
+                true,
+                provider,
+                0,
+                EchoServer.class.getClassLoader(),
+                handlers.newExecutor(
+                        provider,
+                        ExecutorSettings.forProcessors(Runtime.getRuntime().availableProcessors()))));
+        try (Worker worker = Worker.join(
+                Home.open(Path.of(arguments[0]), host),
+                NAME,
+                JoinOptions.defaults(),
+                settings(arguments[1]),
+                handlers)) {
+            worker.ready(Map.of());
+            BenchProcess.ready();
+            BenchProcess.awaitEnd();
+        }
+    }
+
+    static WorkerSettings settings(String waiting) {
+        return WorkerSettings.defaults().withWaiting(Waiting.valueOf(waiting));
+    }
+
+    /** A worker that calls. */
+    static Worker joinCaller(String home, WorkerSettings settings) throws IOException {
+        Host host = Host.real();
+        Worker worker = Worker.join(
+                Home.open(Path.of(home), host),
+                "bench-caller",
+                JoinOptions.defaults(),
+                settings,
+                new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()));
+        worker.ready(Map.of());
+        return worker;
+    }
+}

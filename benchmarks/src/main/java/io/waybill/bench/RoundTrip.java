@@ -1,0 +1,106 @@
+package io.waybill.bench;
+
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.worker.Worker;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.ToLongFunction;
+import org.HdrHistogram.Histogram;
+
+/**
+ * {@code bench rtt}: the time of a blocking call that echoes its payload, beside the raw ping-pong of the same payload. Raw and Waybill
+ * take turns, each time with fresh processes; each figure is the median over the rounds.
+ *
+ * @param sizeBytes of the payload
+ * @param calls per round, after as many to warm up
+ * @param rounds odd
+ * @param waiting how Waybill's workers wait
+ */
+public record RoundTrip(int sizeBytes, int calls, int rounds, String waiting) {
+
+    static final String ROLE = "rtt-client";
+
+    public Figures run(Consumer<String> progress) throws IOException {
+        List<Figures> raw = new ArrayList<>();
+        List<Figures> ours = new ArrayList<>();
+        for (int round = 1; round <= rounds; round++) {
+            progress.accept("round " + round + " of " + rounds + ": raw");
+            raw.add(rawRound());
+            progress.accept("round " + round + " of " + rounds + ": waybill");
+            ours.add(round());
+        }
+        long p50 = median(ours, figures -> figures.integer("p50_ns"));
+        long p99 = median(ours, figures -> figures.integer("p99_ns"));
+        long rawP50 = median(raw, figures -> figures.integer("p50_ns"));
+        long rawP99 = median(raw, figures -> figures.integer("p99_ns"));
+        return new Figures()
+                .put("size_bytes", sizeBytes)
+                .put("calls", calls)
+                .put("rounds", rounds)
+                .put("waiting", waiting.toLowerCase(Locale.ROOT).replace('_', '-'))
+                .put("p50_ns", p50)
+                .put("p99_ns", p99)
+                .put("p999_ns", median(ours, figures -> figures.integer("p999_ns")))
+                .put("raw_p50_ns", rawP50)
+                .put("raw_p99_ns", rawP99)
+                .put("raw_p999_ns", median(raw, figures -> figures.integer("p999_ns")))
+                .put("ratio_p50", (double) p50 / rawP50)
+                .put("ratio_p99", (double) p99 / rawP99)
+                .put("allocated_bytes_per_call", median(ours, figures -> figures.integer("allocated_bytes_per_call")));
+    }
+
+    private static long median(List<Figures> rounds, ToLongFunction<Figures> figure) {
+        return Figures.median(rounds.stream().mapToLong(figure).toArray());
+    }
+
+    private Figures rawRound() throws IOException {
+        try (Children children = new Children()) {
+            children.start(RawPeer.ECHO, children.directory(), sizeBytes);
+            return children.start(RawPeer.PING, children.directory(), sizeBytes, calls)
+                    .figures();
+        }
+    }
+
+    private Figures round() throws IOException {
+        try (Children children = new Children()) {
+            Path home = children.directory().resolve("home");
+            children.start(EchoServer.ROLE, home, waiting);
+            return children.start(ROLE, home, waiting, sizeBytes, calls).figures();
+        }
+    }
+
+    /** Arguments: home, waiting, size, calls. */
+    static void client(String[] arguments) throws Exception {
+        int count = Integer.parseInt(arguments[3]);
+        try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
+            BenchProcess.ready();
+            Request request = Request.raw(
+                    EchoServer.NAME,
+                    MessageType.userRequest(0x42),
+                    ByteBuffer.allocate(Integer.parseInt(arguments[2])),
+                    List.of());
+            Histogram times = new Histogram(TimeUnit.SECONDS.toNanos(10), 3);
+            long allocated = 0;
+            for (int round = 0; round < 2; round++) { // the first warms up
+                times.reset();
+                long allocatedBefore = Allocation.ofThisProcess();
+                for (int i = 0; i < count; i++) {
+                    long startNs = System.nanoTime();
+                    worker.call(request);
+                    times.recordValue(System.nanoTime() - startNs);
+                }
+                allocated = Allocation.ofThisProcess() - allocatedBefore;
+            }
+            BenchProcess.report(
+                    Percentiles.of(times).put("allocated_bytes_per_call", Math.round((double) allocated / count)));
+            BenchProcess.awaitEnd();
+        }
+    }
+}

@@ -1,0 +1,129 @@
+package io.waybill.bench;
+
+import io.waybill.api.DType;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.host.Host;
+import io.waybill.tensor.HostMemory;
+import io.waybill.tensor.NativeMemory;
+import io.waybill.worker.Worker;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * {@code bench tensor}: the time from the start of a call with one tensor to the start of its handler, per size: with a tensor in ordinary
+ * native memory, which is copied into a segment, and with one that was allocated in a segment, which is not. Beside it the time to copy as
+ * many bytes between warm native buffers, and the time of an empty call to the same handler.
+ *
+ * <p>All clocks are CLOCK_MONOTONIC, which the processes share.
+ *
+ * @param sizesBytes of the tensors
+ * @param waiting how the workers wait
+ */
+public record TensorTransfer(List<Long> sizesBytes, String waiting) {
+
+    static final String ROLE = "tensor-client";
+    static final String SERVER_ROLE = "tensor-server";
+
+    public Figures run(Consumer<String> progress) throws IOException {
+        List<Figures> rows = new ArrayList<>();
+        long empty = 0;
+        for (long size : sizesBytes) {
+            progress.accept(size + " bytes");
+            try (Children children = new Children()) {
+                Path home = children.directory().resolve("home");
+                children.start(SERVER_ROLE, home, waiting);
+                Figures figures = children.start(ROLE, home, waiting, size).figures();
+                long oneWay = figures.integer("one_way_ns");
+                long memcpy = figures.integer("memcpy_ns");
+                long loaned = figures.integer("loaned_ns");
+                empty = figures.integer("empty_ns");
+                rows.add(new Figures()
+                        .put("size_bytes", size)
+                        .put("one_way_ns", oneWay)
+                        .put("memcpy_ns", memcpy)
+                        .put("ratio", (double) oneWay / memcpy)
+                        .put("loaned_ns", loaned)
+                        .put("empty_call_ns", empty)
+                        .put("loaned_ratio", (double) loaned / empty));
+            }
+        }
+        return new Figures().put("waiting", waiting).put("sizes", rows);
+    }
+
+    /** Arguments: home, waiting. Answers with the time at which the handler began. */
+    static void server(String[] arguments) throws IOException {
+        EchoServer.serve(arguments, (message, outbox) -> {
+            long beganNs = System.nanoTime();
+            ByteBuffer answer = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN);
+            outbox.reply(answer.putLong(0, beganNs));
+        });
+    }
+
+    /** Arguments: home, waiting, size. */
+    static void client(String[] arguments) throws Exception {
+        long size = Long.parseLong(arguments[2]);
+        Host host = Host.real();
+        HostMemory memory = new HostMemory(new NativeMemory(host.calls()));
+        Storage source = memory.allocate(size);
+        Storage target = memory.allocate(size);
+        int repeats = (int) Math.max(15, Math.min(2000, (2L << 30) / size));
+        try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
+            BenchProcess.ready();
+            Storage lent = worker.buffers().allocate(size);
+            touch(source);
+            touch(target);
+            touch(lent);
+            Request copied = request(source);
+            Request loaned = request(lent);
+            Request empty =
+                    Request.raw(EchoServer.NAME, MessageType.userRequest(0x42), ByteBuffer.allocate(0), List.of());
+            long[] memcpyNs = new long[repeats];
+            long[] copiedNs = new long[repeats];
+            long[] loanedNs = new long[repeats];
+            long[] emptyNs = new long[repeats];
+            for (int i = -Math.min(repeats, 200); i < repeats; i++) { // below 0 it warms up
+                int at = Math.max(i, 0);
+                long startNs = System.nanoTime();
+                host.calls().copy(source.address(), target.address(), size);
+                memcpyNs[at] = System.nanoTime() - startNs;
+                copiedNs[at] = oneWayNs(worker, copied);
+                loanedNs[at] = oneWayNs(worker, loaned);
+                emptyNs[at] = oneWayNs(worker, empty);
+            }
+            lent.release();
+            BenchProcess.report(new Figures()
+                    .put("one_way_ns", Figures.median(copiedNs))
+                    .put("memcpy_ns", Figures.median(memcpyNs))
+                    .put("loaned_ns", Figures.median(loanedNs))
+                    .put("empty_ns", Figures.median(emptyNs)));
+            BenchProcess.awaitEnd();
+        }
+    }
+
+    private static void touch(Storage storage) {
+        for (long offset = 0; offset < storage.sizeBytes(); offset += 4096) {
+            storage.bytes(offset, 1).put(0, (byte) 1);
+        }
+    }
+
+    private static Request request(Storage storage) {
+        Tensor tensor = Tensor.contiguous(DType.UINT8, new long[] {storage.sizeBytes()}, storage);
+        return Request.raw(EchoServer.NAME, MessageType.userRequest(0x42), ByteBuffer.allocate(0), List.of(tensor));
+    }
+
+    private static long oneWayNs(Worker worker, Request request) {
+        long startNs = System.nanoTime();
+        try (Response response = worker.call(request)) {
+            return response.payload().order(ByteOrder.LITTLE_ENDIAN).getLong(0) - startNs;
+        }
+    }
+}
