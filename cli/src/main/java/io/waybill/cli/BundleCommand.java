@@ -1,0 +1,264 @@
+package io.waybill.cli;
+
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.Value;
+import io.waybill.cli.show.Json;
+import io.waybill.cli.show.Table;
+import io.waybill.cli.show.ValueJson;
+import io.waybill.host.Host;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Supplier;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code waybill bundle}: the handler bundles of a node. Each subcommand is one control call; who may use the home may make it. */
+@Command(
+        mixinStandardHelpOptions = true,
+        name = "bundle",
+        header = "Lists and changes the handler bundles of a node.",
+        synopsisSubcommandLabel = "COMMAND",
+        footer = {
+            "",
+            "Examples:",
+            "  waybill bundle list --node ps0",
+            "  waybill bundle install --node ps0 word-count-1.0.0.jar",
+            "  waybill bundle update --node ps0 word-count-1.1.0.jar",
+            "  waybill bundle uninstall --node ps0 org.acme.word-count"
+        })
+final class BundleCommand implements Runnable {
+
+    private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
+    private static final Duration LIMIT = Duration.ofMinutes(2);
+
+    private final Surroundings surroundings;
+
+    @picocli.CommandLine.Spec
+    private picocli.CommandLine.Model.CommandSpec spec;
+
+    BundleCommand(Surroundings surroundings) {
+        this.surroundings = surroundings;
+    }
+
+    @Override
+    public void run() {
+        throw new picocli.CommandLine.ParameterException(
+                spec.commandLine(), "Missing subcommand: list, install, update, start, stop or uninstall");
+    }
+
+    /** What every subcommand takes. */
+    static final class Target {
+        @Mixin
+        private HomeOption home;
+
+        @Option(
+                names = "--node",
+                required = true,
+                paramLabel = "NAME",
+                description = "The node whose bundles are meant.")
+        private String node;
+
+        @Option(names = "--json", description = "Prints JSON.")
+        private boolean json;
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "list",
+            header = "Lists a node's bundles, or what they handle.",
+            footer = {"", "Example:", "  waybill bundle list --node ps0 --handlers"})
+    int list(
+            @Mixin Target target,
+            @Option(
+                            names = "--handlers",
+                            description =
+                                    "Lists who handles what instead: since when, in flight, parked, done, failed.")
+                    boolean handlers)
+            throws IOException {
+        if (handlers) {
+            control(target, "handlers.list", Map.of(), this::printHandlers, "handlers");
+        } else {
+            control(target, "bundle.list", Map.of(), this::printBundles, "bundles");
+        }
+        return 0;
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "install",
+            header = "Installs a bundle and starts it.",
+            footer = {"", "Example:", "  waybill bundle install --node ps0 word-count-1.0.0.jar"})
+    int install(@Mixin Target target, @Parameters(paramLabel = "FILE.jar", description = "The bundle.") Path jar)
+            throws IOException, CommandFailedException {
+        control(target, "bundle.install", Map.of("path", path(jar)), this::printBundle, "bundle");
+        return 0;
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "update",
+            header = "Replaces a bundle by another version while calls go on.",
+            description = "The bundle is told by the symbolic name in the jar, unless --name says otherwise.",
+            footer = {"", "Example:", "  waybill bundle update --node ps0 word-count-1.1.0.jar"})
+    int update(
+            @Mixin Target target,
+            @Option(
+                            names = "--name",
+                            paramLabel = "BUNDLE",
+                            description = "The symbolic name of the bundle to replace.")
+                    String name,
+            @Parameters(paramLabel = "FILE.jar", description = "The other version.") Path jar)
+            throws IOException, CommandFailedException {
+        Map<String, Value> fields = new LinkedHashMap<>();
+        fields.put("path", path(jar));
+        if (name != null) {
+            fields.put("name", Value.of(name));
+        }
+        control(target, "bundle.update", fields, this::printBundle, "bundle");
+        return 0;
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "start",
+            header = "Starts a bundle that was stopped.",
+            footer = {"", "Example:", "  waybill bundle start --node ps0 org.acme.word-count"})
+    int start(@Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
+            throws IOException {
+        control(target, "bundle.start", Map.of("name", Value.of(name)), this::printBundle, "bundle");
+        return 0;
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "stop",
+            header = "Stops a bundle; calls to it wait for it for a while.",
+            footer = {"", "Example:", "  waybill bundle stop --node ps0 org.acme.word-count"})
+    int stop(@Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
+            throws IOException {
+        control(target, "bundle.stop", Map.of("name", Value.of(name)), this::printBundle, "bundle");
+        return 0;
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "uninstall",
+            header = "Removes a bundle.",
+            footer = {"", "Example:", "  waybill bundle uninstall --node ps0 org.acme.word-count"})
+    int uninstall(
+            @Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
+            throws IOException {
+        control(target, "bundle.uninstall", Map.of("name", Value.of(name)), this::printBundle, "bundle");
+        return 0;
+    }
+
+    private interface Printer {
+        void print(Value value);
+    }
+
+    private void control(Target target, String operation, Map<String, Value> fields, Printer printer, String field)
+            throws IOException {
+        Host host = Host.real();
+        Invocation invocation = new Invocation(operation, List.of(), fields);
+        Request request =
+                Request.invocation(target.node, CONTROL_CALL, invocation).timeout(LIMIT);
+        Supplier<String> what = () -> "waiting for " + target.node + ": " + operation;
+        try (CallingWorker caller = CallingWorker.join(target.home.openExisting(surroundings, host));
+                Response response = Progress.during(surroundings, host.threads(), what, () -> caller.call(request))) {
+            if (target.json) {
+                Json.print(surroundings.out(), json -> ValueJson.write(response.value(), json));
+            } else {
+                printer.print(response.value(field));
+            }
+        }
+    }
+
+    private static Value path(Path jar) throws CommandFailedException {
+        Path absolute = jar.toAbsolutePath().normalize();
+        if (!Files.isRegularFile(absolute)) {
+            throw new CommandFailedException("no file " + absolute + "; give the path of a bundle's jar");
+        }
+        return Value.of(absolute.toString());
+    }
+
+    private void printBundle(Value bundle) {
+        String problem = text(bundle, "problem");
+        surroundings
+                .out()
+                .println(text(bundle, "name") + " " + text(bundle, "version") + " "
+                        + text(bundle, "state").toLowerCase(Locale.ROOT)
+                        + (problem.equals("-") ? "" : ": " + problem));
+    }
+
+    private void printBundles(Value bundles) {
+        Table table = new Table("NAME", "VERSION", "KIND", "STATE", "SINCE", "PROBLEM");
+        for (Value bundle : items(bundles)) {
+            table.row(
+                    text(bundle, "name"),
+                    text(bundle, "version"),
+                    text(bundle, "kind").toLowerCase(Locale.ROOT),
+                    text(bundle, "state").toLowerCase(Locale.ROOT),
+                    since(bundle),
+                    text(bundle, "problem"));
+        }
+        table.print(surroundings.out());
+    }
+
+    private void printHandlers(Value handlers) {
+        Table table =
+                new Table("HANDLES", "STATE", "BUNDLE", "VERSION", "SINCE", "IN FLIGHT", "PARKED", "DONE", "FAILED");
+        for (Value handler : items(handlers)) {
+            table.row(
+                    text(handler, "key"),
+                    text(handler, "state").toLowerCase(Locale.ROOT),
+                    text(handler, "provider"),
+                    text(handler, "version"),
+                    since(handler),
+                    text(handler, "inFlight"),
+                    text(handler, "parked"),
+                    text(handler, "done"),
+                    text(handler, "failed"));
+        }
+        table.print(surroundings.out());
+    }
+
+    private static List<Value> items(Value list) {
+        return list instanceof Value.Items items ? items.values() : List.of();
+    }
+
+    private static String since(Value fields) {
+        Value since = field(fields, "since");
+        return since instanceof Value.Int ns
+                ? Instant.ofEpochSecond(0, ns.value())
+                        .truncatedTo(ChronoUnit.SECONDS)
+                        .toString()
+                : "-";
+    }
+
+    private static String text(Value fields, String name) {
+        Value value = field(fields, name);
+        if (value instanceof Value.Text text) {
+            return text.value();
+        } else if (value instanceof Value.Int integer) {
+            return Long.toString(integer.value());
+        }
+        return "-";
+    }
+
+    private static Value field(Value fields, String name) {
+        return fields instanceof Value.Dict dict ? dict.entries().get(Value.of(name)) : null;
+    }
+}

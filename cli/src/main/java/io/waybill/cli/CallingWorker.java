@@ -1,0 +1,80 @@
+package io.waybill.cli;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.home.NameTakenException;
+import io.waybill.host.Host;
+import io.waybill.journal.JournalSettings;
+import io.waybill.tensor.TensorConfig;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
+import java.util.Map;
+
+/**
+ * The worker that a command joins as to make its calls: {@code cli}, or {@code cli-2} and so on while others have that name. It only
+ * calls, and takes little room.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its maker closes it.
+ */
+final class CallingWorker implements AutoCloseable {
+
+    private static final String NAME = "cli";
+    private static final int MAX_AT_ONCE = 256;
+    private static final long RESERVE_BYTES = 1 << 20;
+    /** A file of any size that the disk has room for. */
+    private static final TensorConfig TENSORS = new TensorConfig(
+            4 << 20, 1L << 50, TensorConfig.INLINE_BYTES_DEFAULT, TensorConfig.INLINE_TOTAL_BYTES_DEFAULT);
+
+    private final Worker worker;
+
+    private CallingWorker(Worker worker) {
+        this.worker = worker;
+    }
+
+    static CallingWorker join(Home home) throws IOException {
+        Host host = home.host();
+        WorkerSettings settings = WorkerSettings.defaults()
+                .withRole(WorkerSettings.Role.CALLS_ONLY)
+                .withJournal(JournalSettings.defaults().withReserveBytes(RESERVE_BYTES))
+                .withTensors(TENSORS);
+        JoinOptions options = new JoinOptions(JoinOptions.ANY_ID, Build.version(), JoinOptions.Unseen.REFUSE, 0);
+        for (int n = 1; ; n++) {
+            String name = n == 1 ? NAME : NAME + "-" + n;
+            try {
+                HandlerRegistry none = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+                Worker worker = Worker.join(home, name, options, settings, none);
+                worker.ready(Map.of());
+                return new CallingWorker(worker);
+            } catch (NameTakenException e) {
+                if (n == MAX_AT_ONCE) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /**
+     * Calls and waits.
+     *
+     * @return the response, the caller's to close
+     * @throws CallException when the call fails
+     */
+    Response call(Request request) {
+        return worker.call(request);
+    }
+
+    Worker worker() {
+        return worker;
+    }
+
+    @Override
+    public void close() throws IOException {
+        worker.close();
+    }
+}

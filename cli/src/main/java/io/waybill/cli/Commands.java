@@ -1,0 +1,91 @@
+package io.waybill.cli;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Function;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.IVersionProvider;
+
+/**
+ * The subcommands. Only the one that is asked for is loaded; all of them when none is named, as for help and completion.
+ *
+ * <p>Another subcommand is one more line here.
+ */
+public final class Commands {
+
+    private static final Map<String, Function<Surroundings, Object>> ALL = new LinkedHashMap<>();
+
+    static {
+        ALL.put("node", NodeCommand::new);
+        ALL.put("call", CallCommand::new);
+        ALL.put("workers", WorkersCommand::new);
+        ALL.put("bundle", BundleCommand::new);
+        ALL.put("completion", CompletionCommand::new);
+        ALL.put("prepare", PrepareCommand::new);
+    }
+
+    private Commands() {}
+
+    /** The command itself, which does nothing alone. */
+    @Command(
+            name = "waybill",
+            mixinStandardHelpOptions = true,
+            versionProvider = Version.class,
+            header = "A durable message broker for programs that share a host.",
+            synopsisSubcommandLabel = "COMMAND",
+            footer = {
+                "",
+                "Examples:",
+                "  waybill demo                                 shows the main job on real input",
+                "  waybill node --name ps0                      runs a node",
+                "  waybill call --to ps0 aten::mm a.npy b.npy   calls it",
+                "  waybill COMMAND --help                       explains a command"
+            })
+    static final class Root {}
+
+    /** What {@code --version} prints. */
+    static final class Version implements IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            return new String[] {"waybill " + Build.version()};
+        }
+    }
+
+    /** The command line with what {@code args} need of it. */
+    public static CommandLine line(Surroundings surroundings, String... args) {
+        CommandLine line = new CommandLine(new Root());
+        Function<Surroundings, Object> only = args.length == 0 ? null : ALL.get(args[0]);
+        if (only != null) {
+            line.addSubcommand(args[0], only.apply(surroundings));
+        } else {
+            ALL.forEach((name, factory) -> line.addSubcommand(name, factory.apply(surroundings)));
+        }
+        ErrorLines errors = new ErrorLines();
+        line.setOut(surroundings.out());
+        line.setErr(surroundings.err());
+        line.setParameterExceptionHandler(errors);
+        line.setExecutionExceptionHandler(errors);
+        line.setUnmatchedOptionsArePositionalParams(false);
+        line.setExpandAtFiles(false);
+        if (args.length > 0 && args[0].equals("call")) {
+            // an argument may be a negative number
+            line.getSubcommands().get("call").setUnmatchedOptionsArePositionalParams(true);
+        }
+        return line;
+    }
+
+    /** Runs a command. Returns its exit code. */
+    public static int run(Surroundings surroundings, String... args) {
+        CommandLine line = line(surroundings, args);
+        if (args.length == 0) {
+            line.usage(surroundings.err());
+            surroundings.err().flush();
+            return ErrorLines.USAGE;
+        }
+        int code = line.execute(args);
+        surroundings.out().flush();
+        surroundings.err().flush();
+        return code;
+    }
+}

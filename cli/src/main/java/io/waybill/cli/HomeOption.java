@@ -1,0 +1,40 @@
+package io.waybill.cli;
+
+import io.waybill.home.Home;
+import io.waybill.home.HomeException;
+import io.waybill.host.Host;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import picocli.CommandLine.Option;
+
+/** The option that names the home, for the commands that need one. */
+final class HomeOption {
+
+    @Option(
+            names = "--home",
+            paramLabel = "DIR",
+            description =
+                    "The workers' shared directory. Default: $$WAYBILL_HOME, else waybill/home below $$XDG_STATE_HOME or"
+                            + " ~/.local/state.")
+    private Path directory;
+
+    Path path(Surroundings surroundings) {
+        return directory == null ? surroundings.home() : directory;
+    }
+
+    /** Opens the home, which must be there. */
+    Home openExisting(Surroundings surroundings, Host host) throws IOException {
+        Path path = path(surroundings);
+        if (!Files.exists(path)) {
+            throw new HomeException("no home at " + path
+                    + ": start a node, waybill node --name NAME, or name another home with --home");
+        }
+        return Home.openExisting(path, host);
+    }
+
+    /** Opens the home, or makes it. */
+    Home open(Surroundings surroundings, Host host) throws IOException {
+        return Home.open(path(surroundings), host);
+    }
+}

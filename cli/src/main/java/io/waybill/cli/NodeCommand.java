@@ -1,0 +1,132 @@
+package io.waybill.cli;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.cli.node.Node;
+import io.waybill.cli.node.NodeConf;
+import io.waybill.cli.node.Quantities;
+import io.waybill.home.Home;
+import io.waybill.host.Host;
+import io.waybill.worker.Waiting;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
+
+/** {@code waybill node}: runs a node until it is told to stop. */
+@Command(
+        mixinStandardHelpOptions = true,
+        name = "node",
+        header = "Runs a node in the foreground.",
+        description = {
+            "",
+            "Prints 'ready NAME id=ID' on standard output when it serves. SIGTERM or SIGINT lets running calls end and exits"
+                    + " with 0.",
+            ""
+        },
+        footer = {
+            "",
+            "Examples:",
+            "  waybill node --name ps0",
+            "  waybill node --name ps0 --waiting low-cpu --bundles ./bundles --home /tmp/home"
+        })
+final class NodeCommand implements Callable<Integer> {
+
+    private static final int RECOMMENDED_JAVA = 25;
+
+    private final Surroundings surroundings;
+
+    @Mixin
+    private HomeOption home;
+
+    @Option(
+            names = "--name",
+            required = true,
+            paramLabel = "NAME",
+            description = "The worker's name, 1 to 127 of A-Z a-z 0-9 - _ :")
+    private String name;
+
+    @Option(
+            names = "--waiting",
+            paramLabel = "MODE",
+            converter = WaitingMode.class,
+            description = "How its threads wait: spin (a core, lowest latency), balanced (default) or low-cpu.")
+    private Waiting waiting;
+
+    @Option(
+            names = "--bundles",
+            paramLabel = "DIR",
+            description =
+                    "Bundles that appear here are installed, changed ones updated, removed ones uninstalled. Default: bundles"
+                            + " in the worker's own directory.")
+    private Path bundles;
+
+    @Option(names = "--conf", paramLabel = "DIR", description = "The settings. Default: conf in the distribution.")
+    private Path conf;
+
+    @Option(
+            names = "--until-stdin-ends",
+            hidden = true,
+            description = "Also stops when standard input ends: for a parent process.")
+    private boolean untilStdinEnds;
+
+    NodeCommand(Surroundings surroundings) {
+        this.surroundings = surroundings;
+    }
+
+    /** Reads {@code --waiting}. */
+    static final class WaitingMode implements ITypeConverter<Waiting> {
+        @Override
+        public Waiting convert(String text) {
+            try {
+                return Quantities.waiting(text);
+            } catch (IllegalArgumentException e) {
+                throw new TypeConversionException(e.getMessage());
+            }
+        }
+    }
+
+    @Override
+    public Integer call() throws IOException, CommandFailedException, UsageException {
+        try {
+            WorkerInfo.requireName(name);
+        } catch (IllegalArgumentException e) {
+            throw new UsageException(e.getMessage(), e);
+        }
+        Path distribution = surroundings.requireDistribution();
+        NodeConf settings = NodeConf.read(conf == null ? distribution.resolve("conf") : conf);
+        if (waiting != null) {
+            settings =
+                    new NodeConf(settings.directory(), settings.settings().withWaiting(waiting), settings.framework());
+        }
+        surroundings.err().println("waybill " + Build.version() + " on Java " + surroundings.java() + recommendation());
+        Host host = Host.real();
+        try (StopSignal stop = StopSignal.install(host.threads())) {
+            if (untilStdinEnds) {
+                stop.onEndOf(System.in);
+            }
+            Home opened = home.open(surroundings, host);
+            try (Node node =
+                    Node.start(opened, name, Build.version(), distribution, settings, Optional.ofNullable(bundles))) {
+                surroundings
+                        .out()
+                        .println("ready " + node.info().name() + " id="
+                                + node.info().id());
+                surroundings.out().flush();
+                stop.await();
+            }
+        }
+        return 0;
+    }
+
+    private static String recommendation() {
+        int feature = Runtime.version().feature();
+        return feature == RECOMMENDED_JAVA
+                ? ""
+                : " (17 is the oldest that works, " + RECOMMENDED_JAVA + " is recommended)";
+    }
+}

@@ -1,0 +1,11 @@
+package io.waybill.cli.argument;
+
+import io.waybill.api.Tensor;
+
+/** Reads the files that arguments name. The same name gives the same tensor, so that it travels once. */
+@FunctionalInterface
+public interface TensorFiles {
+
+    /** @throws ArgumentException when it is not there or holds no array */
+    Tensor read(String file) throws ArgumentException;
+}

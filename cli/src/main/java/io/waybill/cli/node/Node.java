@@ -1,0 +1,101 @@
+package io.waybill.cli.node;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.osgi.DeviceConverters;
+import io.waybill.osgi.OsgiHost;
+import io.waybill.osgi.OsgiSettings;
+import io.waybill.worker.Worker;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A worker that hosts bundles. It joins as starting, starts its bundles, and then says that it is ready.
+ *
+ * <p><b>Threads.</b> Made and closed by one. <b>Ownership.</b> Its maker closes it, which drains the handlers.
+ */
+public final class Node implements AutoCloseable {
+
+    private static final String NATIVES_PROPERTY = "waybill.torch.natives";
+
+    private final Worker worker;
+    private final OsgiHost osgi;
+    private final ServedRecord record;
+
+    private Node(Worker worker, OsgiHost osgi, ServedRecord record) {
+        this.worker = worker;
+        this.osgi = osgi;
+        this.record = record;
+    }
+
+    /**
+     * Starts one.
+     *
+     * @param distribution holds {@code bundles} and {@code lib/native}
+     * @param watched jars that appear here are installed; by default {@code bundles} in the worker's directory
+     */
+    public static Node start(
+            Home home, String name, String version, Path distribution, NodeConf conf, Optional<Path> watched)
+            throws IOException {
+        Host host = home.host();
+        NodeSettings settings = conf.settings();
+        HandlerRegistry registry = new HandlerRegistry(settings.worker().parking(), host.threads(), host.clock());
+        JoinOptions options = JoinOptions.defaults().withVersion(version);
+        Worker worker = Worker.join(home, name, options, settings.worker(), registry);
+        try {
+            OsgiSettings osgiSettings = osgiSettings(worker, distribution, conf, watched);
+            OsgiHost osgi = OsgiHost.start(
+                    osgiSettings, registry, DeviceConverters.into(worker.devices()), host.threads(), host.clock());
+            ServedRecord record = new ServedRecord(worker, host.threads(), shown(conf, osgiSettings));
+            registry.onChange(record::changed);
+            record.publish();
+            return new Node(worker, osgi, record);
+        } catch (IOException | RuntimeException e) {
+            worker.close();
+            throw e;
+        }
+    }
+
+    private static OsgiSettings osgiSettings(Worker worker, Path distribution, NodeConf conf, Optional<Path> watched)
+            throws IOException {
+        Path bundles = watched.isPresent()
+                ? watched.get().toAbsolutePath()
+                : worker.directory().subdirectory("bundles");
+        Map<String, String> framework = new HashMap<>(conf.framework());
+        framework.putIfAbsent(
+                NATIVES_PROPERTY, distribution.resolve("lib").resolve("native").toString());
+        Path cache = worker.directory().subdirectory("osgi");
+        NodeSettings settings = conf.settings();
+        return OsgiSettings.of(distribution.resolve("bundles"), bundles, cache, conf.directory())
+                .withFramework(framework)
+                .withLimits(settings.drainLimit(), settings.startLimit(), settings.settleLimit());
+    }
+
+    private static Map<String, String> shown(NodeConf conf, OsgiSettings osgi) {
+        Map<String, String> shown = new HashMap<>();
+        shown.put("waiting", Quantities.written(conf.settings().worker().waiting()));
+        shown.put("bundles", osgi.watched().toString());
+        return shown;
+    }
+
+    public WorkerInfo info() {
+        return worker.info();
+    }
+
+    /** Lets running requests end, stops the bundles and leaves. Bounded by the limits of the settings. */
+    @Override
+    public void close() throws IOException {
+        record.close();
+        try {
+            osgi.close();
+        } finally {
+            worker.close();
+        }
+    }
+}

@@ -1,0 +1,71 @@
+package io.waybill.cli.node;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.Reader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Properties;
+
+/**
+ * The directory that an operator edits: {@code waybill.properties}, {@code framework.properties} and a {@code <PID>.cfg} per component.
+ * Immutable.
+ *
+ * @param directory itself
+ * @param settings of the node
+ * @param framework properties for the OSGi framework
+ */
+public record NodeConf(Path directory, NodeSettings settings, Map<String, String> framework) {
+
+    private static final int MAX_FILE_BYTES = 1 << 20;
+
+    public NodeConf {
+        framework = Map.copyOf(framework);
+    }
+
+    /**
+     * Reads a directory. A file that is not there says nothing.
+     *
+     * @throws IOException when a file can't be read or says what it must not; all its mistakes are named at once
+     */
+    public static NodeConf read(Path directory) throws IOException {
+        Path own = directory.resolve("waybill.properties");
+        NodeSettings settings;
+        try {
+            settings = NodeSettings.of(load(own));
+        } catch (IllegalArgumentException e) {
+            throw new IOException(own + ": " + e.getMessage(), e);
+        }
+        return new NodeConf(directory, settings, load(directory.resolve("framework.properties")));
+    }
+
+    private static Map<String, String> load(Path file) throws IOException {
+        Properties properties = new Properties();
+        if (Files.exists(file, LinkOption.NOFOLLOW_LINKS) && !Files.isRegularFile(file)) {
+            throw new IOException("expected a regular file: " + file);
+        }
+        try (InputStream in = Files.newInputStream(file, StandardOpenOption.READ)) {
+            if (Files.size(file) > MAX_FILE_BYTES) {
+                throw new IOException(file + " has more than " + MAX_FILE_BYTES + " bytes");
+            }
+            Reader text = new InputStreamReader(in, StandardCharsets.UTF_8);
+            properties.load(text);
+        } catch (NoSuchFileException e) {
+            return Map.of();
+        } catch (IllegalArgumentException e) {
+            throw new IOException(file + ": " + e.getMessage(), e);
+        }
+        Map<String, String> values = new HashMap<>();
+        properties
+                .stringPropertyNames()
+                .forEach(key -> values.put(key, properties.getProperty(key).strip()));
+        return values;
+    }
+}

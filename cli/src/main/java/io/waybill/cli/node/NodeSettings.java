@@ -1,0 +1,117 @@
+package io.waybill.cli.node;
+
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.journal.JournalSettings;
+import io.waybill.osgi.OsgiSettings;
+import io.waybill.tensor.TensorConfig;
+import io.waybill.worker.FlowLimits;
+import io.waybill.worker.Overflow;
+import io.waybill.worker.Waiting;
+import io.waybill.worker.WorkerSettings;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.function.Function;
+
+/**
+ * A node's settings, from {@code waybill.properties}. Immutable.
+ *
+ * @param worker of the worker
+ * @param drainLimit how long running requests may take to end when their handler or the node leaves
+ * @param startLimit how long a bundle may take to start
+ * @param settleLimit how long components may take to become satisfied after their bundle started
+ */
+public record NodeSettings(WorkerSettings worker, Duration drainLimit, Duration startLimit, Duration settleLimit) {
+
+    /** What a node takes when nothing is said. */
+    public static NodeSettings defaults() {
+        return of(Map.of());
+    }
+
+    /**
+     * Reads settings.
+     *
+     * @throws IllegalArgumentException with all that is wrong: keys that are none, values that are none
+     */
+    public static NodeSettings of(Map<String, String> values) {
+        Reading reading = new Reading(values);
+        FlowLimits flow = FlowLimits.defaults();
+        ParkingSettings parking = ParkingSettings.DEFAULT;
+        JournalSettings journal = JournalSettings.defaults();
+        Waiting waiting = reading.take("worker.waiting", Waiting.BALANCED, Quantities::waiting);
+        Duration timeout = reading.take("worker.default-timeout", WorkerSettings.DEFAULT_TIMEOUT, Quantities::duration);
+        long reserve = reading.take("journal.reserve-bytes", journal.reserveBytes(), Quantities::bytes);
+        int callsPerPeer = reading.take("flow.calls-per-peer", flow.callsPerPeer(), Integer::parseInt);
+        long bytesPerPeer = reading.take("flow.bytes-per-peer", flow.bytesPerPeer(), Quantities::bytes);
+        int calls = reading.take("flow.calls", flow.calls(), Integer::parseInt);
+        Overflow overflow = reading.take("flow.overflow", flow.overflow(), Quantities::overflow);
+        int parked = reading.take("parking.max-messages", parking.maxMessages(), Integer::parseInt);
+        Duration parkedFor =
+                reading.take("parking.max-duration", ParkingSettings.MAX_DURATION_DEFAULT, Quantities::duration);
+        Duration drain = reading.take("osgi.drain-limit", OsgiSettings.DRAIN_LIMIT_DEFAULT, Quantities::duration);
+        Duration start = reading.take("osgi.start-limit", OsgiSettings.START_LIMIT_DEFAULT, Quantities::duration);
+        Duration settle = reading.take("osgi.settle-limit", OsgiSettings.SETTLE_LIMIT_DEFAULT, Quantities::duration);
+        TensorConfig tensors = tensors(reading);
+        reading.requireNothingWrong();
+        WorkerSettings worker = new WorkerSettings(
+                WorkerSettings.Role.SERVES,
+                waiting,
+                timeout,
+                journal.withReserveBytes(reserve),
+                new FlowLimits(callsPerPeer, bytesPerPeer, calls, overflow),
+                new ParkingSettings(parked, parkedFor.toNanos()),
+                tensors);
+        return new NodeSettings(worker, drain, start, settle);
+    }
+
+    private static TensorConfig tensors(Reading reading) {
+        long segment = reading.take("tensor.segment-bytes", TensorConfig.SEGMENT_BYTES_DEFAULT, Quantities::bytes);
+        long total = reading.take("tensor.total-bytes", TensorConfig.TOTAL_BYTES_DEFAULT, Quantities::bytes);
+        return new TensorConfig(
+                segment, total, TensorConfig.INLINE_BYTES_DEFAULT, TensorConfig.INLINE_TOTAL_BYTES_DEFAULT);
+    }
+
+    public NodeSettings withWaiting(Waiting other) {
+        return new NodeSettings(worker.withWaiting(other), drainLimit, startLimit, settleLimit);
+    }
+
+    /** Takes keys one after another, and remembers what is wrong. */
+    private static final class Reading {
+        private final Map<String, String> values;
+        private final TreeSet<String> known = new TreeSet<>();
+        private final List<String> wrong = new ArrayList<>();
+
+        Reading(Map<String, String> values) {
+            this.values = values;
+        }
+
+        <T> T take(String key, T fallback, Function<String, T> read) {
+            known.add(key);
+            String text = values.get(key);
+            if (text == null) {
+                return fallback;
+            }
+            try {
+                return read.apply(text);
+            } catch (NumberFormatException e) {
+                wrong.add(key + " must be a whole number: " + text);
+            } catch (IllegalArgumentException e) {
+                wrong.add(key + ": " + e.getMessage());
+            }
+            return fallback;
+        }
+
+        void requireNothingWrong() {
+            for (String key : new TreeSet<>(values.keySet())) {
+                if (!known.contains(key)) {
+                    wrong.add("there is no setting " + key + "; there are " + String.join(", ", known));
+                }
+            }
+            if (!wrong.isEmpty()) {
+                throw new IllegalArgumentException(String.join("; ", wrong));
+            }
+        }
+    }
+}

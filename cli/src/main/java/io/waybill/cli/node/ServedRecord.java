@@ -1,0 +1,72 @@
+package io.waybill.cli.node;
+
+import io.waybill.host.Threads;
+import io.waybill.worker.Worker;
+import java.io.IOException;
+import java.util.Map;
+import java.util.concurrent.Semaphore;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps what a node tells the others that it serves true to what it does serve.
+ *
+ * <p><b>Threads.</b> {@link #changed} by any, and at once back; one thread of its own writes.
+ */
+final class ServedRecord implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ServedRecord.class);
+    private static final long GATHER_NS = 20_000_000; // several handlers of a bundle come at once
+
+    private final Worker worker;
+    private final Threads threads;
+    private final Map<String, String> shown;
+    private final Semaphore changes = new Semaphore(0);
+    private final Thread thread;
+    private volatile boolean closed; // set by who closes, read by the thread
+
+    ServedRecord(Worker worker, Threads threads, Map<String, String> shown) {
+        this.worker = worker;
+        this.threads = threads;
+        this.shown = shown;
+        this.thread = threads.start("waybill-served", this::run);
+    }
+
+    /** The handlers changed. */
+    void changed() {
+        changes.release();
+    }
+
+    /** Tells the others now. */
+    void publish() throws IOException {
+        worker.ready(shown);
+    }
+
+    private void run() {
+        try {
+            while (!closed) {
+                changes.acquire();
+                threads.pause(GATHER_NS);
+                changes.drainPermits();
+                if (!closed) {
+                    publish();
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (IOException e) {
+            LOG.error("The others are not told what this node serves any more: {}", e.getMessage());
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        changes.release();
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

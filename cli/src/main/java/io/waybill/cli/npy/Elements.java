@@ -1,0 +1,98 @@
+package io.waybill.cli.npy;
+
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/** The elements of a tensor, in an order in which a file can hold them. Reads the storage in place; gathers when it must. */
+final class Elements {
+
+    private static final int CHUNK_BYTES = 1 << 20;
+
+    private final Tensor tensor;
+    private final int size;
+    private final boolean isFortranOrder;
+
+    /** Where chunks of elements go. */
+    interface Sink {
+        void accept(ByteBuffer chunk) throws IOException;
+    }
+
+    Elements(Tensor tensor) {
+        this.tensor = tensor;
+        this.size = tensor.dtype().sizeBytes();
+        this.isFortranOrder = !tensor.isContiguous() && isColumnMajor(tensor);
+    }
+
+    private static boolean isColumnMajor(Tensor tensor) {
+        long stride = 1;
+        for (int i = 0; i < tensor.dimensions(); i++) {
+            if (tensor.size(i) != 1) {
+                if (tensor.stride(i) != stride) {
+                    return false;
+                }
+                stride *= tensor.size(i);
+            }
+        }
+        return true;
+    }
+
+    /** Whether {@link #writeTo} gives them with the first dimension's neighbours side by side. */
+    boolean isFortranOrder() {
+        return isFortranOrder;
+    }
+
+    void writeTo(Sink sink) throws IOException {
+        if (tensor.elementCount() == 0) {
+            return;
+        }
+        if (isFortranOrder || tensor.isContiguous()) {
+            copy(sink);
+        } else {
+            gather(sink);
+        }
+    }
+
+    private void copy(Sink sink) throws IOException {
+        long start = tensor.storageOffset() * size;
+        long length = tensor.elementBytes();
+        for (long done = 0; done < length; done += CHUNK_BYTES) {
+            sink.accept(tensor.storage().bytes(start + done, (int) Math.min(CHUNK_BYTES, length - done)));
+        }
+    }
+
+    private void gather(Sink sink) throws IOException {
+        ByteBuffer chunk = ByteBuffer.allocateDirect(CHUNK_BYTES);
+        Storage storage = tensor.storage();
+        int last = tensor.dimensions() - 1;
+        long rowLength = tensor.size(last);
+        long stride = tensor.stride(last);
+        long[] place = new long[last];
+        do {
+            long row = tensor.storageOffset();
+            for (int i = 0; i < last; i++) {
+                row += place[i] * tensor.stride(i);
+            }
+            for (long column = 0; column < rowLength; column++) {
+                if (chunk.remaining() < size) {
+                    sink.accept(chunk.flip());
+                    chunk.clear();
+                }
+                chunk.put(storage.bytes((row + column * stride) * size, size));
+            }
+        } while (advance(place));
+        sink.accept(chunk.flip());
+    }
+
+    /** Moves to the next row; false behind the last one. */
+    private boolean advance(long[] place) {
+        for (int i = place.length - 1; i >= 0; i--) {
+            if (++place[i] < tensor.size(i)) {
+                return true;
+            }
+            place[i] = 0;
+        }
+        return false;
+    }
+}

@@ -1,0 +1,11 @@
+/**
+ * The {@code waybill} command: one class per subcommand, and what they share.
+ *
+ * <h2>Starting points</h2>
+ * <ul>
+ *   <li>{@link io.waybill.cli.Main} is what the launcher runs, and the only class that reads the environment and system properties
+ *   <li>{@link io.waybill.cli.Commands} lists the subcommands
+ *   <li>{@link io.waybill.cli.CallCommand} is a typical one
+ * </ul>
+ */
+package io.waybill.cli;

@@ -1,0 +1,33 @@
+package io.waybill.cli.show;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+
+/** Writes one JSON document per command. Stateless. */
+public final class Json {
+
+    /** What is written. */
+    @FunctionalInterface
+    public interface Content {
+        void writeTo(JsonGenerator json) throws IOException;
+    }
+
+    private Json() {}
+
+    /** Prints a document and a line end. */
+    public static void print(PrintWriter out, Content content) {
+        StringWriter text = new StringWriter();
+        try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
+            json.setPrettyPrinter(new DefaultPrettyPrinter());
+            content.writeTo(json);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        out.println(text);
+    }
+}

@@ -1,0 +1,26 @@
+package io.waybill.cli.show;
+
+/** Makes text of others safe to print on a terminal: no control characters reach it. Stateless. */
+public final class Printable {
+
+    private Printable() {}
+
+    /** The text with control characters, but for line ends and tabs, as {@code \\u....}. */
+    public static String of(String text) {
+        StringBuilder shown = new StringBuilder(text.length());
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c != '\n' && c != '\t' && Character.isISOControl(c)) {
+                shown.append(String.format("\\u%04x", (int) c));
+            } else {
+                shown.append(c);
+            }
+        }
+        return shown.toString();
+    }
+
+    /** The same on one line. */
+    public static String oneLine(String text) {
+        return of(text.strip()).replaceAll("\\s*\n\\s*", "; ");
+    }
+}
