@@ -1,0 +1,117 @@
+package io.waybill.distribution;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.distribution.Command.Result;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Runs the assembled distribution as a user does. */
+@Timeout(value = 180, unit = TimeUnit.SECONDS)
+class LauncherIT {
+
+    private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
+    private static final String JAVA =
+            Path.of(System.getProperty("java.home"), "bin", "java").toString();
+
+    @TempDir
+    Path directory;
+
+    private Path userHome;
+    private final Map<String, String> environment = new HashMap<>();
+
+    @BeforeEach
+    void startFromAnEmptyEnvironment() throws IOException {
+        userHome = Files.createDirectory(directory.resolve("user"));
+        environment.put("PATH", "/usr/bin:/bin");
+        environment.put("HOME", userHome.toString());
+        environment.put("WAYBILL_HOME", directory.resolve("waybill-home").toString());
+        environment.put("WAYBILL_JAVA", JAVA);
+    }
+
+    private Result waybill(String... args) throws IOException, InterruptedException {
+        return Command.run(directory, environment, words(args));
+    }
+
+    private static String[] words(String... args) {
+        String[] words = new String[args.length + 1];
+        words[0] = DISTRIBUTION.resolve("bin/waybill").toString();
+        System.arraycopy(args, 0, words, 1, args.length);
+        return words;
+    }
+
+    @Test
+    void runsFromAnotherDirectoryThroughLinks() throws IOException, InterruptedException {
+        Path elsewhere = Files.createDirectory(directory.resolve("with blanks"));
+        Path absolute = Files.createSymbolicLink(elsewhere.resolve("first"), DISTRIBUTION.resolve("bin/waybill"));
+        Path relative = Files.createSymbolicLink(elsewhere.resolve("second"), absolute.getFileName());
+
+        Result result = Command.run(elsewhere, environment, "bash", relative.toString(), "--version");
+
+        assertThat(result).isEqualTo(new Result(0, "waybill 0.1.0\n", ""));
+    }
+
+    @Test
+    void findsAJavaWithoutBeingTold() throws IOException, InterruptedException {
+        environment.remove("WAYBILL_JAVA");
+        environment.put("JAVA_HOME", System.getProperty("java.home"));
+
+        assertThat(waybill("--version")).isEqualTo(new Result(0, "waybill 0.1.0\n", ""));
+    }
+
+    @Test
+    void saysWhichJavaIsTooOld() throws IOException, InterruptedException {
+        Path old = Files.createDirectories(directory.resolve("jdk-11/bin")).resolve("java");
+        Files.createFile(old, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        Files.writeString(directory.resolve("jdk-11/release"), "JAVA_VERSION=\"11.0.2\"\n");
+        environment.put("WAYBILL_JAVA", old.toString());
+
+        Result result = waybill("--version");
+
+        assertThat(result.exitCode()).isEqualTo(1);
+        assertThat(result.err())
+                .isEqualTo("waybill: WAYBILL_JAVA is Java 11.0.2; set it to a JDK from 17 to 25: " + old + "\n");
+    }
+
+    @Test
+    void servesACallAndLeavesNothingInTheUsersDirectory() throws IOException, InterruptedException {
+        try (Command node = Command.start(directory, environment, List.of(words("node", "--name", "ps0")))) {
+            awaitReady(node);
+
+            Result added = waybill("call", "--to", "ps0", "aten::add", "[1.0]", "1", "--json");
+            assertThat(added.exitCode()).as(added.err()).isEqualTo(1); // a list is no tensor
+            assertThat(added.err()).startsWith("waybill call: ").hasLineCount(1);
+            Result ones = waybill("call", "--to", "ps0", "aten::ones", "[2, 2]", "dtype=int64", "--out", "ones.npy");
+            assertThat(ones).isEqualTo(new Result(0, "ones.npy: int64[2, 2]\n", ""));
+            Result doubled = waybill("call", "--to", "ps0", "aten::add", "ones.npy", "ones.npy");
+            assertThat(doubled).isEqualTo(new Result(0, "int64[2, 2]\n[[2, 2],\n [2, 2]]\n", ""));
+            Result workers = waybill("workers");
+            assertThat(workers.out()).contains("ps0").contains("alive").contains("SCRIPT_CALL");
+
+            node.process.destroy();
+            assertThat(node.await().exitCode()).as(node.err()).isZero();
+        }
+        assertThat(userHome).isEmptyDirectory();
+        assertThat(waybill("workers", "--all").out()).contains("left");
+    }
+
+    private static void awaitReady(Command node) throws IOException {
+        long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+        while (!node.out().startsWith("ready ps0 id=")) {
+            assertThat(node.process.isAlive()).as(node.err()).isTrue();
+            assertThat(System.nanoTime()).as("ready in time: %s", node.err()).isLessThan(untilNs);
+            LockSupport.parkNanos(20_000_000);
+        }
+    }
+}
