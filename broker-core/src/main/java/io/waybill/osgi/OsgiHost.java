@@ -197,6 +197,10 @@ public final class OsgiHost implements AutoCloseable {
     private static Map<String, Object> properties(OsgiSettings settings) {
         Map<String, String> texts = baseProperties(settings);
         texts.putAll(settings.framework());
+        String ownPackages = settings.framework().get(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA);
+        if (ownPackages != null) { // more packages, not others: without the API no bundle would resolve
+            texts.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, SystemPackages.extra() + "," + ownPackages);
+        }
         Map<String, Object> properties = new HashMap<>(texts);
         properties.put(FelixConstants.LOG_LOGGER_PROP, new FrameworkLog());
         properties.put(FelixConstants.LOG_LEVEL_PROP, texts.getOrDefault(FelixConstants.LOG_LEVEL_PROP, "3"));

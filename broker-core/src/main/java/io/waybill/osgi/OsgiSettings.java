@@ -14,7 +14,8 @@ import java.util.Objects;
  * @param installed private to the node: the jars that were installed by command, for its next start; made when missing
  * @param cache private to the node: the framework's cache and the copies of jars that run, worthless after its end; made when missing
  * @param conf {@code <PID>.cfg} each; made when missing
- * @param framework properties for the framework, as an operator wrote them; they win over what the host sets
+ * @param framework properties for the framework, as an operator wrote them; they win over what the host sets, and extra system packages
+ *     come on top of the host's
  * @param drainLimit how long running requests may take to end when their handler leaves
  * @param startLimit how long a bundle may take to start
  * @param settleLimit how long components may take to become satisfied after their bundle started

@@ -64,7 +64,7 @@ class SwapBundleTest {
     }
 
     private void startNode(Duration drainLimit, Duration startLimit) throws Exception {
-        node = new TestNode(directory.resolve("node"), drainLimit, startLimit, Map.of());
+        node = new TestNode(directory.resolve("node"), drainLimit, startLimit);
     }
 
     private Path waiting(String version) throws Exception {

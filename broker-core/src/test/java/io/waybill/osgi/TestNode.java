@@ -36,10 +36,19 @@ final class TestNode implements AutoCloseable {
     final Map<String, DeviceConverter> converters = new ConcurrentHashMap<>();
 
     TestNode(Path directory) throws IOException {
-        this(directory, Duration.ofSeconds(20), Duration.ofSeconds(20), Map.of());
+        this(directory, SYSTEM_BUNDLES, Map.of());
     }
 
-    TestNode(Path directory, Duration drainLimit, Duration startLimit, Map<String, String> framework)
+    TestNode(Path directory, Path bundles, Map<String, String> framework) throws IOException {
+        this(directory, bundles, Duration.ofSeconds(20), Duration.ofSeconds(20), framework);
+    }
+
+    TestNode(Path directory, Duration drainLimit, Duration startLimit) throws IOException {
+        this(directory, SYSTEM_BUNDLES, drainLimit, startLimit, Map.of());
+    }
+
+    private TestNode(
+            Path directory, Path bundles, Duration drainLimit, Duration startLimit, Map<String, String> framework)
             throws IOException {
         Host real = Host.real();
         Clock clock = real.clock();
@@ -49,7 +58,7 @@ final class TestNode implements AutoCloseable {
         Files.createDirectories(conf);
         registry = new HandlerRegistry(ParkingSettings.DEFAULT, threads, clock);
         OsgiSettings settings = new OsgiSettings(
-                SYSTEM_BUNDLES,
+                bundles,
                 watched,
                 directory.resolve("installed"),
                 directory.resolve("cache"),
