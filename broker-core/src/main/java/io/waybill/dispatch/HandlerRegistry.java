@@ -13,7 +13,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * The handlers of a process as they come and go. Every change publishes a new {@link HandlerTable}.
@@ -32,13 +31,14 @@ public final class HandlerRegistry {
     private final Clock clock;
 
     private final Object lock = new Object();
-    // The three are guarded by lock. The published entries of a key stand in the order of their use, the one in use
+    // These are guarded by lock. The published entries of a key stand in the order of their use, the one in use
     // first.
     private final Map<HandlerKey, List<HandlerEntry>> published = new LinkedHashMap<>();
     private final Map<HandlerKey, Departure> left = new LinkedHashMap<>();
     private final List<HandlerEntry> draining = new ArrayList<>();
+    private boolean expectingMore;
 
-    private final Map<HandlerKey, AtomicLong> parked = new ConcurrentHashMap<>();
+    private final Map<HandlerKey, Long> parked = new ConcurrentHashMap<>();
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private volatile HandlerTable table; // written under lock, read by everybody who serves requests
 
@@ -62,7 +62,7 @@ public final class HandlerRegistry {
         this.parking = Objects.requireNonNull(parking);
         this.threads = Objects.requireNonNull(threads);
         this.clock = Objects.requireNonNull(clock);
-        this.table = new HandlerTable(Map.of(), Map.of(), parking, clock);
+        this.table = new HandlerTable(Map.of(), Map.of(), false, parking, clock);
     }
 
     /** Threads for the handlers of one provider; the caller closes it, after it withdrew the handlers. */
@@ -90,6 +90,27 @@ public final class HandlerRegistry {
         return new Stay(List.copyOf(entries));
     }
 
+    /**
+     * Says that handlers are still to come: until {@link #expectNoMore()} requests for which there is none park, as if theirs had left.
+     * A node says so before it joins, because what was sent while it was away arrives before its bundles are started.
+     */
+    public void expectMore() {
+        expect(true);
+    }
+
+    /** Says that the handlers are there: from now on requests for which there is none are refused. */
+    public void expectNoMore() {
+        expect(false);
+    }
+
+    private void expect(boolean more) {
+        synchronized (lock) {
+            expectingMore = more;
+            publish();
+        }
+        listeners.forEach(Runnable::run);
+    }
+
     /** The handlers as they are now. One volatile read. */
     public HandlerTable table() {
         return table;
@@ -106,7 +127,12 @@ public final class HandlerRegistry {
 
     /** Counts requests that park ({@code change} above zero) or stop parking (below), for {@link #statuses()}. */
     public void countParked(HandlerKey key, int change) {
-        parked.computeIfAbsent(key, k -> new AtomicLong()).addAndGet(change);
+        parked.merge(key, (long) change, (count, more) -> count + more == 0 ? null : count + more);
+    }
+
+    /** How many requests are parked, over all keys. */
+    public long parkedRequests() {
+        return parked.values().stream().mapToLong(Long::longValue).sum();
     }
 
     /** Every handler under each of its keys, and the keys whose handler left. */
@@ -140,8 +166,7 @@ public final class HandlerRegistry {
     }
 
     private long parked(HandlerKey key) {
-        AtomicLong count = parked.get(key);
-        return count == null ? 0 : count.get();
+        return parked.getOrDefault(key, 0L);
     }
 
     private void publish() {
@@ -149,7 +174,7 @@ public final class HandlerRegistry {
         published.forEach((key, entries) -> used.put(key, entries.get(0)));
         Map<HandlerKey, Long> leftAtNs = new HashMap<>();
         left.forEach((key, departure) -> leftAtNs.put(key, departure.atNs));
-        table = new HandlerTable(used, leftAtNs, parking, clock);
+        table = new HandlerTable(used, leftAtNs, expectingMore, parking, clock);
     }
 
     private void remove(HandlerEntry entry) {
@@ -165,7 +190,7 @@ public final class HandlerRegistry {
                     new Departure(entry.provider(), entry.nonBlocking(), clock.monotonicNs(), clock.wallNs()));
             Iterator<HandlerKey> oldest = left.keySet().iterator();
             while (left.size() > MAX_REMEMBERED) {
-                parked.remove(oldest.next());
+                oldest.next();
                 oldest.remove();
             }
         }

@@ -21,11 +21,17 @@ public final class HandlerTable {
     private final NameTable<Slot> operations;
     private final NameTable<Slot> controls;
     private final Map<HandlerKey, Slot> byKey = new HashMap<>();
+    private final boolean expectingMore;
     private final long maxParkingNs;
     private final Clock clock;
 
     HandlerTable(
-            Map<HandlerKey, HandlerEntry> used, Map<HandlerKey, Long> leftAtNs, ParkingSettings parking, Clock clock) {
+            Map<HandlerKey, HandlerEntry> used,
+            Map<HandlerKey, Long> leftAtNs,
+            boolean expectingMore,
+            ParkingSettings parking,
+            Clock clock) {
+        this.expectingMore = expectingMore;
         this.maxParkingNs = parking.maxDurationNs();
         this.clock = clock;
         leftAtNs.forEach((key, at) -> byKey.put(key, new Slot(null, at)));
@@ -105,6 +111,11 @@ public final class HandlerTable {
         return absence(byKey.get(key));
     }
 
+    /** Whether no handler of a key is there, is remembered, or is expected. */
+    public boolean neverKnew(HandlerKey key) {
+        return !expectingMore && !byKey.containsKey(key);
+    }
+
     /**
      * When the last handler of a key left, on the monotonic clock: from then on {@link ParkingSettings#maxDurationNs()} count.
      *
@@ -128,7 +139,7 @@ public final class HandlerTable {
 
     private Absence absence(Slot slot) {
         if (slot == null) {
-            return Absence.NEVER_KNOWN;
+            return expectingMore ? Absence.LEFT : Absence.NEVER_KNOWN;
         }
         // An entry that is there after all was added since the caller looked: its request parks, and is served at once.
         boolean recent = slot.entry != null || clock.monotonicNs() - slot.leftAtNs <= maxParkingNs;

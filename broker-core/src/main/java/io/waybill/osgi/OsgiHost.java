@@ -33,8 +33,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The OSGi framework of a node, from its start to its end.
  *
- * <p>When {@link #start} returns, the bundles that the node comes with and those in the watched directory were started or refused, so that
- * a node which serves from then on knows its handlers.
+ * <p>When {@link #start} returns, the bundles that the node comes with and those in the watched directory were started or refused. Until
+ * then the registry expects handlers, so that requests wait for them; a node that joins its home before tells the registry so itself.
  *
  * <p><b>Threads.</b> Any. Two threads of its own look at directories. <b>Ownership.</b> Its maker closes it, after the worker took its
  * last request: closing drains the handlers.
@@ -70,6 +70,7 @@ public final class OsgiHost implements AutoCloseable {
         Staging staging = new Staging(settings.cache().resolve("staging"), settings.maxJarBytes());
         Framework framework = new FrameworkFactory().newFramework(properties(settings));
         OsgiHost host = null;
+        registry.expectMore();
         try {
             framework.init();
             host = new OsgiHost(settings, framework, staging, registry, converters, threads, clock);
@@ -85,6 +86,8 @@ public final class OsgiHost implements AutoCloseable {
                 throw io;
             }
             throw new IllegalStateException("the OSGi framework does not start: " + BoundedStep.innermost(e), e);
+        } finally {
+            registry.expectNoMore();
         }
     }
 

@@ -213,9 +213,12 @@ final class Serving {
         int served = 0;
         for (HandlerKey key : parking.keys()) {
             boolean present = table.forKey(key) != null;
+            boolean neverKnown = table.neverKnew(key); // it parked while handlers were expected, and none came
             Parking.Place place = parking.first(key);
             while (place != null
-                    && (present || nowNs - place.sinceNs() > registry.parking().maxDurationNs())) {
+                    && (present
+                            || neverKnown
+                            || nowNs - place.sinceNs() > registry.parking().maxDurationNs())) {
                 parking.removeFirst(key);
                 registry.countParked(key, -1);
                 served++;
@@ -242,6 +245,10 @@ final class Serving {
         inbound.arrivedFrom(place.link(), place.index());
         if (present) {
             return serveNow(inbound);
+        }
+        if (registry.table().neverKnew(key)) {
+            absent(registry.table(), inbound);
+            return true;
         }
         inbound.refuse(
                 ErrorKind.UNKNOWN_ERROR,

@@ -92,6 +92,29 @@ class HandlerRegistryTest {
     }
 
     @Test
+    void letsRequestsParkWhileHandlersAreExpected() {
+        registry.expectMore();
+        assertThat(registry.table().absenceOfOperation(utf8("text.count"), 0, 10))
+                .isEqualTo(Absence.LEFT);
+        assertThat(registry.table().absenceOfType(0x142)).isEqualTo(Absence.LEFT);
+        assertThat(registry.table().neverKnew(COUNT)).isFalse();
+
+        registry.add(spec(ACME, 0, handler(), "text.count"));
+        registry.expectNoMore();
+        assertThat(registry.table().neverKnew(COUNT)).isFalse();
+        assertThat(registry.table().neverKnew(HandlerKey.parse("text.other"))).isTrue();
+        assertThat(registry.table().absenceOfType(0x142)).isEqualTo(Absence.NEVER_KNOWN);
+    }
+
+    @Test
+    void forgetsKeysOfWhichNothingIsParked() {
+        registry.countParked(COUNT, 2);
+        registry.countParked(COUNT, -2);
+        registry.add(spec(ACME, 0, handler(), "text.count"));
+        assertThat(registry.statuses().get(0).parked()).isZero();
+    }
+
+    @Test
     void findsEachOfManyNames() {
         for (int i = 0; i < 1000; i++) {
             registry.add(spec(new Provider("p" + i, "1"), 0, handler(), "op.number" + i));

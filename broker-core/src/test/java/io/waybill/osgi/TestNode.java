@@ -47,8 +47,32 @@ final class TestNode implements AutoCloseable {
         this(directory, SYSTEM_BUNDLES, drainLimit, startLimit, Map.of());
     }
 
+    TestNode(Path directory, HandlerRegistry registry) throws IOException {
+        this(directory, SYSTEM_BUNDLES, Duration.ofSeconds(20), Duration.ofSeconds(20), Map.of(), registry);
+    }
+
     private TestNode(
             Path directory, Path bundles, Duration drainLimit, Duration startLimit, Map<String, String> framework)
+            throws IOException {
+        this(
+                directory,
+                bundles,
+                drainLimit,
+                startLimit,
+                framework,
+                new HandlerRegistry(
+                        ParkingSettings.DEFAULT,
+                        Host.real().threads(),
+                        Host.real().clock()));
+    }
+
+    private TestNode(
+            Path directory,
+            Path bundles,
+            Duration drainLimit,
+            Duration startLimit,
+            Map<String, String> framework,
+            HandlerRegistry registry)
             throws IOException {
         Host real = Host.real();
         Clock clock = real.clock();
@@ -56,7 +80,7 @@ final class TestNode implements AutoCloseable {
         watched = directory.resolve("watched");
         conf = directory.resolve("conf");
         Files.createDirectories(conf);
-        registry = new HandlerRegistry(ParkingSettings.DEFAULT, threads, clock);
+        this.registry = registry;
         OsgiSettings settings = new OsgiSettings(
                 bundles,
                 watched,

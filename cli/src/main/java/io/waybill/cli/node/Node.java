@@ -46,6 +46,7 @@ public final class Node implements AutoCloseable {
         Host host = home.host();
         NodeSettings settings = conf.settings();
         HandlerRegistry registry = new HandlerRegistry(settings.worker().parking(), host.threads(), host.clock());
+        registry.expectMore(); // what was sent while it was away arrives before its bundles are started
         JoinOptions options = JoinOptions.defaults().withVersion(version);
         Worker worker = Worker.join(home, name, options, settings.worker(), registry);
         try {

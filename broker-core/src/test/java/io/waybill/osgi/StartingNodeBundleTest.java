@@ -1,0 +1,80 @@
+package io.waybill.osgi;
+
+import static io.waybill.osgi.TestNode.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Requests that reach a node while it is starting. */
+@Timeout(120)
+class StartingNodeBundleTest {
+
+    private static final WorkerSettings SETTINGS = WorkerSettings.defaults()
+            .withDefaultTimeout(Duration.ofSeconds(60))
+            .withJournal(new JournalSettings(Roll.DAILY, 4 << 20, 1 << 20, 2 << 20));
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void waitForTheBundlesAndAreRefusedWhenNoneHandlesThem() throws Exception {
+        BundleForge forge = new BundleForge(Files.createDirectories(directory.resolve("forge")));
+        Files.createDirectories(directory.resolve("node/watched"));
+        Files.move(
+                forge.bundle("org.acme.count", "1.0.0")
+                        .handler("Count", "\"text.count\"", "outbox.reply().int64(\"words\", 6);")
+                        .build(),
+                directory.resolve("node/watched/count.jar"));
+        Host host = Host.real();
+        Home home = Home.open(directory.resolve("home"), host);
+        HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        registry.expectMore();
+        try (Worker server = Worker.join(home, "ps0", JoinOptions.defaults(), SETTINGS, registry);
+                Worker caller = Worker.join(
+                        home,
+                        "trainer0",
+                        JoinOptions.defaults(),
+                        SETTINGS,
+                        new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()))) {
+            server.ready(Map.of());
+            caller.ready(Map.of());
+            CompletableFuture<Response> known = caller.callAsync(Request.operation("ps0", "text.count"));
+            CompletableFuture<Response> unknown = caller.callAsync(Request.operation("ps0", "text.unknown"));
+            eventually("both are parked", () -> registry.parkedRequests() == 2);
+
+            try (TestNode node = new TestNode(directory.resolve("node"), registry)) {
+                assertThat(node.entry("text.count")).isNotNull();
+                try (Response response = known.get(20, TimeUnit.SECONDS)) {
+                    assertThat(response.int64("words")).isEqualTo(6);
+                }
+                assertThatThrownBy(() -> unknown.get(20, TimeUnit.SECONDS))
+                        .cause()
+                        .isInstanceOfSatisfying(
+                                CallException.class,
+                                failure -> assertThat(failure.code()).isEqualTo(ErrorCode.UNKNOWN_OPERATION));
+            }
+        }
+    }
+}
