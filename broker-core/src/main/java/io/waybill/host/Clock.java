@@ -16,6 +16,11 @@ public interface Clock {
     /** Nanoseconds since 1970. May go back when somebody sets the clock, but only in {@link #refresh()}. For people. */
     long wallNs();
 
+    /** What {@link #wallNs} says when {@link #bootNs} says this, without a look at the clock. */
+    default long wallNsAt(long bootNs) {
+        return wallNs() - bootNs() + bootNs;
+    }
+
     /** Measures again what is cached. To be called about ten times a second by one housekeeping thread. */
     default void refresh() {}
 }

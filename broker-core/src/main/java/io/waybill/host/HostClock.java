@@ -41,6 +41,11 @@ public final class HostClock implements Clock {
     }
 
     @Override
+    public long wallNsAt(long bootNs) {
+        return bootNs - bootOffsetNs + wallOffsetNs;
+    }
+
+    @Override
     public synchronized void refresh() {
         long boot = offsetOf(BOOTTIME);
         if (boot - bootOffsetNs > BOOT_JITTER_NS) {

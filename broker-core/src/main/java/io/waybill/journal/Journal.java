@@ -35,13 +35,15 @@ public final class Journal implements Closeable {
     private final DateTimeFormatter fileName;
     private final LastRecord last;
     private final PointerBytesStore source = new PointerBytesStore();
-    private int cycle = Integer.MIN_VALUE;
+    private long cycleEndMs = Long.MIN_VALUE;
+    // Written by the appending thread, read by the helper that touches pages ahead.
+    private volatile Touchable touchable = Touchable.NOTHING;
     private long position;
     private long nextSequence;
     private long lastId;
     private Throwable failure;
 
-    private Journal(Path directory, JournalSettings settings, Clock clock, DiskSpace disk) {
+    private Journal(Path directory, JournalSettings settings, DiskSpace disk) {
         this.directory = directory;
         this.settings = settings;
         this.fileName =
@@ -50,7 +52,7 @@ public final class Journal implements Closeable {
         this.last = LastRecord.read(directory, settings);
         this.nextSequence = last.sequence() + 1;
         this.lastId = last.id();
-        this.time = new RollTime(clock, last.cycle() == Integer.MIN_VALUE ? 0 : startMs(last.cycle()));
+        this.time = new RollTime(last.cycle() == Integer.MIN_VALUE ? 0 : startMs(last.cycle()));
         this.queue = builder(directory, settings).timeProvider(time).build();
         this.appender = queue.createAppender();
         this.appender.singleThreadedCheckDisabled(
@@ -65,8 +67,9 @@ public final class Journal implements Closeable {
     public static Journal open(Path directory, JournalSettings settings, Clock clock, DiskSpace disk)
             throws JournalFullException {
         ChronicleFlags.require();
-        Journal journal = new Journal(directory, settings, clock, disk);
+        Journal journal = new Journal(directory, settings, disk);
         try {
+            journal.time.advanceTo(clock.wallNs());
             journal.enterCycle(journal.currentCycle());
             journal.createFile();
             return journal;
@@ -85,12 +88,12 @@ public final class Journal implements Closeable {
     /**
      * Appends a record: gives it its sequence, seals it and publishes it.
      *
-     * @return where it is: what {@link JournalTail#moveTo} takes
+     * @param wallNs now: it decides when a new file begins
      * @throws JournalFullException when there is no room; nothing was written
      * @throws JournalFailedException when the journal failed, now or before
      * @throws IllegalArgumentException when the record is larger than the settings allow
      */
-    public long append(MessageBuffer record) throws JournalFullException {
+    public void append(MessageBuffer record, long wallNs) throws JournalFullException {
         int length = record.length();
         if (length > settings.maxRecordBytes()) {
             throw new IllegalArgumentException(
@@ -99,9 +102,9 @@ public final class Journal implements Closeable {
         if (failure != null) {
             throw failed();
         }
-        int now = currentCycle();
-        if (now != cycle) {
-            enterCycle(now);
+        time.advanceTo(wallNs);
+        if (time.currentTimeMillis() >= cycleEndMs) {
+            enterCycle(currentCycle());
         }
         reservation.fits(position, length);
         record.seal(nextSequence);
@@ -110,8 +113,12 @@ public final class Journal implements Closeable {
         boolean written = false;
         try {
             Bytes<?> bytes = document.wire().bytes();
+            long start = bytes.writePosition();
             bytes.write(source, 0L, (long) length);
-            position = bytes.writePosition();
+            position = start + length;
+            if (position >= touchable.end()) {
+                touchable = Touchable.around(bytes.addressForWrite(start), start, settings.blockBytes());
+            }
             written = true;
         } catch (InternalError e) {
             failure = e; // a fault on mapped memory: what was published is in doubt from here on
@@ -125,7 +132,6 @@ public final class Journal implements Closeable {
         reservation.written(position);
         nextSequence++;
         lastId = record.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
-        return document.index();
     }
 
     /** Makes Chronicle write the file's header, so that readers find a queue before its first record. */
@@ -145,7 +151,8 @@ public final class Journal implements Closeable {
         long at = newCycle == last.cycle() ? last.endPosition() : 0;
         reservation.enter(file, at);
         position = at;
-        cycle = newCycle;
+        cycleEndMs = startMs(newCycle + 1);
+        touchable = Touchable.NOTHING;
     }
 
     private long startMs(int ofCycle) {
@@ -159,6 +166,16 @@ public final class Journal implements Closeable {
     /** Reserves disk space ahead of the writer. For a helper thread. */
     public void topUp() throws JournalFullException {
         reservation.topUp();
+    }
+
+    /** Where the pages lie that will be written next, for a helper that touches them ahead of the writer. */
+    public Touchable touchable() {
+        return touchable;
+    }
+
+    /** Up to where the current file is written, as the helper sees it. */
+    public long writtenTo() {
+        return reservation.writtenTo();
     }
 
     /** Whether there is room for new work beside the answers to what is in flight. */

@@ -2,6 +2,7 @@ package io.waybill.journal;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * How far the space of a queue's current file is reserved.
@@ -18,7 +19,8 @@ final class Reservation {
     private final Object extending = new Object();
     private volatile Path file;
     private volatile long reservedTo;
-    private volatile long writtenTo;
+    // Written by the appending thread with release, read by the helper.
+    private final AtomicLong writtenTo = new AtomicLong();
 
     Reservation(DiskSpace disk, long reserveBytes) {
         this.disk = disk;
@@ -29,7 +31,7 @@ final class Reservation {
     void enter(Path newFile, long position) throws JournalFullException {
         synchronized (extending) {
             file = newFile;
-            writtenTo = position;
+            writtenTo.set(position);
             reservedTo = position;
             extend(SLACK_BYTES * 2);
         }
@@ -48,19 +50,23 @@ final class Reservation {
         }
     }
 
-    /** Says how far was written: a plain store for the helper to see in its own time. */
+    /** Says how far was written, for the helper to see in its own time. */
     void written(long position) {
-        writtenTo = position;
+        writtenTo.lazySet(position);
+    }
+
+    long writtenTo() {
+        return writtenTo.get();
     }
 
     /** Whether half of the reserve is there: below that a worker refuses new work, so that what is in flight can still be answered. */
     boolean isComfortable() {
-        return reservedTo - writtenTo >= reserveBytes / 2;
+        return reservedTo - writtenTo.get() >= reserveBytes / 2;
     }
 
     /** Reserves ahead, as far as the disk allows. */
     void topUp() throws JournalFullException {
-        if (file != null && reservedTo - writtenTo < reserveBytes) {
+        if (file != null && reservedTo - writtenTo.get() < reserveBytes) {
             synchronized (extending) {
                 extend(reserveBytes);
             }
@@ -70,7 +76,7 @@ final class Reservation {
     /** Reserves the whole reserve beyond what is written, or at least {@code neededBytes} of it. */
     private void extend(long neededBytes) throws JournalFullException {
         long from = reservedTo;
-        long wanted = writtenTo + Math.max(reserveBytes, neededBytes) + reserveBytes / 2;
+        long wanted = writtenTo.get() + Math.max(reserveBytes, neededBytes) + reserveBytes / 2;
         if (wanted <= from) {
             return;
         }
@@ -78,7 +84,7 @@ final class Reservation {
             disk.reserve(file, from, wanted - from);
             reservedTo = wanted;
         } catch (IOException e) {
-            long least = writtenTo + neededBytes;
+            long least = writtenTo.get() + neededBytes;
             if (least <= from) {
                 throw new JournalFullException(text(wanted - from), e);
             }

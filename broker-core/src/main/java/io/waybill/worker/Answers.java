@@ -106,12 +106,13 @@ final class Answers {
             Plan plan,
             ErrorKind kind,
             ErrorCode code) {
+        long wallNs = clock.wallNs();
         lane.lock();
         try {
             MessageBuffer record = lane.buffer();
             record.begin(type, id, workerId, to.id(), length, plan == null ? 0 : plan.sectionLength(length))
                     .flags(0)
-                    .sentNs(clock.wallNs())
+                    .sentNs(wallNs)
                     .parent(parent)
                     .handlerSequence(handlerSequence)
                     .payload(payload, 0, length);
@@ -122,7 +123,7 @@ final class Answers {
             if (kind != null) {
                 record.error(kind, code);
             }
-            lane.journal().append(record);
+            lane.journal().append(record, wallNs);
         } catch (JournalFullException | JournalFailedException e) {
             // the request stays unanswered in the journal; its caller's deadline decides
             if (unwritten.getAndIncrement() == 0) {

@@ -101,7 +101,7 @@ final class Calls implements Caller {
         long id;
         boolean written = false;
         try {
-            id = append(request, plan, listener, link, length(request, plan), deadlineNs, parent, timeoutNs);
+            id = append(request, plan, listener, link, length(request, plan), nowNs, deadlineNs, parent, timeoutNs);
             written = true;
         } finally {
             if (plan != null && written) {
@@ -112,7 +112,6 @@ final class Calls implements Caller {
         }
         link.ringIfAsleep();
         poller.onDeadline(deadlineNs);
-        counters.countSent();
         return id;
     }
 
@@ -134,6 +133,7 @@ final class Calls implements Caller {
             ResponseListener listener,
             PeerLink link,
             int length,
+            long nowNs,
             long deadlineNs,
             long parent,
             long timeoutNs) {
@@ -145,7 +145,7 @@ final class Calls implements Caller {
                     PendingCalls.Slot slot = pending.claim(listener, link, length, deadlineNs, timeoutNs);
                     if (slot != null) {
                         link.sent(length);
-                        return append(request, plan, link, slot, deadlineNs, parent);
+                        return append(request, plan, link, slot, clock.wallNsAt(nowNs), deadlineNs, parent);
                     }
                 }
             } finally {
@@ -156,7 +156,13 @@ final class Calls implements Caller {
     }
 
     private long append(
-            Request request, Plan plan, PeerLink link, PendingCalls.Slot slot, long deadlineNs, long parent) {
+            Request request,
+            Plan plan,
+            PeerLink link,
+            PendingCalls.Slot slot,
+            long wallNs,
+            long deadlineNs,
+            long parent) {
         long id = slot.id();
         boolean written = false;
         try {
@@ -169,15 +175,16 @@ final class Calls implements Caller {
             record.begin(request.type(), id, workerId, link.id(), payloadLength, sectionLength)
                     .flags(0)
                     .deadlineNs(deadlineNs)
-                    .sentNs(clock.wallNs())
+                    .sentNs(wallNs)
                     .parent(parent)
                     .payload(request.payloadArray(), 0, payloadLength);
             if (plan != null) {
                 plan.write(record, payloadLength);
                 record.tensorCount(plan.tensorCount());
             }
-            lane.journal().append(record);
+            lane.journal().append(record, wallNs);
             written = true;
+            counters.countSent();
             return id;
         } catch (JournalFullException e) {
             throw CallErrors.refused(ErrorCode.JOURNAL_FULL, e.getMessage());
@@ -210,15 +217,18 @@ final class Calls implements Caller {
     }
 
     private void waitForRoom(PeerLink link, long deadlineNs, long timeoutNs) {
-        String what = "too much is on its way to worker " + link + ": " + link.inFlight() + " calls";
         if (settings.limits().overflow() == Overflow.REFUSE || !poller.mayBlock()) {
-            throw CallErrors.refused(ErrorCode.BACK_PRESSURE, what);
+            throw CallErrors.refused(ErrorCode.BACK_PRESSURE, noRoom(link));
         }
         if (deadlineNs != 0 && clock.bootNs() >= deadlineNs) {
             counters.countTimeout();
-            throw CallErrors.timedOutBeforeSending(timeoutNs, what);
+            throw CallErrors.timedOutBeforeSending(timeoutNs, noRoom(link));
         }
         poller.helpBriefly();
+    }
+
+    private static String noRoom(PeerLink link) {
+        return "too much is on its way to worker " + link + ": " + link.inFlight() + " calls";
     }
 
     /** No more calls begin; those without an outcome are settled by the poller. */

@@ -1,6 +1,7 @@
 package io.waybill.worker;
 
 import io.waybill.host.Clock;
+import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
@@ -27,17 +28,21 @@ final class Housekeeper {
     private final Poller poller;
     private final Journal requests;
     private final Journal responses;
+    private final PageToucher requestPages;
+    private final PageToucher responsePages;
     private volatile boolean closed;
     private volatile Thread thread;
     private boolean homeUnreadable;
     private boolean diskFull;
 
-    Housekeeper(Clock clock, Links links, Poller poller, Journal requests, Journal responses) {
-        this.clock = clock;
+    Housekeeper(Host host, Links links, Poller poller, Journal requests, Journal responses) {
+        this.clock = host.clock();
         this.links = links;
         this.poller = poller;
         this.requests = requests;
         this.responses = responses;
+        this.requestPages = new PageToucher(requests, host.calls());
+        this.responsePages = new PageToucher(responses, host.calls());
     }
 
     void start(String workerName, Threads threads) {
@@ -58,7 +63,9 @@ final class Housekeeper {
                 look();
             }
             topUp();
-            poller.relieve(TICK_NS / 2);
+            poller.relieve();
+            requestPages.touch();
+            responsePages.touch();
             LockSupport.parkNanos(this, TICK_NS);
         }
     }

@@ -1,5 +1,6 @@
 package io.waybill.worker;
 
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
@@ -11,6 +12,7 @@ final class InboundPool {
     private static final int LARGEST_KEPT_BYTES = 1 << 20;
 
     private final ManyToManyConcurrentArrayQueue<Inbound> free = new ManyToManyConcurrentArrayQueue<>(KEPT);
+    private final AtomicReference<Inbound> last = new AtomicReference<>(); // the one that is warm in the caches
     private final Function<InboundPool, Inbound> maker;
 
     InboundPool(Function<InboundPool, Inbound> maker) {
@@ -18,13 +20,20 @@ final class InboundPool {
     }
 
     Inbound take() {
+        Inbound latest = last.getAndSet(null);
+        if (latest != null) {
+            return latest;
+        }
         Inbound inbound = free.poll();
         return inbound != null ? inbound : maker.apply(this);
     }
 
     void give(Inbound inbound) {
         if (inbound.memoryBytes() <= LARGEST_KEPT_BYTES) {
-            free.offer(inbound);
+            Inbound earlier = last.getAndSet(inbound);
+            if (earlier != null) {
+                free.offer(earlier);
+            }
         }
     }
 }

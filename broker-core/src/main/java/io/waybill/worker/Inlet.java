@@ -31,6 +31,7 @@ final class Inlet {
     private static final Logger LOG = LoggerFactory.getLogger(Inlet.class);
     private static final int MOST_PER_LINK = 32;
     private static final int POLLS_PER_CLOCK_READ = 64;
+    private static final int POLLS_PER_ALL = 512;
 
     private final int workerId;
     private final Clock clock;
@@ -44,6 +45,7 @@ final class Inlet {
     private final ResponseView response = new ResponseView();
     private Inbound next;
     private int pollsUntilClock;
+    private int pollsUntilAll;
 
     Inlet(
             int workerId,
@@ -67,19 +69,36 @@ final class Inlet {
     }
 
     /**
-     * Looks once at everything.
+     * Looks once at everything, without exception: before the poller sleeps.
+     *
+     * @return how much was done, 0 for nothing, or {@link #PERMIT_LOST}
+     */
+    int pollAll() {
+        pollsUntilAll = 0;
+        return poll();
+    }
+
+    /**
+     * Looks once where something may be. Responses that nobody waits for are looked at now and then.
      *
      * @return how much was done, 0 for nothing, or {@link #PERMIT_LOST}
      */
     int poll() {
+        boolean all = --pollsUntilAll <= 0;
+        if (all) {
+            pollsUntilAll = POLLS_PER_ALL;
+        }
         int work = 0;
         PeerLink[] current = links.current();
         for (PeerLink link : current) {
             if (link.isSwept()) { // and perhaps closed, while a handler ran
                 continue;
             }
-            work += pollResponses(link);
-            int served = link.requests() == null ? 0 : pollRequests(link);
+            if (all || link.expectsResponses()) {
+                work += pollResponses(link);
+            }
+            boolean mayRequest = link.requests() != null && (all || !link.hasReadAllOfItself());
+            int served = mayRequest ? pollRequests(link) : 0;
             if (served == PERMIT_LOST) {
                 return PERMIT_LOST;
             }
@@ -105,6 +124,7 @@ final class Inlet {
     /** Settles what is overdue. */
     void expire() {
         long nowNs = clock.bootNs();
+        serving.now(nowNs);
         if (nowNs < deadlines.earliestNs()) {
             return;
         }

@@ -1,6 +1,6 @@
 package io.waybill.worker;
 
-import io.waybill.host.Clock;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Which threads are inside a non-blocking handler, and since when the poller's own is. Such a thread must not wait for other workers.
@@ -9,15 +9,10 @@ import io.waybill.host.Clock;
  */
 final class InlineCalls {
 
-    private final Clock clock;
     private final ThreadLocal<Depth> depth = ThreadLocal.withInitial(Depth::new);
     private volatile Thread poller;
-    // Written by the poller, read by the housekeeper.
-    private volatile long pollerInsideSinceNs;
-
-    InlineCalls(Clock clock) {
-        this.clock = clock;
-    }
+    // Odd while the poller's thread is inside a handler; written by it, read by the housekeeper.
+    private final AtomicLong pollerSteps = new AtomicLong();
 
     private static final class Depth {
         int calls;
@@ -25,21 +20,21 @@ final class InlineCalls {
 
     /** The thread whose calls are timed. */
     void poller(Thread thread) {
+        pollerSteps.set(0);
         poller = thread;
-        pollerInsideSinceNs = 0;
     }
 
     void enter() {
         depth.get().calls++;
         if (Thread.currentThread() == poller) {
-            pollerInsideSinceNs = clock.monotonicNs();
+            pollerSteps.lazySet(pollerSteps.get() | 1);
         }
     }
 
     void leave() {
         depth.get().calls--;
         if (Thread.currentThread() == poller) {
-            pollerInsideSinceNs = 0;
+            pollerSteps.lazySet((pollerSteps.get() | 1) + 1);
         }
     }
 
@@ -47,9 +42,8 @@ final class InlineCalls {
         return depth.get().calls > 0;
     }
 
-    /** How long the poller has been inside a handler; 0 when it is not. */
-    long pollerInsideNs() {
-        long since = pollerInsideSinceNs;
-        return since == 0 ? 0 : clock.monotonicNs() - since;
+    /** Odd while the poller is inside a handler; the same odd number again means that it is still inside the same one. */
+    long pollerSteps() {
+        return pollerSteps.get();
     }
 }

@@ -12,11 +12,11 @@ final class OwnedResponse extends ResponseFields {
     private final MessageType type;
     private final long id;
     private final int from;
-    private final ByteBuffer payload;
+    private final byte[] payload;
     private final List<Tensor> tensors;
     private boolean closed;
 
-    private OwnedResponse(MessageType type, long id, int from, ByteBuffer payload, List<Tensor> tensors) {
+    private OwnedResponse(MessageType type, long id, int from, byte[] payload, List<Tensor> tensors) {
         this.type = type;
         this.id = id;
         this.from = from;
@@ -26,17 +26,14 @@ final class OwnedResponse extends ResponseFields {
 
     /** Copies the payload and retains the tensors' storages. */
     static OwnedResponse keep(Response response) {
-        List<Tensor> tensors = List.copyOf(response.tensors());
-        tensors.forEach(tensor -> tensor.storage().retain());
+        List<Tensor> tensors = response.tensors().isEmpty() ? List.of() : List.copyOf(response.tensors());
+        for (int i = 0; i < tensors.size(); i++) {
+            tensors.get(i).storage().retain();
+        }
         ByteBuffer source = response.payload();
         byte[] copy = new byte[source.remaining()];
-        source.duplicate().get(copy);
-        return new OwnedResponse(
-                response.type(),
-                response.id(),
-                response.from(),
-                ByteBuffer.wrap(copy).asReadOnlyBuffer(),
-                tensors);
+        source.get(source.position(), copy);
+        return new OwnedResponse(response.type(), response.id(), response.from(), copy, tensors);
     }
 
     @Override
@@ -56,7 +53,7 @@ final class OwnedResponse extends ResponseFields {
 
     @Override
     public ByteBuffer payload() {
-        return payload.duplicate();
+        return ByteBuffer.wrap(payload).asReadOnlyBuffer();
     }
 
     @Override

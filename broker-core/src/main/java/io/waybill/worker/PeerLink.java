@@ -24,11 +24,13 @@ final class PeerLink {
     private static final Logger LOG = LoggerFactory.getLogger(PeerLink.class);
     private static final VarHandle SETTLED_CALLS;
     private static final VarHandle SETTLED_BYTES;
+    private static final VarHandle SENT_CALLS;
 
     static {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
             SETTLED_CALLS = lookup.findVarHandle(PeerLink.class, "settledCalls", long.class);
+            SENT_CALLS = lookup.findVarHandle(PeerLink.class, "sentCalls", long.class);
             SETTLED_BYTES = lookup.findVarHandle(PeerLink.class, "settledBytes", long.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
@@ -60,15 +62,16 @@ final class PeerLink {
     // Of the permit's holder.
     private volatile boolean swept; // read by the housekeeper
     private long requestsRead;
+    private long requestsReadHere;
     private long requestBytesRead;
     private long damaged;
 
     // Of the request lane's lock.
-    private long sentCalls;
+    private volatile long sentCalls; // read by the permit's holder
     private long sentBytes;
     private PeerCursorSlot readByPeer;
     private long readCallsBefore;
-    private long readBytesBefore;
+    private long readCallsSeen;
 
     private volatile long settledCalls;
     private volatile long settledBytes;
@@ -142,6 +145,7 @@ final class PeerLink {
     /** Counts a request that was read and writes down the place behind it, for the peer and for a restart. */
     void requestRead(int recordBytes) {
         requestsRead++;
+        requestsReadHere++;
         requestBytesRead += recordBytes;
         position.requestBytesConsumed(requestBytesRead);
         position.requestsConsumed(requestsRead);
@@ -181,8 +185,13 @@ final class PeerLink {
         if (calls >= limits.callsPerPeer() || waiting > 0 && waiting + bytes > limits.bytesPerPeer()) {
             return false;
         }
-        // a call that timed out is settled, and its request may still lie unread
-        long unread = sentCalls - readCalls();
+        // A call that timed out is settled, and its request may still lie unread. The peer's line is looked at only
+        // when need be:
+        // the peer writes it at every message.
+        if (sentCalls - readCallsSeen >= limits.callsPerPeer()) {
+            readCallsSeen = readCalls();
+        }
+        long unread = sentCalls - readCallsSeen;
         return unread < limits.callsPerPeer() || unread <= calls;
     }
 
@@ -201,7 +210,7 @@ final class PeerLink {
     }
 
     void sent(int bytes) {
-        sentCalls++;
+        SENT_CALLS.setRelease(this, sentCalls + 1);
         sentBytes += bytes;
     }
 
@@ -209,6 +218,16 @@ final class PeerLink {
     void settled(int bytes) {
         SETTLED_CALLS.getAndAdd(this, 1L);
         SETTLED_BYTES.getAndAdd(this, (long) bytes);
+    }
+
+    /** Whether a response may come: a call is under way. */
+    boolean expectsResponses() {
+        return sentCalls != settledCalls;
+    }
+
+    /** Whether nothing can be in the requests: those of the worker itself, when it has read all that it sent. */
+    boolean hasReadAllOfItself() {
+        return id == ownId && sentCalls == requestsReadHere;
     }
 
     /** Calls without an outcome, as far as this thread can see. */

@@ -49,6 +49,7 @@ final class Poller {
     private volatile boolean closed;
     private volatile Thread active;
     private int started; // guarded by this
+    private long pollerStepsSeen; // of the housekeeper
 
     Poller(
             String workerName,
@@ -167,7 +168,7 @@ final class Poller {
         cursors.markAsleep(clock.monotonicNs() + timeoutNs);
         sleepingUntilNs = untilNs;
         sleeping = true;
-        int work = pollSafely();
+        int work = pollAllSafely();
         if (work == Inlet.PERMIT_LOST) {
             sleeping = false;
             return false;
@@ -189,6 +190,15 @@ final class Poller {
         try {
             return inlet.poll();
         } catch (Throwable e) { // a fault while reading must not end the thread that reads
+            LOG.error("The poller of {} met an error and goes on", workerName, e);
+            return permit.isMine() ? 0 : Inlet.PERMIT_LOST;
+        }
+    }
+
+    private int pollAllSafely() {
+        try {
+            return inlet.pollAll();
+        } catch (Throwable e) { // likewise
             LOG.error("The poller of {} met an error and goes on", workerName, e);
             return permit.isMine() ? 0 : Inlet.PERMIT_LOST;
         }
@@ -267,7 +277,7 @@ final class Poller {
     private void stopPolling() {
         if (sleeping) {
             cursors.markAsleep(sleepingUntilNs);
-            if (pollSafely() == Inlet.PERMIT_LOST) {
+            if (pollAllSafely() == Inlet.PERMIT_LOST) {
                 return;
             }
         }
@@ -354,9 +364,15 @@ final class Poller {
         }
     }
 
-    /** Gives the role to another thread when the poller's has been in a handler for this long and nobody polls. */
-    void relieve(long longestNs) {
-        if (inline.pollerInsideNs() <= longestNs || !permit.isFree() || closed) {
+    /**
+     * Gives the role to another thread when the poller's is in the same handler as at the last call of this, and nobody polls. For the
+     * housekeeper.
+     */
+    void relieve() {
+        long steps = inline.pollerSteps();
+        boolean stuck = steps == pollerStepsSeen && (steps & 1) == 1;
+        pollerStepsSeen = steps;
+        if (!stuck || !permit.isFree() || closed) {
             return;
         }
         Thread spare = spares.peek();

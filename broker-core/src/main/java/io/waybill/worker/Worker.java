@@ -77,7 +77,7 @@ public final class Worker implements Caller, AutoCloseable {
         long firstCounter = requests.size() == 0 ? 0 : MessageId.counter(requests.lastId()) + 1;
         transit = new TensorTransit(directory, settings.tensors());
         Deadlines deadlines = new Deadlines();
-        InlineCalls inline = new InlineCalls(host.clock());
+        InlineCalls inline = new InlineCalls();
         requestLane = new Lane(requests);
         responseLane = new Lane(responses);
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
@@ -106,7 +106,7 @@ public final class Worker implements Caller, AutoCloseable {
         Serving serving =
                 new Serving(registry, host.clock(), permit, inline, pool, reread, transit, bornNs(directory), counters);
         inlet = new Inlet(id, host.clock(), links, pending, deadlines, serving, pool, transit, counters);
-        housekeeper = new Housekeeper(host.clock(), links, poller, requests, responses);
+        housekeeper = new Housekeeper(host, links, poller, requests, responses);
     }
 
     /**

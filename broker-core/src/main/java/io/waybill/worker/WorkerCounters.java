@@ -7,15 +7,18 @@ import java.util.concurrent.atomic.LongAdder;
 /** What a worker counts. Thread-safe; each count only grows. */
 public final class WorkerCounters {
 
-    private final LongAdder callsSent = new LongAdder();
-    private final LongAdder responses = new LongAdder();
-    private final LongAdder lateResponses = new LongAdder();
+    // By the holder of the request lane's lock.
+    private final Tally callsSent = new Tally();
+    // By the holder of the polling permit.
+    private final Tally responses = new Tally();
+    private final Tally lateResponses = new Tally();
+    private final Tally requestsBegun = new Tally();
+    private final Tally requestsExpired = new Tally();
+    private final Tally requestsParked = new Tally();
+    private final Tally damagedRecords = new Tally();
+    private final Tally listenerErrors = new Tally();
+    // By anyone.
     private final LongAdder timeouts = new LongAdder();
-    private final LongAdder requestsBegun = new LongAdder();
-    private final LongAdder requestsExpired = new LongAdder();
-    private final LongAdder requestsParked = new LongAdder();
-    private final LongAdder damagedRecords = new LongAdder();
-    private final LongAdder listenerErrors = new LongAdder();
     private final AtomicLongArray failures = new AtomicLongArray(ErrorCode.values().length);
 
     void countSent() {

@@ -95,7 +95,7 @@ public final class WrittenQueue implements AutoCloseable {
 
     public void append(MessageBuffer record) {
         try {
-            journal.append(record);
+            journal.append(record, System.currentTimeMillis() * 1_000_000);
         } catch (JournalFullException e) {
             throw new AssertionError(e);
         }
