@@ -170,6 +170,40 @@ class SwapBundleTest {
     }
 
     @Test
+    void leavesNoClassLoaderBehindOfBundlesThatWereRefused() throws Exception {
+        startNode();
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        Path throwing = forge.bundle("org.acme.count", "2.0.0")
+                .source("Own", "public final class Own extends RuntimeException {}")
+                .source(
+                        "Activator",
+                        "public final class Activator implements BundleActivator {"
+                                + " public void start(BundleContext c) { throw new Own(); }"
+                                + " public void stop(BundleContext c) {} }")
+                .header("Bundle-Activator", "acme.Activator")
+                .build();
+        Path broken = forge.bundle("org.acme.count", "3.0.0")
+                .source("Own", "public final class Own extends RuntimeException {}")
+                .source(
+                        "Count",
+                        "@Component @HandlesMessage(\"text.count\") public final class Count implements MessageHandler {"
+                                + " @Activate public Count() { throw new Own(); }"
+                                + " public void handle(Message m, Outbox o) {} }")
+                .build();
+        for (Path refused : new Path[] {throwing, broken}) {
+            assertThatExceptionOfType(BundleRefusedException.class)
+                    .isThrownBy(() -> node.bundles().install(refused))
+                    .withMessageContaining("acme.Own");
+        }
+
+        assertThat(node.answer()).isEqualTo("one");
+        eventually("the refused bundles' class loaders are collected", () -> {
+            System.gc();
+            return node.host.loaders().leaked(Duration.ZERO).isEmpty();
+        });
+    }
+
+    @Test
     void namesALeakedClassLoader() throws Exception {
         startNode();
         Path leaking = forge.bundle("org.acme.leak", "1.0.0")

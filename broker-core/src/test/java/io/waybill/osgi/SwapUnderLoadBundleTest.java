@@ -1,5 +1,6 @@
 package io.waybill.osgi;
 
+import static io.waybill.osgi.TestNode.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.CallException;
@@ -75,6 +76,10 @@ class SwapUnderLoadBundleTest {
             load.interrupt();
             load.join();
             assertThat(window.tryAcquire(IN_FLIGHT, 60, TimeUnit.SECONDS)).isTrue();
+            eventually("every old class loader is collected while the worker lives", () -> {
+                System.gc();
+                return node.host.loaders().leaked(Duration.ZERO).isEmpty();
+            });
         } finally {
             System.getProperties().remove(RAN);
         }
