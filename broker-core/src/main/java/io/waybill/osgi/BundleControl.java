@@ -202,24 +202,42 @@ public final class BundleControl {
         }
         boolean wasActive = slot.isActive();
         StagedJar before = slot.jar();
+        BundleSlot current = slot;
         try {
-            stop(slot);
-            slot.runs(candidate);
-            steps.update(slot.bundle, candidate);
+            current = putIn(slot, candidate);
             if (wasActive) {
-                steps.start(slot.bundle);
+                steps.start(current.bundle);
             }
         } catch (BundleRefusedException e) {
-            BundleSlot current = putBack(slot, before, wasActive, e);
+            current = putBack(current, before, wasActive, e);
             staging.discard(candidate);
             throw notTaken(candidate, before, current, wasActive, e);
         }
         staging.discard(before);
-        slot.clearProblem();
-        slot.enter(wasActive ? State.ACTIVE : State.STOPPED);
+        current.clearProblem();
+        current.enter(wasActive ? State.ACTIVE : State.STOPPED);
         keep(candidate, keeping);
         LOG.info("Updated {} to {} from {}", before, candidate, candidate.source());
-        return slot.status();
+        return current.status();
+    }
+
+    /** Puts a jar in the place of what runs: in the same bundle, or in a new one when that one does not stop. */
+    private BundleSlot putIn(BundleSlot slot, StagedJar candidate) throws BundleRefusedException {
+        try {
+            stop(slot);
+        } catch (BundleRefusedException e) {
+            if (e.reason() != Reason.HUNG) {
+                throw e;
+            }
+            LOG.warn("{} does not stop, and {} is put beside it", slot.jar(), candidate);
+            BundleSlot beside =
+                    new BundleSlot(steps.install(candidate, OsgiSettings.FIRST_HANDLER_LEVEL), candidate, clock);
+            slots.put(beside);
+            return beside;
+        }
+        slot.runs(candidate);
+        steps.update(slot.bundle, candidate);
+        return slot;
     }
 
     private static BundleRefusedException notTaken(

@@ -90,7 +90,7 @@ final class TestNode implements AutoCloseable {
                 framework,
                 drainLimit,
                 startLimit,
-                Duration.ofMillis(300),
+                Duration.ofSeconds(1),
                 Duration.ofMillis(50),
                 OsgiSettings.MAX_JAR_BYTES_DEFAULT);
         DeviceConverters seen = new DeviceConverters() {
