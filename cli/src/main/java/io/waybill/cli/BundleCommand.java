@@ -161,7 +161,7 @@ final class BundleCommand implements Runnable {
     int uninstall(
             @Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
             throws IOException {
-        control(target, "bundle.uninstall", Map.of("name", Value.of(name)), this::printBundle, "bundle");
+        control(target, "bundle.uninstall", Map.of("name", Value.of(name)), this::printRemoved, "bundle");
         return 0;
     }
 
@@ -203,6 +203,10 @@ final class BundleCommand implements Runnable {
                         + (problem.equals("-") ? "" : ": " + problem));
     }
 
+    private void printRemoved(Value bundle) {
+        surroundings.out().println(text(bundle, "name") + " " + text(bundle, "version") + " removed");
+    }
+
     private void printBundles(Value bundles) {
         Table table = new Table("NAME", "VERSION", "KIND", "STATE", "SINCE", "PROBLEM");
         for (Value bundle : items(bundles)) {
@@ -241,7 +245,7 @@ final class BundleCommand implements Runnable {
 
     private static String since(Value fields) {
         Value since = field(fields, "since");
-        return since instanceof Value.Int ns
+        return since instanceof Value.Int ns && ns.value() > 0
                 ? Instant.ofEpochSecond(0, ns.value())
                         .truncatedTo(ChronoUnit.SECONDS)
                         .toString()

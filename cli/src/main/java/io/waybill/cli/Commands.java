@@ -17,6 +17,7 @@ public final class Commands {
     private static final Map<String, Function<Surroundings, Object>> ALL = new LinkedHashMap<>();
 
     static {
+        ALL.put("demo", DemoCommand::new);
         ALL.put("node", NodeCommand::new);
         ALL.put("call", CallCommand::new);
         ALL.put("workers", WorkersCommand::new);

@@ -54,4 +54,9 @@ public record Surroundings(
                 () -> new CommandFailedException(
                         "this needs the distribution's bundles: run bin/waybill of a distribution, or ./waybill of a checkout"));
     }
+
+    /** The same with another home. */
+    public Surroundings withHome(Path other) {
+        return new Surroundings(out, err, watcher, other, distribution, temporary, java, environment);
+    }
 }

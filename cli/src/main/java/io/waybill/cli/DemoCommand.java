@@ -1,0 +1,87 @@
+package io.waybill.cli;
+
+import io.waybill.api.CallException;
+import io.waybill.cli.demo.Demo;
+import io.waybill.cli.demo.DemoFailedException;
+import io.waybill.cli.demo.NodeProcess;
+import io.waybill.cli.demo.Shell;
+import io.waybill.cli.demo.Story;
+import io.waybill.home.Home;
+import io.waybill.host.Host;
+import io.waybill.tensor.HostMemory;
+import io.waybill.tensor.NativeMemory;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+
+/** {@code waybill demo}: the main job on real input, in a directory that goes away. */
+@Command(
+        mixinStandardHelpOptions = true,
+        name = "demo",
+        header = "Shows the main job on real input, with processes and files of its own that it removes.",
+        footer = {"", "Example:", "  waybill demo"})
+final class DemoCommand implements Callable<Integer> {
+
+    private static final List<String> NODES = List.of("ps0", "ps1");
+
+    private final Surroundings surroundings;
+
+    DemoCommand(Surroundings surroundings) {
+        this.surroundings = surroundings;
+    }
+
+    @Override
+    public Integer call() throws IOException, CommandFailedException {
+        Path distribution = surroundings.requireDistribution();
+        Host host = Host.real();
+        try (Leftovers leftovers = Leftovers.watch(TemporaryDirectory.in(surroundings.temporary(), "waybill-demo-"))) {
+            Path directory = leftovers.directory();
+            surroundings
+                    .out()
+                    .println("Waybill " + Build.version() + " on Java " + surroundings.java() + ". All files of"
+                            + " this demo lie in " + directory + " and are removed at its end.");
+            try {
+                tell(leftovers, directory, distribution, host);
+            } catch (DemoFailedException | CallException e) {
+                throw new CommandFailedException(e.getMessage(), e);
+            }
+        }
+        surroundings.out().println();
+        surroundings.out().println("That was it: no process and no file is left.");
+        return 0;
+    }
+
+    private void tell(Leftovers leftovers, Path directory, Path distribution, Host host)
+            throws IOException, DemoFailedException {
+        Path path = directory.resolve("home");
+        List<NodeProcess> nodes = new ArrayList<>();
+        Home home = Home.open(path, host);
+        for (String name : NODES) {
+            NodeProcess node = NodeProcess.start(distribution, name, path, directory, surroundings.environment());
+            leftovers.add(node);
+            nodes.add(node);
+        }
+        Shell shell = args -> Commands.run(surroundings.withHome(path), args);
+        Demo demo = new Demo(new Story(surroundings.out(), directory), shell, directory, wordCount(distribution));
+        demo.startNodes(nodes);
+        demo.multiply(new HostMemory(new NativeMemory(host.calls())));
+        try (CallingWorker caller = CallingWorker.join(home)) {
+            demo.swap(caller.worker(), host.threads());
+        }
+        demo.remove();
+        demo.stopNodes(nodes);
+    }
+
+    private static Path wordCount(Path distribution) throws IOException {
+        try (var files = Files.newDirectoryStream(distribution.resolve("examples"), "word-count-*.jar")) {
+            for (Path file : files) {
+                return file;
+            }
+        }
+        throw new IOException("the distribution lacks examples/word-count-*.jar");
+    }
+}

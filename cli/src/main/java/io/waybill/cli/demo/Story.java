@@ -1,0 +1,48 @@
+package io.waybill.cli.demo;
+
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/** What the demo tells: numbered steps, the commands as a user would type them, and what came of them. For one thread. */
+public final class Story {
+
+    private static final String INDENT = "   ";
+
+    private final PrintWriter out;
+    private final String directory;
+    private int steps;
+
+    /** @param directory whose files are called by their names alone */
+    public Story(PrintWriter out, Path directory) {
+        this.out = out;
+        this.directory = directory + "/";
+    }
+
+    /** Begins a step. */
+    void step(String sentence) {
+        out.println();
+        out.println(++steps + ". " + sentence);
+    }
+
+    /** Says what came of it. */
+    void tell(String form, Object... values) {
+        out.println(INDENT + String.format(Locale.ROOT, form, values));
+        out.flush();
+    }
+
+    /** Shows a command before it runs. */
+    void command(String... args) {
+        out.println(INDENT + "$ waybill "
+                + List.of(args).stream()
+                        .map(word -> quoted(word.replace(directory, "")))
+                        .collect(Collectors.joining(" ")));
+        out.flush();
+    }
+
+    private static String quoted(String word) {
+        return word.matches("[A-Za-z0-9_:./=@,+-]+") ? word : "'" + word.replace("'", "'\\''") + "'";
+    }
+}
