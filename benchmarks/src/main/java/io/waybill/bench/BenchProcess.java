@@ -33,6 +33,8 @@ public final class BenchProcess {
             case EchoServer.ROLE -> EchoServer::run;
             case RoundTrip.ROLE -> RoundTrip::client;
             case Throughput.ROLE -> Throughput::client;
+            case SwapNode.ROLE -> SwapNode::run;
+            case SwapUnderLoad.ROLE -> SwapUnderLoad::client;
             case TensorTransfer.SERVER_ROLE -> TensorTransfer::server;
             case TensorTransfer.ROLE -> TensorTransfer::client;
             default -> throw new IllegalArgumentException("no role is named " + name);

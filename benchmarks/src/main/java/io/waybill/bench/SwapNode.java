@@ -1,0 +1,91 @@
+package io.waybill.bench;
+
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.osgi.BundleRefusedException;
+import io.waybill.osgi.DeviceConverters;
+import io.waybill.osgi.OsgiHost;
+import io.waybill.osgi.OsgiSettings;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * A node that takes orders on its standard input, one a line, and answers each with a line: {@code install JAR}, {@code update JAR},
+ * {@code figures}.
+ */
+final class SwapNode {
+
+    static final String ROLE = "swap-node";
+    static final String NAME = "swap-node";
+
+    private static final long COLLECT_LIMIT_NS = 20_000_000_000L;
+
+    private SwapNode() {}
+
+    /** Arguments: home, directory of the framework's own bundles, a directory for the node. */
+    static void run(String[] arguments) throws Exception {
+        Host host = Host.real();
+        Path own = Path.of(arguments[2]);
+        Path watched = Files.createDirectories(own.resolve("watched"));
+        Path conf = Files.createDirectories(own.resolve("conf"));
+        HandlerRegistry handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        try (Worker worker = Worker.join(
+                        Home.open(Path.of(arguments[0]), host),
+                        NAME,
+                        JoinOptions.defaults(),
+                        WorkerSettings.defaults(),
+                        handlers);
+                OsgiHost osgi = OsgiHost.start(
+                        OsgiSettings.of(Path.of(arguments[1]), watched, own, conf),
+                        handlers,
+                        DeviceConverters.into(worker.devices()),
+                        host.threads(),
+                        host.clock())) {
+            worker.ready(Map.of());
+            BenchProcess.ready();
+            obey(worker, osgi);
+        }
+    }
+
+    private static void obey(Worker worker, OsgiHost osgi) throws IOException, BundleRefusedException {
+        BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String order = orders.readLine(); order != null; order = orders.readLine()) {
+            String[] words = order.split(" ", 2);
+            switch (words[0]) {
+                case "install" -> osgi.bundles().install(Path.of(words[1]));
+                case "update" -> osgi.bundles().update(Path.of(words[1]));
+                default -> {
+                    BenchProcess.report(new Figures()
+                            .put("begun", worker.counters().requestsBegun())
+                            .put("leaked_loaders", leakedLoaders(osgi)));
+                    continue;
+                }
+            }
+            BenchProcess.report(new Figures().put("done", 1));
+        }
+    }
+
+    /** How many class loaders of retired bundles are still reachable after the collector was asked again and again. */
+    private static int leakedLoaders(OsgiHost osgi) {
+        long untilNs = System.nanoTime() + COLLECT_LIMIT_NS;
+        int leaked = Integer.MAX_VALUE;
+        while (leaked > 0 && System.nanoTime() < untilNs) {
+            System.gc();
+            LockSupport.parkNanos(200_000_000);
+            leaked = osgi.loaders().leaked(Duration.ZERO).size();
+        }
+        return leaked;
+    }
+}
