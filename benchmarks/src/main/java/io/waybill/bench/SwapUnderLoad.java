@@ -35,11 +35,15 @@ public record SwapUnderLoad(int updates, int callsPerSecond, List<Path> framewor
             Path home = children.directory().resolve("home");
             Path bundles = Files.createDirectories(children.directory().resolve("bundles"));
             for (Path bundle : frameworkBundles) {
-                Path level = Files.createDirectories(bundles.resolve(bundle.getParent().getFileName()));
+                Path level = Files.createDirectories(
+                        bundles.resolve(bundle.getParent().getFileName()));
                 Files.copy(bundle, level.resolve(bundle.getFileName()));
             }
             Children.Child node = children.start(
-                    SwapNode.ROLE, home, bundles, Files.createDirectories(children.directory().resolve("node")));
+                    SwapNode.ROLE,
+                    home,
+                    bundles,
+                    Files.createDirectories(children.directory().resolve("node")));
             order(node, "install " + VersionedJar.write(handlerJar, "1.0.0", children.directory()));
             Children.Child caller = children.start(ROLE, home, callsPerSecond);
             long startNs = System.nanoTime();
@@ -62,8 +66,9 @@ public record SwapUnderLoad(int updates, int callsPerSecond, List<Path> framewor
                     .put("calls_per_s", called.integer("calls_per_s"))
                     .put("failed", called.integer("failed"))
                     .put("lost", called.integer("lost"))
-                    .put("duplicated", Math.max(0, served.integer("begun") - called.integer("calls"))
-                            + called.integer("late"))
+                    .put(
+                            "duplicated",
+                            Math.max(0, served.integer("begun") - called.integer("calls")) + called.integer("late"))
                     .put("max_gap_ms", called.number("max_gap_ms"))
                     .put("leaked_loaders", served.integer("leaked_loaders"));
         }

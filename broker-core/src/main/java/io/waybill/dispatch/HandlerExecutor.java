@@ -151,6 +151,13 @@ public final class HandlerExecutor {
         }
     }
 
+    /** Whether one more task would be taken now. False once it is closed, too. */
+    public boolean hasRoom() {
+        synchronized (lock) {
+            return !closed && running + waiting.size() < settings.maxTasks();
+        }
+    }
+
     /** Tasks that run or wait now. */
     public int taskCount() {
         synchronized (lock) {

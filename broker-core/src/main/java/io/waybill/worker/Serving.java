@@ -106,6 +106,10 @@ final class Serving {
                 absent(table, inbound);
                 return true;
             }
+            if (!hasRoom(entry)) { // it waits in the journal, behind those that came before it
+                park(inbound, entry.key());
+                return true;
+            }
             if (entry.begin()) {
                 if (!admit(inbound, entry)) {
                     entry.end(Outcome.FAILED);
@@ -116,6 +120,10 @@ final class Serving {
             }
             Thread.onSpinWait(); // withdrawn between the look and begin: the new table is on its way
         }
+    }
+
+    private static boolean hasRoom(HandlerEntry entry) {
+        return entry.nonBlocking() || entry.executor().hasRoom();
     }
 
     /** Whether the request's tensors could be had; its caller has an error otherwise. */
@@ -163,13 +171,7 @@ final class Serving {
         try {
             entry.executor().execute(inbound);
         } catch (ExecutorRefusedException e) {
-            if (e.reason() == ExecutorRefusedException.Reason.CLOSED
-                    && registry.table().forKey(entry.key()) != entry) {
-                entry.end(Outcome.FAILED);
-                park(inbound, entry.key());
-                return true;
-            }
-            inbound.refuse(ErrorKind.UNKNOWN_ERROR, ErrorCode.BACK_PRESSURE, e.getMessage());
+            inbound.refuseDecoded(ErrorKind.UNKNOWN_ERROR, ErrorCode.BACK_PRESSURE, e.getMessage());
             entry.end(Outcome.FAILED);
         }
         return true;
@@ -201,7 +203,7 @@ final class Serving {
             inbound.refuse(
                     ErrorKind.UNKNOWN_ERROR,
                     ErrorCode.HANDLER_GONE,
-                    "the handler for " + key.text() + " left, and " + parking.size()
+                    "the handler for " + key.text() + " left or is busy, and " + parking.size()
                             + " requests, the most allowed, wait for handlers already");
             return;
         }
@@ -230,13 +232,16 @@ final class Serving {
         nextParkingCheckNs = nowNs + 10_000_000;
         int served = 0;
         for (HandlerKey key : parking.keys()) {
-            boolean present = table.forKey(key) != null;
+            HandlerEntry entry = table.forKey(key);
+            boolean present = entry != null;
             boolean neverKnown = table.neverKnew(key); // it parked while handlers were expected, and none came
             Parking.Place place = parking.first(key);
             while (place != null
                     && (present
-                            || neverKnown
-                            || nowNs - place.sinceNs() > registry.parking().maxDurationNs())) {
+                            ? hasRoom(entry)
+                            : neverKnown
+                                    || nowNs - place.sinceNs()
+                                            > registry.parking().maxDurationNs())) {
                 parking.removeFirst(key);
                 registry.countParked(key, -1);
                 served++;
