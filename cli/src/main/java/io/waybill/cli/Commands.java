@@ -22,6 +22,7 @@ public final class Commands {
         ALL.put("call", CallCommand::new);
         ALL.put("workers", WorkersCommand::new);
         ALL.put("bundle", BundleCommand::new);
+        ALL.put("bench", BenchCommand::new);
         ALL.put("completion", CompletionCommand::new);
         ALL.put("prepare", PrepareCommand::new);
     }
