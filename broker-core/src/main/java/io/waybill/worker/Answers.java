@@ -4,6 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageType;
+import io.waybill.api.Tensor;
 import io.waybill.host.Clock;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
@@ -11,7 +12,9 @@ import io.waybill.tensor.Plan;
 import io.waybill.tensor.TensorSender;
 import io.waybill.wire.MessageBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,6 +26,7 @@ import org.slf4j.LoggerFactory;
 final class Answers {
 
     private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
+    private static final long LONGEST_WAIT_NS = 5_000_000_000L;
 
     private final int workerId;
     private final Lane lane;
@@ -58,7 +62,7 @@ final class Answers {
         Plan plan = null;
         boolean written = false;
         try {
-            plan = body.tensors().isEmpty() ? null : sender.plan(body.tensors(), to.id());
+            plan = body.tensors().isEmpty() ? null : plan(body.tensors(), to);
             written = append(
                     to,
                     id,
@@ -77,6 +81,22 @@ final class Answers {
                 plan.committed();
             } else if (plan != null) {
                 plan.abandoned();
+            }
+        }
+    }
+
+    /** Makes the tensors ready, and waits a while when the caller holds too many: it may be about to release some. */
+    private Plan plan(List<Tensor> tensors, PeerLink to) {
+        long untilNs = clock.monotonicNs() + LONGEST_WAIT_NS;
+        while (true) {
+            try {
+                return sender.plan(tensors, to.id());
+            } catch (CallException e) {
+                boolean useless = to.condition() != PeerLink.Condition.OPEN || clock.monotonicNs() >= untilNs;
+                if (e.code() != ErrorCode.BACK_PRESSURE || useless) {
+                    throw e;
+                }
+                LockSupport.parkNanos(this, 50_000);
             }
         }
     }

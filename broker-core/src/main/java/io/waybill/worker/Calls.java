@@ -95,9 +95,10 @@ final class Calls implements Caller {
         long deadlineNs = timeoutNs == Request.NO_TIMEOUT ? 0 : saturatedAdd(nowNs, timeoutNs);
         if (parentDeadlineNs != 0 && (deadlineNs == 0 || parentDeadlineNs < deadlineNs)) {
             deadlineNs = parentDeadlineNs;
+            timeoutNs = Math.max(1, parentDeadlineNs - nowNs);
         }
         PeerLink link = links.require(request.to(), deadlineNs);
-        Plan plan = request.tensors().isEmpty() ? null : transit.sender().plan(request.tensors(), link.id());
+        Plan plan = request.tensors().isEmpty() ? null : plan(request, link, deadlineNs, timeoutNs);
         long id;
         boolean written = false;
         try {
@@ -113,6 +114,20 @@ final class Calls implements Caller {
         link.ringIfAsleep();
         poller.onDeadline(deadlineNs);
         return id;
+    }
+
+    /** Makes the tensors ready, and waits when the peer holds too many. */
+    private Plan plan(Request request, PeerLink link, long deadlineNs, long timeoutNs) {
+        while (true) {
+            try {
+                return transit.sender().plan(request.tensors(), link.id());
+            } catch (CallException e) {
+                if (e.code() != ErrorCode.BACK_PRESSURE || link.condition() != PeerLink.Condition.OPEN) {
+                    throw e;
+                }
+                waitForRoom(e.getMessage(), deadlineNs, timeoutNs);
+            }
+        }
     }
 
     private int length(Request request, Plan plan) {
@@ -217,18 +232,33 @@ final class Calls implements Caller {
     }
 
     private void waitForRoom(PeerLink link, long deadlineNs, long timeoutNs) {
-        if (settings.limits().overflow() == Overflow.REFUSE || !poller.mayBlock()) {
-            throw CallErrors.refused(ErrorCode.BACK_PRESSURE, noRoom(link));
-        }
-        if (deadlineNs != 0 && clock.bootNs() >= deadlineNs) {
-            counters.countTimeout();
-            throw CallErrors.timedOutBeforeSending(timeoutNs, noRoom(link));
+        if (mustNotWait() || isPast(deadlineNs)) {
+            waitForRoom(
+                    "too much is on its way to worker " + link + ": " + link.inFlight() + " calls",
+                    deadlineNs,
+                    timeoutNs);
         }
         poller.helpBriefly();
     }
 
-    private static String noRoom(PeerLink link) {
-        return "too much is on its way to worker " + link + ": " + link.inFlight() + " calls";
+    /** Waits a little, or fails when that is not wanted, not allowed or no use any more. */
+    private void waitForRoom(String why, long deadlineNs, long timeoutNs) {
+        if (mustNotWait()) {
+            throw CallErrors.refused(ErrorCode.BACK_PRESSURE, why);
+        }
+        if (isPast(deadlineNs)) {
+            counters.countTimeout();
+            throw CallErrors.timedOutBeforeSending(timeoutNs, why);
+        }
+        poller.helpBriefly();
+    }
+
+    private boolean mustNotWait() {
+        return settings.limits().overflow() == Overflow.REFUSE || !poller.mayBlock();
+    }
+
+    private boolean isPast(long deadlineNs) {
+        return deadlineNs != 0 && clock.bootNs() >= deadlineNs;
     }
 
     /** No more calls begin; those without an outcome are settled by the poller. */

@@ -186,6 +186,7 @@ final class Inlet {
         counters.countResponse();
         ResponseListener listener = pending.free(slot);
         if (type == MessageType.EXCEPTION) {
+            transit.discard(record, link);
             fail(
                     listener,
                     new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record)));
@@ -195,19 +196,27 @@ final class Inlet {
             deliver(listener, record, List.of());
             return;
         }
+        ReceivedTensors tensors;
         try {
-            ReceivedTensors tensors = transit.receiver().decode(record, link.segments());
+            tensors = transit.receiver().decode(record, link.segments());
+        } catch (MalformedRecordException e) {
+            fail(listener, undecodable(record, ErrorCode.PEER_CORRUPT, e));
+            return;
+        } catch (RejectedMessageException e) {
+            fail(listener, undecodable(record, e.code(), e));
+            return;
+        }
+        try {
             if (listener instanceof KeepingListener) {
                 tensors.detach();
             }
             deliver(listener, record, tensors.tensors());
+        } catch (CallException e) { // no room to keep them in
+            fail(listener, undecodable(record, e.code(), e));
+        } finally {
             if (tensors.release() == ReceivedTensors.RecordCopy.IN_USE) {
                 next = null;
             }
-        } catch (MalformedRecordException e) {
-            fail(listener, undecodable(record, ErrorCode.PEER_CORRUPT, e));
-        } catch (RejectedMessageException e) {
-            fail(listener, undecodable(record, e.code(), e));
         }
     }
 

@@ -100,6 +100,8 @@ final class PeerLink {
         this.segments = segments;
         this.requestsRead = position.requestsConsumed();
         this.requestBytesRead = position.requestBytesConsumed();
+        this.readByPeer = readSlot();
+        this.readCallsBefore = readByPeer == null ? 0 : readByPeer.requestsConsumed();
     }
 
     int id() {
@@ -202,8 +204,7 @@ final class PeerLink {
             if (slot == null) {
                 return 0;
             }
-            readByPeer = slot;
-            readCallsBefore = Math.max(0, slot.requestsConsumed() - sentCalls);
+            readByPeer = slot; // made after this link, and therefore from 0 on
         }
         long read = slot.requestsConsumed() - readCallsBefore;
         return Math.max(0, Math.min(read, sentCalls)); // a peer's claim

@@ -23,6 +23,7 @@ import io.waybill.host.Host;
 import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.Roll;
+import io.waybill.journal.index.IndexBuilder;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -61,6 +62,7 @@ public final class Worker implements Caller, AutoCloseable {
     private final Calls calls;
     private final PendingCalls pending;
     private final Housekeeper housekeeper;
+    private final Indexer indexer;
     private boolean closed;
 
     private Worker(
@@ -106,6 +108,7 @@ public final class Worker implements Caller, AutoCloseable {
         Serving serving =
                 new Serving(registry, host.clock(), permit, inline, pool, reread, transit, bornNs(directory), counters);
         inlet = new Inlet(id, host.clock(), links, pending, deadlines, serving, pool, transit, counters);
+        indexer = new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock());
         housekeeper = new Housekeeper(host, links, poller, requests, responses);
     }
 
@@ -169,6 +172,7 @@ public final class Worker implements Caller, AutoCloseable {
         links.refresh();
         poller.start(inlet);
         housekeeper.start(directory.name(), host.threads());
+        indexer.start(directory.name(), host.threads());
     }
 
     /** Tells the others that this worker serves, and what. */
@@ -253,6 +257,7 @@ public final class Worker implements Caller, AutoCloseable {
         closed = true;
         calls.close();
         housekeeper.close();
+        indexer.close();
         poller.close();
         while (!permit.tryAcquire()) {
             Thread.onSpinWait(); // for at most one poll
