@@ -38,7 +38,8 @@ final class DemoCommand implements Callable<Integer> {
     public Integer call() throws IOException, CommandFailedException {
         Path distribution = surroundings.requireDistribution();
         Host host = Host.real();
-        try (Leftovers leftovers = Leftovers.watch(TemporaryDirectory.in(surroundings.temporary(), "waybill-demo-"))) {
+        try (Leftovers leftovers =
+                Leftovers.watch(surroundings, TemporaryDirectory.in(surroundings.temporary(), "waybill-demo-"))) {
             Path directory = leftovers.directory();
             surroundings
                     .out()

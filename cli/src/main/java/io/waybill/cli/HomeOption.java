@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import picocli.CommandLine.Option;
 
 /** The option that names the home, for the commands that need one. */
-final class HomeOption {
+public final class HomeOption {
 
     @Option(
             names = "--home",
@@ -19,12 +19,13 @@ final class HomeOption {
                             + " ~/.local/state.")
     private Path directory;
 
-    Path path(Surroundings surroundings) {
+    /** The directory that is meant, whether it is there or not. */
+    public Path path(Surroundings surroundings) {
         return directory == null ? surroundings.home() : directory;
     }
 
     /** Opens the home, which must be there. */
-    Home openExisting(Surroundings surroundings, Host host) throws IOException {
+    public Home openExisting(Surroundings surroundings, Host host) throws IOException {
         Path path = path(surroundings);
         if (!Files.exists(path)) {
             throw new HomeException("no home at " + path
@@ -34,7 +35,7 @@ final class HomeOption {
     }
 
     /** Opens the home, or makes it. */
-    Home open(Surroundings surroundings, Host host) throws IOException {
+    public Home open(Surroundings surroundings, Host host) throws IOException {
         return Home.open(path(surroundings), host);
     }
 }

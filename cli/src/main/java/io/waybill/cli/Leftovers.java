@@ -16,16 +16,18 @@ final class Leftovers implements AutoCloseable {
 
     private static final int ATTEMPTS = 20;
 
+    private final Surroundings surroundings;
     private final TemporaryDirectory directory;
     private final Deque<NodeProcess> processes = new ArrayDeque<>(); // the last one added first; guarded by this
     private boolean closed; // guarded by this
 
-    private Leftovers(TemporaryDirectory directory) {
+    private Leftovers(Surroundings surroundings, TemporaryDirectory directory) {
+        this.surroundings = surroundings;
         this.directory = directory;
     }
 
-    static Leftovers watch(TemporaryDirectory directory) {
-        Leftovers leftovers = new Leftovers(directory);
+    static Leftovers watch(Surroundings surroundings, TemporaryDirectory directory) {
+        Leftovers leftovers = new Leftovers(surroundings, directory);
         Runtime.getRuntime().addShutdownHook(new Thread(leftovers::closeAtEnd, "waybill-leftovers"));
         return leftovers;
     }
@@ -43,11 +45,23 @@ final class Leftovers implements AutoCloseable {
     }
 
     private void closeAtEnd() {
+        if (isClosed()) {
+            return;
+        }
+        surroundings.err().println();
+        surroundings.err().println("interrupted: cleaning up");
+        // what the interrupted thread runs into from here on is of no interest
+        surroundings.out().close();
+        surroundings.err().close();
         try {
             close();
         } catch (IOException e) {
             // there is nobody left to tell
         }
+    }
+
+    private synchronized boolean isClosed() {
+        return closed;
     }
 
     @Override

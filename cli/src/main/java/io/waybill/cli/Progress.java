@@ -11,7 +11,7 @@ import java.util.function.Supplier;
  *
  * <p><b>Threads.</b> One of its own while something is waited for.
  */
-final class Progress {
+public final class Progress {
 
     private static final long QUIET_MS = 2_000;
     private static final long STEP_MS = 1_000;
@@ -29,7 +29,7 @@ final class Progress {
      *
      * @param what is waited for; asked anew for every line
      */
-    static <T> T during(Surroundings surroundings, Threads threads, Supplier<String> what, Supplier<T> work) {
+    public static <T> T during(Surroundings surroundings, Threads threads, Supplier<String> what, Supplier<T> work) {
         if (surroundings.watcher() == Surroundings.Watcher.PROGRAM) {
             return work.get();
         }

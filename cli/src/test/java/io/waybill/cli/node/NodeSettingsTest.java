@@ -1,0 +1,112 @@
+package io.waybill.cli.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.osgi.OsgiSettings;
+import io.waybill.worker.Overflow;
+import io.waybill.worker.Waiting;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(value = 30, unit = TimeUnit.SECONDS)
+class NodeSettingsTest {
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void takesTheDefaultsWhenNothingIsSaid() {
+        NodeSettings settings = NodeSettings.defaults();
+
+        assertThat(settings.worker()).isEqualTo(WorkerSettings.defaults());
+        assertThat(settings.drainLimit()).isEqualTo(OsgiSettings.DRAIN_LIMIT_DEFAULT);
+        assertThat(settings.startLimit()).isEqualTo(OsgiSettings.START_LIMIT_DEFAULT);
+        assertThat(settings.settleLimit()).isEqualTo(OsgiSettings.SETTLE_LIMIT_DEFAULT);
+    }
+
+    @Test
+    void readsEverySetting() {
+        Map<String, String> values = new HashMap<>();
+        values.put("worker.waiting", "spin");
+        values.put("worker.default-timeout", "0");
+        values.put("journal.reserve-bytes", "128MiB");
+        values.put("tensor.segment-bytes", "1MiB");
+        values.put("tensor.total-bytes", "2MiB");
+        values.put("flow.calls-per-peer", "7");
+        values.put("flow.bytes-per-peer", "8KiB");
+        values.put("flow.calls", "9");
+        values.put("flow.overflow", "refuse");
+        values.put("parking.max-messages", "10");
+        values.put("parking.max-duration", "11s");
+        values.put("osgi.drain-limit", "12s");
+        values.put("osgi.start-limit", "13s");
+        values.put("osgi.settle-limit", "14s");
+
+        NodeSettings settings = NodeSettings.of(values);
+
+        WorkerSettings worker = settings.worker();
+        assertThat(worker.waiting()).isEqualTo(Waiting.SPIN);
+        assertThat(worker.defaultTimeout()).isZero();
+        assertThat(worker.journal().reserveBytes()).isEqualTo(128 << 20);
+        assertThat(worker.tensors().segmentBytes()).isEqualTo(1 << 20);
+        assertThat(worker.tensors().totalBytes()).isEqualTo(2 << 20);
+        assertThat(worker.limits().callsPerPeer()).isEqualTo(7);
+        assertThat(worker.limits().bytesPerPeer()).isEqualTo(8192);
+        assertThat(worker.limits().calls()).isEqualTo(9);
+        assertThat(worker.limits().overflow()).isEqualTo(Overflow.REFUSE);
+        assertThat(worker.parking()).isEqualTo(new ParkingSettings(10, 11_000_000_000L));
+        assertThat(settings.drainLimit()).isEqualTo(Duration.ofSeconds(12));
+        assertThat(settings.startLimit()).isEqualTo(Duration.ofSeconds(13));
+        assertThat(settings.settleLimit()).isEqualTo(Duration.ofSeconds(14));
+    }
+
+    @Test
+    void namesAllMistakesAtOnce() {
+        Map<String, String> values = Map.of("flow.calls", "many", "worker.wait", "spin", "osgi.drain-limit", "10");
+
+        assertThatThrownBy(() -> NodeSettings.of(values))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("flow.calls must be a whole number: many")
+                .hasMessageContaining("there is no setting worker.wait; there are ")
+                .hasMessageContaining("osgi.drain-limit: a time is a number with");
+    }
+
+    @Test
+    void saysWhichFileIsWrong() throws IOException {
+        Path file = Files.writeString(directory.resolve("waybill.properties"), "worker.waiting = sleepy\n");
+
+        assertThatThrownBy(() -> NodeConf.read(directory))
+                .isInstanceOf(IOException.class)
+                .hasMessage(file + ": worker.waiting: expected one of spin, balanced, low-cpu, found 'sleepy'");
+    }
+
+    @Test
+    void readsADirectoryWithoutFiles() throws IOException {
+        NodeConf conf = NodeConf.read(directory);
+
+        assertThat(conf.settings()).isEqualTo(NodeSettings.defaults());
+        assertThat(conf.framework()).isEmpty();
+    }
+
+    /** What the distribution shows as a default must be one. */
+    @Test
+    void theDistributionsFileShowsTheDefaults() throws IOException {
+        Path shipped = Path.of("../felix-config/src/main/conf/waybill.properties");
+        String uncommented = Files.readString(shipped).replaceAll("(?m)^#(?=[a-z]+\\.)", "");
+        Files.writeString(directory.resolve("waybill.properties"), uncommented);
+
+        assertThat(uncommented).contains("\nworker.waiting = balanced\n");
+        assertThat(NodeConf.read(directory).settings()).isEqualTo(NodeSettings.defaults());
+    }
+}
