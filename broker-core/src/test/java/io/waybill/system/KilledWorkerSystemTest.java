@@ -1,0 +1,215 @@
+package io.waybill.system;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Workers that are killed, stopped and started again while they call each other. */
+@Timeout(150)
+class KilledWorkerSystemTest {
+
+    private static final int KILLS = 3;
+    /** Far beyond the time that a test has: who waits for it fails. */
+    private static final long LONG_MS = 600_000;
+
+    @TempDir
+    private Path directory;
+
+    private final Random random = new Random();
+    private Processes processes;
+
+    @BeforeEach
+    void openHome() {
+        processes = new Processes(directory.resolve("home"), directory);
+    }
+
+    @AfterEach
+    void end() {
+        processes.close();
+    }
+
+    private void awaitTraffic(WorkerProcess caller) throws Exception {
+        long some = caller.stat("responses") + 500 + random.nextInt(3000);
+        Waits.until(() -> "answers\n" + caller.log(), () -> caller.stat("responses") >= some);
+    }
+
+    @Test
+    void tellsCallersOfAKilledWorkerAndLetsItReturn() throws Exception {
+        WorkerProcess caller = processes.start("caller");
+        WorkerProcess server = processes.start("server");
+        caller.awaitReady();
+        int serverId = server.awaitReady().id();
+        Map<Long, Long> joinedAtMs = new HashMap<>();
+        joinedAtMs.put(1L, server.joinedAtMs());
+        for (int life = 1; life <= KILLS; life++) {
+            caller.go("server", 64, LONG_MS, 100, 20);
+            awaitTraffic(caller);
+            server.kill();
+            assertThat(caller.stop()).as("calls without an outcome").isZero();
+            // some are sent while nobody is there to take them
+            caller.go("server", 64, LONG_MS, 100, 20);
+            server = processes.start("server").awaitReady();
+            assertThat(server.id()).isEqualTo(serverId);
+            assertThat(server.generation()).isEqualTo(life + 1);
+            joinedAtMs.put(server.generation(), server.joinedAtMs());
+            awaitTraffic(caller);
+            assertThat(caller.stop()).as("calls without an outcome").isZero();
+        }
+        int callerId = caller.id();
+        caller.leave();
+        server.leave();
+
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        assertThat(calls.counts.keySet()).containsExactlyInAnyOrder(Outcomes.OK, "WORKER_LOST");
+        assertThat(calls.refused.keySet()).containsOnly("WORKER_LOST");
+        Outcomes served = processes.outcomes("server").hasNothingTwice();
+        Records requests = processes.requests(callerId, "caller");
+        Records responses = processes.responses(serverId, "server");
+        assertThat(requests.sentNs.keySet()).containsAll(calls.sent);
+        calls.outcomes.forEach(
+                (id, outcome) -> assertThat(!outcome.equals(Outcomes.OK) || responses.sentNs.containsKey(id))
+                        .isTrue());
+        served.handled.forEach((id, life) -> assertThat(requests.sentNs.get(id))
+                .as("a request that life " + life + " ran")
+                .isGreaterThanOrEqualTo((joinedAtMs.get(life) - 1) * 1_000_000));
+    }
+
+    @Test
+    void goesOnWithTheIdsOfAKilledCaller() throws Exception {
+        WorkerProcess server = processes.start("server").awaitReady();
+        WorkerProcess witness = processes.start("witness").awaitReady();
+        witness.go("server", 8, LONG_MS, 100, 100);
+        int callerId = -1;
+        for (int life = 1; life <= KILLS; life++) {
+            WorkerProcess caller = processes.start("caller").awaitReady();
+            assertThat(caller.generation()).isEqualTo(life);
+            assertThat(callerId == -1 || callerId == caller.id()).isTrue();
+            callerId = caller.id();
+            caller.go("server", 64, LONG_MS, 100, 20);
+            awaitTraffic(caller);
+            caller.kill();
+        }
+        WorkerProcess last = processes.start("caller").awaitReady();
+        last.go("server", 64, LONG_MS, 100, 20);
+        awaitTraffic(last);
+        assertThat(last.stop()).isZero();
+        assertThat(witness.stop()).isZero();
+        assertThat(server.stat("damaged")).isZero();
+        last.leave();
+        witness.leave();
+        server.leave();
+
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice();
+        assertThat(calls.counts.keySet()).containsOnly(Outcomes.OK);
+        assertThat(processes.requests(callerId, "caller").sentNs.keySet()).containsAll(calls.sent);
+        Outcomes witnessed = processes.outcomes("witness").hasNothingTwice().isSettled();
+        assertThat(witnessed.counts.keySet()).containsOnly(Outcomes.OK);
+        assertThat(witnessed.refused).isEmpty();
+        processes.outcomes("server").hasNothingTwice();
+        processes.responses(server.id(), "server");
+    }
+
+    @Test
+    void goesOnAfterBothWereKilledAtOnce() throws Exception {
+        for (int life = 1; life <= KILLS; life++) {
+            WorkerProcess left = processes.start("left");
+            WorkerProcess right = processes.start("right");
+            left.awaitReady();
+            right.awaitReady();
+            assertThat(left.generation()).isEqualTo(life);
+            assertThat(right.generation()).isEqualTo(life);
+            left.go("right,left", 32, LONG_MS, 300, 20);
+            right.go("left", 32, LONG_MS, 300, 20);
+            awaitTraffic(left);
+            awaitTraffic(right);
+            left.kill();
+            right.kill();
+        }
+        WorkerProcess left = processes.start("left").awaitReady();
+        WorkerProcess right = processes.start("right").awaitReady();
+        left.go("right", 32, LONG_MS, 300, 20);
+        awaitTraffic(left);
+        assertThat(left.stop()).isZero();
+        left.leave();
+        right.leave();
+        check("left", left.id());
+        check("right", right.id());
+    }
+
+    private void check(String name, int id) throws IOException {
+        Outcomes calls = processes.outcomes(name).hasNothingTwice();
+        assertThat(calls.counts.keySet()).contains(Outcomes.OK).isSubsetOf(Outcomes.OK, "WORKER_LOST");
+        assertThat(processes.requests(id, name).sentNs.keySet()).containsAll(calls.sent);
+        assertThat(processes.responses(id, name).sentNs.keySet())
+                .as("what was answered once is not answered again: see Records")
+                .isNotEmpty();
+    }
+
+    @Test
+    void givesOneOutcomeToCallsToAStoppedWorker() throws Exception {
+        WorkerProcess caller = processes.start("caller");
+        WorkerProcess server = processes.start("server");
+        caller.awaitReady();
+        server.awaitReady();
+        caller.go("server", 64, 500, 100, 20);
+        awaitTraffic(caller);
+        server.pause();
+        Waits.until("timeouts", () -> caller.stat("timeouts") >= 64);
+        server.resume();
+        long before = caller.stat("responses");
+        Waits.until("answers again", () -> caller.stat("responses") > before + 500);
+        assertThat(caller.stop()).isZero();
+        // and the caller, stopped with calls in flight
+        caller.go("server", 64, 500, 100, 20);
+        awaitTraffic(caller);
+        caller.pause();
+        long begun = server.stat("begun");
+        caller.resume();
+        Waits.until("requests again", () -> server.stat("begun") > begun + 500);
+        assertThat(caller.stop()).isZero();
+        int callerId = caller.id();
+        caller.leave();
+        server.leave();
+
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        assertThat(calls.counts.keySet()).containsExactlyInAnyOrder(Outcomes.OK, "TIMED_OUT");
+        assertThat(calls.refused.keySet()).isSubsetOf("TIMED_OUT");
+        processes.outcomes("server").hasNothingTwice();
+        assertThat(processes.requests(callerId, "caller").sentNs.keySet()).containsAll(calls.sent);
+    }
+
+    @Test
+    void losesNothingWhenAWorkerIsKilledAsleep() throws Exception {
+        WorkerProcess caller = processes.start("caller").awaitReady();
+        WorkerProcess server = processes.start("server").awaitReady();
+        for (int life = 1; life <= 2; life++) {
+            caller.go("server", 1, LONG_MS, 100, 1000);
+            Waits.until("answers", () -> caller.stat("responses") > 20);
+            assertThat(caller.stop()).isZero();
+            server.kill(); // it slept: nothing was asked of it
+            server = processes.start("server").awaitReady();
+        }
+        caller.go("server", 1, LONG_MS, 100, 1000);
+        long before = caller.stat("responses");
+        Waits.until("answers", () -> caller.stat("responses") > before + 20);
+        assertThat(caller.stop()).isZero();
+        caller.kill(); // asleep too
+        WorkerProcess again = processes.start("caller").awaitReady();
+        again.go("server", 1, LONG_MS, 100, 1000);
+        Waits.until("answers", () -> again.stat("responses") > 20);
+        assertThat(again.stop()).isZero();
+        again.leave();
+        server.leave();
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        assertThat(calls.counts.keySet()).isSubsetOf(Outcomes.OK, "WORKER_LOST");
+    }
+}

@@ -1,0 +1,165 @@
+package io.waybill.system;
+
+import ch.qos.logback.classic.Level;
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageHandler;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
+import io.waybill.worker.Waiting;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A process that joins a home, answers each request with its payload, and calls others when it is told to. It speaks in lines that begin
+ * with {@code @}; {@link WorkerProcess} is the other end.
+ */
+final class WorkerMain {
+
+    static final String ECHO = "0x142";
+    static final String LARGE_ANSWER = "0x143";
+    static final int LARGE_ANSWER_BYTES = 30_000;
+    static final JournalSettings JOURNAL = new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20);
+
+    private final Worker worker;
+    private final CallLog log;
+    private Traffic traffic;
+
+    private WorkerMain(Worker worker, CallLog log) {
+        this.worker = worker;
+        this.log = log;
+    }
+
+    /** @param arguments home, name, log file, reserve in bytes, way of waiting */
+    public static void main(String[] arguments) throws IOException {
+        ((ch.qos.logback.classic.Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.INFO);
+        Host host = Host.real();
+        HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        WorkerSettings settings = settings(Long.parseLong(arguments[3])).withWaiting(Waiting.valueOf(arguments[4]));
+        CallLog log = new CallLog(Path.of(arguments[2]));
+        Worker worker;
+        try {
+            Home home = Home.open(Path.of(arguments[0]), host);
+            worker = Worker.join(home, arguments[1], JoinOptions.defaults(), settings, registry);
+        } catch (IOException | RuntimeException e) {
+            say("failed " + e.getClass().getSimpleName() + " " + e.getMessage());
+            System.exit(1);
+            return;
+        }
+        serve(registry, log, worker.directory().generation());
+        worker.ready(Map.of());
+        say("ready " + worker.info().id() + " " + worker.directory().generation() + " "
+                + worker.directory().record().joinedAtMs());
+        new WorkerMain(worker, log).obey();
+    }
+
+    static WorkerSettings settings(long reserveBytes) {
+        return WorkerSettings.defaults()
+                .withDefaultTimeout(Duration.ofSeconds(60))
+                .withJournal(JOURNAL.withReserveBytes(reserveBytes));
+    }
+
+    static void serve(HandlerRegistry registry, CallLog log, long generation) {
+        add(registry, ECHO, (message, outbox) -> {
+            log.handled(message.id(), generation);
+            outbox.reply(message.payload());
+        });
+        add(registry, LARGE_ANSWER, (message, outbox) -> {
+            log.handled(message.id(), generation);
+            ByteBuffer answer = ByteBuffer.allocate(LARGE_ANSWER_BYTES);
+            outbox.reply(answer.put(message.payload()).rewind());
+        });
+    }
+
+    private static void add(HandlerRegistry registry, String type, MessageHandler handler) {
+        Provider provider = new Provider("echo-" + type, "1.0.0");
+        HandlerExecutor executor = registry.newExecutor(provider, ExecutorSettings.forProcessors(2));
+        registry.add(new HandlerSpec(
+                List.of(HandlerKey.parse(type)),
+                handler,
+                true,
+                provider,
+                0,
+                WorkerMain.class.getClassLoader(),
+                executor));
+    }
+
+    private void obey() throws IOException {
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = input.readLine(); line != null; line = input.readLine()) {
+            String[] words = line.split(" ");
+            switch (words[0]) {
+                case "go" -> {
+                    traffic = new Traffic(worker, log, List.of(words[1].split(",")), words);
+                    traffic.start();
+                    say("going");
+                }
+                case "stop" -> {
+                    traffic.stop();
+                    say("stopped " + worker.drain(Duration.ofSeconds(20)));
+                }
+                case "stats" -> say("stats " + stats());
+                case "leave" -> {
+                    worker.close();
+                    say("left");
+                    return;
+                }
+                default -> say("what? " + line);
+            }
+        }
+        System.exit(3); // the test is gone
+    }
+
+    private String stats() throws IOException {
+        System.gc();
+        Runtime runtime = Runtime.getRuntime();
+        StringBuilder text = new StringBuilder();
+        text.append("responses=").append(worker.counters().responses());
+        text.append(" begun=").append(worker.counters().requestsBegun());
+        text.append(" damaged=").append(worker.counters().damagedRecords());
+        text.append(" late=").append(worker.counters().lateResponses());
+        text.append(" timeouts=").append(worker.counters().timeouts());
+        text.append(" lost=").append(worker.counters().failures(ErrorCode.WORKER_LOST));
+        text.append(" pending=").append(worker.pendingCalls());
+        text.append(" heap=").append(runtime.totalMemory() - runtime.freeMemory());
+        for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
+            if (line.startsWith("RssAnon") || line.startsWith("VmRSS")) {
+                String[] words = line.split("\\s+");
+                text.append(' ').append(words[0].replace(":", "=")).append(Long.parseLong(words[1]) * 1024);
+            }
+        }
+        text.append(" threads=").append(ManagementFactory.getThreadMXBean().getThreadCount());
+        return text.toString();
+    }
+
+    static String codeOf(CallException e) {
+        return e.code().name();
+    }
+
+    static void say(String line) {
+        System.out.println("@" + line);
+    }
+}
