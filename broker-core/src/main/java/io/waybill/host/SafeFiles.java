@@ -171,7 +171,7 @@ public final class SafeFiles {
         try (PinnedPlace place = pin(file)) {
             byte[] temporary = temporaryName(file, "new");
             place.remove(temporary);
-            writeNew(place, temporary, content, sync);
+            writeNew(place, file, temporary, content, sync);
             place.replaceBy(temporary);
         }
     }
@@ -182,7 +182,7 @@ public final class SafeFiles {
             byte[] temporary = temporaryName(
                     file, calls.processId() + "-" + System.nanoTime() + "-" + temporaryNames.incrementAndGet());
             place.remove(temporary);
-            writeNew(place, temporary, content, Sync.TO_DISK);
+            writeNew(place, file, temporary, content, Sync.TO_DISK);
             boolean created = place.createBy(temporary);
             if (created) {
                 syncParent(file);
@@ -314,9 +314,17 @@ public final class SafeFiles {
         }
     }
 
-    private void writeNew(PinnedPlace place, byte[] name, byte[] content, Sync sync) throws IOException {
-        try (NativeFile created = place.create(name);
-                FileChannel channel = channelOf(created, StandardOpenOption.WRITE)) {
+    private void writeNew(PinnedPlace place, Path file, byte[] name, byte[] content, Sync sync) throws IOException {
+        try (NativeFile created = place.create(name)) {
+            write(created, file, content, sync);
+        } catch (IOException e) {
+            place.remove(name);
+            throw e;
+        }
+    }
+
+    private void write(NativeFile created, Path file, byte[] content, Sync sync) throws IOException {
+        try (FileChannel channel = channelOf(created, StandardOpenOption.WRITE)) {
             ByteBuffer bytes = ByteBuffer.wrap(content);
             while (bytes.hasRemaining()) {
                 channel.write(bytes);
@@ -324,9 +332,8 @@ public final class SafeFiles {
             if (sync == Sync.TO_DISK) {
                 channel.force(true);
             }
-        } catch (IOException e) {
-            place.remove(name);
-            throw e;
+        } catch (IOException e) { // a channel's errors don't name the file
+            throw new IOException(file + " can't be written: " + e.getMessage(), e);
         }
     }
 

@@ -183,6 +183,11 @@ public final class Journal implements Closeable {
         return reservation.isComfortable();
     }
 
+    /** Whether there is room for answers to what is in flight; below that only for those that say so. */
+    public boolean hasRoomForAnswers() {
+        return reservation.hasRoomForAnswers();
+    }
+
     /** The id of the last record; {@link io.waybill.api.MessageId#NONE} when there is none. */
     public long lastId() {
         return lastId;

@@ -61,14 +61,24 @@ final class Reservation {
 
     /** Whether half of the reserve is there: below that a worker refuses new work, so that what is in flight can still be answered. */
     boolean isComfortable() {
-        return reservedTo - writtenTo.get() >= reserveBytes / 2;
+        return room() >= reserveBytes / 2;
+    }
+
+    /** Whether an eighth of the reserve is there: the rest is for answers that say that there is no room. */
+    boolean hasRoomForAnswers() {
+        return room() >= reserveBytes / 8;
+    }
+
+    /** What can be written for certain. */
+    private long room() {
+        return reservedTo - writtenTo.get() - SLACK_BYTES;
     }
 
     /** Reserves ahead, as far as the disk allows. */
     void topUp() throws JournalFullException {
-        if (file != null && reservedTo - writtenTo.get() < reserveBytes) {
+        if (file != null && room() < reserveBytes) {
             synchronized (extending) {
-                extend(reserveBytes);
+                extend(reserveBytes + SLACK_BYTES);
             }
         }
     }
@@ -76,7 +86,7 @@ final class Reservation {
     /** Reserves the whole reserve beyond what is written, or at least {@code neededBytes} of it. */
     private void extend(long neededBytes) throws JournalFullException {
         long from = reservedTo;
-        long wanted = writtenTo.get() + Math.max(reserveBytes, neededBytes) + reserveBytes / 2;
+        long wanted = writtenTo.get() + Math.max(reserveBytes + SLACK_BYTES, neededBytes) + reserveBytes / 2;
         if (wanted <= from) {
             return;
         }

@@ -45,9 +45,31 @@ final class Answers {
         this.counters = counters;
     }
 
+    /** Whether new requests may be begun, because there is room for their answers. */
+    boolean isComfortable() {
+        return lane.journal().isComfortable();
+    }
+
+    /** Whether requests may be read: there is room to answer them, if only to say that there is none. */
+    boolean canAnswer() {
+        return lane.journal().hasRoomForAnswers();
+    }
+
     /** Answers with what the handler gave. */
     void send(PeerLink to, long id, MessageType request, long parent, long handlerSequence, ReplyBody body) {
         int length = body.length();
+        if (!canAnswer()) {
+            fail(
+                    to,
+                    id,
+                    parent,
+                    handlerSequence,
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.JOURNAL_FULL,
+                    nodeError("the request was handled, but there is no room on the journal's disk for its answer of "
+                            + length + " bytes"));
+            return;
+        }
         if (length > maxRecordBytes / 2) {
             fail(
                     to,

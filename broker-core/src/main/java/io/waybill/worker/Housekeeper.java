@@ -83,18 +83,25 @@ final class Housekeeper {
     }
 
     private void topUp() {
+        // the answers first: they settle what others wait for
+        boolean full = !topUp(responses);
+        full |= !topUp(requests);
+        if (diskFull && !full) {
+            LOG.info("There is room on the journal's disk again");
+        }
+        diskFull = full;
+    }
+
+    private boolean topUp(Journal journal) {
         try {
-            requests.topUp();
-            responses.topUp();
-            if (diskFull) {
-                diskFull = false;
-                LOG.info("There is room on the journal's disk again");
-            }
+            journal.topUp();
+            return true;
         } catch (JournalFullException e) {
             if (!diskFull) {
                 diskFull = true;
                 LOG.error("The journal's disk is full: new calls are refused until there is room", e);
             }
+            return false;
         }
     }
 

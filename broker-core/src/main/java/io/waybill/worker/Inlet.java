@@ -251,6 +251,9 @@ final class Inlet {
     }
 
     private int pollRequests(PeerLink link) {
+        if (!serving.isOpen()) {
+            return 0;
+        }
         JournalTail tail = link.requests();
         int work = 0;
         while (work < MOST_PER_LINK) {

@@ -34,6 +34,7 @@ final class Serving {
     private final Parking parking = new Parking();
     private final RereadTails reread;
     private final TensorTransit transit;
+    private final Answers answers;
     private final long bornNs;
     private HandlerTable unparkedFor;
     private long nextParkingCheckNs;
@@ -49,6 +50,7 @@ final class Serving {
             InboundPool pool,
             RereadTails reread,
             TensorTransit transit,
+            Answers answers,
             long bornNs,
             WorkerCounters counters) {
         this.registry = registry;
@@ -58,8 +60,14 @@ final class Serving {
         this.pool = pool;
         this.reread = reread;
         this.transit = transit;
+        this.answers = answers;
         this.bornNs = bornNs;
         this.counters = counters;
+    }
+
+    /** Whether requests may be read at all; when not they stay where they are. */
+    boolean isOpen() {
+        return answers.canAnswer();
     }
 
     /**
@@ -97,6 +105,13 @@ final class Serving {
                     ErrorCode.WORKER_LOST,
                     "call " + MessageId.text(request.id())
                             + " was sent to an earlier process of this worker, which did not begin it");
+            return true;
+        }
+        if (!answers.isComfortable()) {
+            inbound.refuse(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.JOURNAL_FULL,
+                    "the request was not begun, because the journal's disk has no room for its answer");
             return true;
         }
         while (true) {

@@ -105,8 +105,8 @@ public final class Worker implements Caller, AutoCloseable {
         ServingContext context = new ServingContext(host.clock(), answers, calls, transit, new HandlerErrorLog());
         InboundPool pool = new InboundPool(own -> new Inbound(context, own));
         reread = new RereadTails(id, links::openRequests);
-        Serving serving =
-                new Serving(registry, host.clock(), permit, inline, pool, reread, transit, bornNs(directory), counters);
+        Serving serving = new Serving(
+                registry, host.clock(), permit, inline, pool, reread, transit, answers, bornNs(directory), counters);
         inlet = new Inlet(id, host.clock(), links, pending, deadlines, serving, pool, transit, counters);
         indexer = new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock());
         housekeeper = new Housekeeper(host, links, poller, requests, responses);

@@ -1,0 +1,141 @@
+package io.waybill.system;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.worker.Waiting;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A home on a disk that another process fills, and empties again. */
+@Timeout(150)
+class FullDiskSystemTest {
+
+    private static final long RESERVE = 4 << 20;
+    private static final long LONG_MS = 600_000;
+
+    @TempDir
+    private Path directory;
+
+    private final Random random = new Random();
+
+    private void awaitAnswers(WorkerProcess caller) throws Exception {
+        long some = caller.stat("responses") + 500 + random.nextInt(2000);
+        Waits.until(() -> "answers\n" + caller.log(), () -> caller.stat("responses") >= some);
+    }
+
+    private static void awaitRefusals(Processes processes, String code) throws Exception {
+        int before = processes.outcomes("caller").refused.getOrDefault(code, 0);
+        Waits.until(
+                () -> "refused with " + code,
+                () -> processes.outcomes("caller").refused.getOrDefault(code, 0) > before);
+    }
+
+    @ParameterizedTest
+    @EnumSource(SmallDisk.Kind.class)
+    void refusesCallsWhileTheDiskIsFullAndGoesOnAfterwards(SmallDisk.Kind kind) throws Exception {
+        try (SmallDisk disk = SmallDisk.mount(kind, 128, directory);
+                Processes processes = new Processes(disk.path().resolve("home"), directory)) {
+            WorkerProcess caller = processes.start("caller", RESERVE, Waiting.BALANCED);
+            WorkerProcess server = processes.start("server", RESERVE, Waiting.BALANCED);
+            caller.awaitReady();
+            server.awaitReady();
+            for (int round = 0; round < 3; round++) {
+                caller.go("server", 64, LONG_MS, 1000, 10);
+                awaitAnswers(caller);
+                disk.fill();
+                awaitRefusals(processes, "JOURNAL_FULL");
+                assertThat(caller.stop()).as("calls without an outcome").isZero();
+                disk.free();
+                caller.go("server", 64, LONG_MS, 1000, 10);
+                awaitAnswers(caller);
+                assertThat(caller.stop()).as("calls without an outcome").isZero();
+            }
+            caller.leave();
+            server.leave();
+            Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+            assertThat(calls.counts.keySet()).contains(Outcomes.OK).isSubsetOf(Outcomes.OK, "JOURNAL_FULL");
+            assertThat(calls.refused.keySet()).containsOnly("JOURNAL_FULL");
+            check(processes, caller, server, calls);
+        }
+    }
+
+    private static void check(Processes processes, WorkerProcess caller, WorkerProcess server, Outcomes calls)
+            throws Exception {
+        processes.outcomes("server").hasNothingTwice();
+        assertThat(processes.requests(caller.id(), "caller").sentNs.keySet()).containsAll(calls.sent);
+        Records responses = processes.responses(server.id(), "server");
+        calls.outcomes.forEach(
+                (id, outcome) -> assertThat(!outcome.equals(Outcomes.OK) || responses.sentNs.containsKey(id))
+                        .isTrue());
+    }
+
+    @ParameterizedTest
+    @EnumSource(SmallDisk.Kind.class)
+    void answersWithAnErrorWhenThereIsRoomForRequestsButNotForAnswers(SmallDisk.Kind kind) throws Exception {
+        try (SmallDisk disk = SmallDisk.mount(kind, 128, directory);
+                Processes processes = new Processes(disk.path().resolve("home"), directory)) {
+            WorkerProcess caller = processes.start("caller", RESERVE, Waiting.BALANCED);
+            WorkerProcess server = processes.start("server", RESERVE, Waiting.BALANCED);
+            caller.awaitReady();
+            server.awaitReady();
+            caller.go("server", 8, LONG_MS, 20, 100);
+            awaitAnswers(caller);
+            assertThat(caller.stop()).isZero();
+            disk.fill();
+            caller.ask("go server 64 " + LONG_MS + " 20 10 " + WorkerMain.LARGE_ANSWER, "going");
+            Waits.until(
+                    () -> "answered with JOURNAL_FULL: " + caller.log() + server.log(),
+                    () -> processes.outcomes("caller").count("JOURNAL_FULL") > 100);
+            disk.free();
+            int before = processes.outcomes("caller").count(Outcomes.OK);
+            Waits.until(
+                    () -> "answers: " + server.log(),
+                    () -> processes.outcomes("caller").count(Outcomes.OK) > before + 100);
+            assertThat(caller.stop()).as("calls without an outcome").isZero();
+            caller.leave();
+            server.leave();
+            Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+            assertThat(calls.counts.keySet()).containsOnly(Outcomes.OK, "JOURNAL_FULL");
+            check(processes, caller, server, calls);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"TMPFS,0", "TMPFS,2200", "TMPFS,4300", "EXT4,0", "EXT4,2200", "EXT4,6000"})
+    void saysWhyANodeCannotStart(SmallDisk.Kind kind, long leftKilobytes) throws Exception {
+        try (SmallDisk disk = SmallDisk.mount(kind, 32, directory);
+                Processes processes = new Processes(disk.path().resolve("home"), directory)) {
+            disk.fillBut(leftKilobytes);
+            try (WorkerProcess worker = processes.start("worker", RESERVE, Waiting.BALANCED)) {
+                String answer = worker.answer("");
+                assertThat(answer).startsWith("failed").containsAnyOf("ENOSPC", "No space left", "no room");
+            }
+            disk.free();
+            WorkerProcess worker = processes.start("worker").awaitReady();
+            worker.go("worker", 4, LONG_MS, 100, 100);
+            awaitAnswers(worker);
+            assertThat(worker.stop()).isZero();
+            worker.leave();
+            processes.outcomes("worker").hasNothingTwice().isSettled();
+            processes.requests(worker.id(), "worker");
+        }
+    }
+
+    @Test
+    void startsOnASmallDisk() throws Exception {
+        try (SmallDisk disk = SmallDisk.mount(SmallDisk.Kind.EXT4, 32, directory);
+                Processes processes = new Processes(disk.path().resolve("home"), directory)) {
+            WorkerProcess worker =
+                    processes.start("worker", 64 << 20, Waiting.BALANCED).awaitReady();
+            assertThat(Files.getFileStore(disk.path()).getUsableSpace()).isPositive();
+            worker.leave();
+        }
+    }
+}
