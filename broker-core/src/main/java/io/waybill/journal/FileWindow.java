@@ -13,7 +13,7 @@ import org.agrona.concurrent.UnsafeBuffer;
  * A part of a file, copied into private memory by positional reads. What the file says afterwards does not matter, and nothing that
  * happens to it can do more than make a read come back short.
  *
- * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes what it opened.
+ * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes what it opened. <b>Memory.</b> As much as the largest read.
  */
 final class FileWindow implements Closeable {
 
@@ -24,7 +24,7 @@ final class FileWindow implements Closeable {
 
     private static final int ALIGNMENT = 64;
 
-    private final UnsafeBuffer memory = new UnsafeBuffer(BufferUtil.allocateDirectAligned(CAPACITY, ALIGNMENT));
+    private final UnsafeBuffer memory = new UnsafeBuffer(0, 0);
     private NativeFile file;
     private long start;
     private int length;
@@ -64,7 +64,11 @@ final class FileWindow implements Closeable {
         if (at >= start && at + least <= start + length) {
             return true;
         }
-        length = (int) file.readAt(memory.addressOffset(), Math.max(least, most), at);
+        int wanted = Math.max(least, most);
+        if (wanted > memory.capacity()) {
+            memory.wrap(BufferUtil.allocateDirectAligned(wanted, ALIGNMENT));
+        }
+        length = (int) file.readAt(memory.addressOffset(), wanted, at);
         start = at;
         return least <= length;
     }

@@ -4,6 +4,8 @@ import io.waybill.host.Clock;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import java.io.Closeable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -67,6 +69,11 @@ public final class Journal implements Closeable {
     public static Journal open(Path directory, JournalSettings settings, Clock clock, DiskSpace disk)
             throws JournalFullException {
         ChronicleFlags.require();
+        try {
+            QueueRepair.prepare(directory);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
         Journal journal = new Journal(directory, settings, disk);
         try {
             journal.time.advanceTo(clock.wallNs());

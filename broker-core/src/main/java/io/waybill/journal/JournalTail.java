@@ -43,6 +43,7 @@ public final class JournalTail implements Closeable {
     private MessageBuffer checkedBuffer;
     private RecordView view;
     private String damage = "";
+    private boolean faulted;
     private long index;
     private long endPosition;
 
@@ -57,14 +58,27 @@ public final class JournalTail implements Closeable {
     /**
      * Opens at the queue's start. The caller has checked the directory's entries.
      *
-     * @throws IllegalStateException when there is no queue
+     * @throws IllegalStateException when there is no queue, or its files are damaged in their structure
      */
     public static JournalTail open(Path directory, JournalSettings settings) {
         ChronicleFlags.require();
         if (!exists(directory)) {
             throw new IllegalStateException("no queue in " + directory);
         }
+        requireReadable(directory);
         return new JournalTail(directory, settings);
+    }
+
+    /** Over files that are damaged in their structure Chronicle would wait for long, or fault. */
+    private static void requireReadable(Path directory) {
+        try {
+            String problem = QueueStructure.problem(directory);
+            if (!problem.isEmpty()) {
+                throw new IllegalStateException("the queue can't be read: " + problem);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     static JournalTail openBackward(Path directory, JournalSettings settings) {
@@ -90,11 +104,25 @@ public final class JournalTail implements Closeable {
     }
 
     /**
-     * Reads the next record for {@code receiver} into {@code buffer} and checks it.
+     * Reads the next record for {@code receiver} into {@code buffer} and checks it. After a fault in the mapped file, which is told once as
+     * {@link Poll#DAMAGED}, there are no more records.
      *
      * @param receiver a worker id, or {@link #ANY_RECEIVER}
      */
     public Poll poll(MessageBuffer buffer, int receiver) {
+        if (faulted) {
+            return Poll.NONE;
+        }
+        try {
+            return read(buffer, receiver);
+        } catch (InternalError e) {
+            faulted = true; // the file was cut or its disk failed, or a length led out of it: it is not touched again
+            damage = "a fault in the mapped file";
+            return Poll.DAMAGED;
+        }
+    }
+
+    private Poll read(MessageBuffer buffer, int receiver) {
         for (int skipped = 0; skipped < MAX_SKIPPED; skipped++) {
             DocumentContext document = tailer.readingDocument();
             try {

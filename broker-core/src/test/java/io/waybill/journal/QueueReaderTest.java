@@ -254,12 +254,13 @@ class QueueReaderTest {
     void saysWhatLiesWhereAFileBelongsAndGoesOn() throws Exception {
         write(RECORDS);
         assertThat(new ProcessBuilder(
-                                "mkfifo", directory().resolve("19990101F.cq4").toString())
+                                "mkfifo",
+                                directory().resolve(Roll.DAILY.fileName(1)).toString())
                         .start()
                         .waitFor())
                 .isZero();
-        Files.createSymbolicLink(directory().resolve("19990102F.cq4"), Path.of("/dev/zero"));
-        Files.createDirectory(directory().resolve("19990103F.cq4"));
+        Files.createSymbolicLink(directory().resolve(Roll.DAILY.fileName(2)), Path.of("/dev/zero"));
+        Files.createDirectory(directory().resolve(Roll.DAILY.fileName(3)));
         List<Damage> damages = new ArrayList<>();
         try (QueueReader reader = open()) {
             assertThat(counters(reader, damages)).hasSize(RECORDS);

@@ -19,10 +19,12 @@ public final class WrittenQueue implements AutoCloseable {
     public static final int PEER = 4;
 
     private final Journal journal;
+    private final Clock clock;
     private final MessageBuffer buffer = new MessageBuffer();
 
-    private WrittenQueue(Journal journal) {
+    private WrittenQueue(Journal journal, Clock clock) {
         this.journal = journal;
+        this.clock = clock;
     }
 
     public static JournalSettings settings() {
@@ -42,7 +44,7 @@ public final class WrittenQueue implements AutoCloseable {
         try {
             Files.createDirectories(
                     directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-            return new WrittenQueue(Journal.open(directory, settings, clock, WrittenQueue::reserve));
+            return new WrittenQueue(Journal.open(directory, settings, clock, WrittenQueue::reserve), clock);
         } catch (IOException | JournalFullException e) {
             throw new AssertionError(e);
         }
@@ -93,9 +95,14 @@ public final class WrittenQueue implements AutoCloseable {
                 .payload(payload, 0, payload.length));
     }
 
+    /** A message of the kind that belongs into the queue. */
+    public void append(JournalQueue queue, long id) {
+        append(queue == JournalQueue.REQUESTS ? MessageType.NAMED_CALL : MessageType.NAMED_RET, id, WORKER, PEER);
+    }
+
     public void append(MessageBuffer record) {
         try {
-            journal.append(record, System.currentTimeMillis() * 1_000_000);
+            journal.append(record, clock.wallNs());
         } catch (JournalFullException e) {
             throw new AssertionError(e);
         }

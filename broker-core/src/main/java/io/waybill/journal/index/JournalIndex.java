@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * Finds the messages of one worker's journal by their id, from any process, whether the worker lives or not.
@@ -58,6 +59,12 @@ public final class JournalIndex implements Closeable {
     /** What lies where the last lookup in the queue expected its record. */
     public Optional<Damage> damage(JournalQueue queue) {
         return Optional.ofNullable(queues.get(queue).damage());
+    }
+
+    /** The number of the last record of the queue that the index, as it was opened, has; empty when it has none. */
+    public OptionalLong lastIndexed(JournalQueue queue) {
+        Optional<Checkpoint> checkpoint = shared.checkpoint(queue);
+        return checkpoint.isPresent() ? OptionalLong.of(checkpoint.get().sequence()) : OptionalLong.empty();
     }
 
     /** Why the index is not used; empty text when it is, or when there is none. */

@@ -1,0 +1,104 @@
+package io.waybill.journal.query;
+
+import io.waybill.api.MessageType;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.RecordPlace;
+import io.waybill.journal.index.JournalIndex;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
+
+/** Selects requests, and finds what became of them. One thread at a time. */
+final class CallList {
+
+    private static final int PROGRESS_RECORDS = 1 << 16;
+
+    private record Seen(QueueSource source, RecordPlace place) {}
+
+    private final StoredJournals journals;
+    private final MessageFilter filter;
+    private final LongConsumer progress;
+
+    CallList(StoredJournals journals, MessageFilter filter, LongConsumer progress) {
+        this.journals = journals;
+        this.filter = filter;
+        this.progress = progress;
+    }
+
+    /**
+     * Gives the calls that the filter takes, oldest first.
+     *
+     * @param newest only so many of the newest; 0 for all
+     */
+    void read(int newest, Consumer<StoredCall> sink) throws IOException {
+        List<QueueSource> sources = new ArrayList<>();
+        for (StoredJournal journal : journals.all()) {
+            if (filter.takesWorker(journal.info().id())) {
+                sources.add(new QueueSource(journal, JournalQueue.REQUESTS, journals.host()));
+            }
+        }
+        Deque<Seen> kept = new ArrayDeque<>();
+        long read = 0;
+        try (MergedQueues all = new MergedQueues(sources)) {
+            for (QueueSource source = all.next(); source != null; source = all.next()) {
+                if (++read % PROGRESS_RECORDS == 0) {
+                    progress.accept(read);
+                }
+                if (!takesHeader(source.header())) {
+                    continue;
+                }
+                Seen seen = new Seen(source, source.place());
+                if (newest == 0) {
+                    call(seen).ifPresent(sink);
+                } else if (isDecidedByHeader() || call(seen).isPresent()) {
+                    if (kept.size() == newest) {
+                        kept.removeFirst();
+                    }
+                    kept.addLast(seen);
+                }
+            }
+            for (Seen seen : kept) {
+                call(seen).ifPresent(sink);
+            }
+        }
+    }
+
+    private boolean isDecidedByHeader() {
+        return filter.operation().isEmpty() && filter.outcome().isEmpty();
+    }
+
+    private boolean takesHeader(RecordView header) {
+        return MessageType.isKnown(header.typeCode()) && filter.takes(header.to(), header.type(), header.sentNs());
+    }
+
+    private Optional<StoredCall> call(Seen seen) throws IOException {
+        Optional<RecordView> record = seen.source().read(seen.place());
+        if (record.isEmpty()) {
+            return Optional.empty();
+        }
+        Optional<String> operation = Payload.operationOf(record.get());
+        if (!filter.takesOperation(operation)) {
+            return Optional.empty();
+        }
+        StoredRecord request = seen.source().store(seen.place(), record.get());
+        StoredCall call = new StoredCall(request, operation, responseTo(request));
+        return filter.takesOutcome(call.outcome()) ? Optional.of(call) : Optional.empty();
+    }
+
+    private Optional<StoredRecord> responseTo(StoredRecord request) throws IOException {
+        Optional<StoredJournal> callee = journals.find(request.to());
+        if (callee.isEmpty()) {
+            return Optional.empty();
+        }
+        JournalIndex index = journals.index(callee.get());
+        return index.find(JournalQueue.RESPONSES, request.id())
+                .map(place -> StoredRecord.of(
+                        callee.get().info(), JournalQueue.RESPONSES, place, index.record(JournalQueue.RESPONSES)));
+    }
+}

@@ -1,0 +1,215 @@
+package io.waybill.journal.query;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.WorkerInfo;
+import io.waybill.home.Home;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.QueueReader;
+import io.waybill.journal.QueueReader.Step;
+import io.waybill.journal.RecordPlace;
+import io.waybill.journal.index.JournalIndex;
+import io.waybill.wire.RecordView;
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
+
+/**
+ * The journals of all workers of a home, alive or not, for looking at. Writes nothing, takes no lock, maps nothing: neither can a worker
+ * notice, nor can what lies in the home make a look hang.
+ *
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> Bounded, whatever the journals' size. <b>Errors.</b> {@link IOException} when a
+ * directory can't be read; damage in the files is passed over, and told by {@link #verify}.
+ */
+public final class HomeJournals implements Closeable {
+
+    /** How thoroughly a message is looked for. */
+    public enum Effort {
+        /** By the index, and in what is not indexed yet. */
+        INDEX,
+        /** By reading every record: also finds what an index leaves out. */
+        EVERY_RECORD
+    }
+
+    private static final int MAX_CHILDREN = 1000;
+    private static final long MAX_CHILD_SEARCH_RECORDS = 5_000_000;
+
+    private final StoredJournals journals;
+    private LongConsumer progress = records -> {};
+
+    private HomeJournals(StoredJournals journals) {
+        this.journals = journals;
+    }
+
+    public static HomeJournals open(Home home) throws IOException {
+        return new HomeJournals(new StoredJournals(home));
+    }
+
+    /** Tells, from time to time, how many records were read. */
+    public HomeJournals onProgress(LongConsumer records) {
+        progress = records;
+        return this;
+    }
+
+    /** Who has a journal, lowest id first. */
+    public List<WorkerInfo> workers() {
+        return journals.all().stream().map(StoredJournal::info).toList();
+    }
+
+    /** The worker of a name, or of an id in digits. */
+    public Optional<WorkerInfo> worker(String nameOrId) {
+        return workers().stream()
+                .filter(info -> info.name().equals(nameOrId)
+                        || Integer.toString(info.id()).equals(nameOrId))
+                .findFirst();
+    }
+
+    /** The name of a worker; its id in digits when it has no journal here. */
+    public String nameOf(int id) {
+        return journals.find(id).map(journal -> journal.info().name()).orElse(Integer.toString(id));
+    }
+
+    /** What lies among the workers' directories and is none. */
+    public List<String> problems() {
+        return journals.problems();
+    }
+
+    /** All that is known of a message. */
+    public FoundMessage show(long id, Effort effort) throws IOException {
+        List<String> notes = new ArrayList<>();
+        Found request = new Found();
+        Optional<StoredJournal> caller = journals.find(MessageId.worker(id));
+        if (caller.isPresent()) {
+            request = find(caller.get(), JournalQueue.REQUESTS, id, effort, notes);
+        } else {
+            notes.add("worker " + MessageId.worker(id) + " has no journal in this home");
+        }
+        Found response = new Found();
+        List<Long> children = List.of();
+        if (request.record != null) {
+            Optional<StoredJournal> callee = journals.find(request.record.to());
+            if (callee.isPresent()) {
+                response = find(callee.get(), JournalQueue.RESPONSES, id, effort, notes);
+                children = children(callee.get(), request.record, response.record, notes);
+            } else {
+                notes.add("worker " + request.record.to() + ", to which the request went, has no journal in this home");
+            }
+        } else {
+            for (StoredJournal any : journals.all()) {
+                if (response.record == null) {
+                    response = find(any, JournalQueue.RESPONSES, id, effort, notes);
+                }
+            }
+        }
+        return new FoundMessage(
+                id,
+                Optional.ofNullable(request.record),
+                Optional.ofNullable(request.payload),
+                Optional.ofNullable(response.record),
+                Optional.ofNullable(response.payload),
+                children,
+                notes.stream().distinct().toList());
+    }
+
+    /** One record with its payload; both null when there is none. */
+    private static final class Found {
+        private StoredRecord record;
+        private Payload payload;
+    }
+
+    private Found find(StoredJournal journal, JournalQueue queue, long id, Effort effort, List<String> notes)
+            throws IOException {
+        JournalIndex index = journals.index(journal);
+        Optional<RecordPlace> place = effort == Effort.INDEX ? index.find(queue, id) : index.search(queue, id);
+        if (!index.problem().isEmpty()) {
+            notes.add("index: " + index.problem());
+        }
+        index.damage(queue).ifPresent(damage -> notes.add("damaged: " + damage));
+        Found found = new Found();
+        if (place.isPresent()) {
+            found.record = StoredRecord.of(journal.info(), queue, place.get(), index.record(queue));
+            found.payload = Payload.of(index.record(queue));
+        }
+        return found;
+    }
+
+    /** The requests that the callee sent on behalf of this one: they lie in its queue between request and response. */
+    private List<Long> children(StoredJournal callee, StoredRecord request, StoredRecord response, List<String> notes)
+            throws IOException {
+        List<Long> children = new ArrayList<>();
+        long untilNs = response == null ? Long.MAX_VALUE : response.sentNs();
+        long read = 0;
+        try (QueueReader reader = callee.read(JournalQueue.REQUESTS, journals.host())) {
+            for (Step step = reader.skim(); step != Step.END; step = reader.skim()) {
+                if (step != Step.RECORD) {
+                    continue;
+                }
+                RecordView record = reader.record();
+                if (record.parent() == request.id() && children.size() < MAX_CHILDREN) {
+                    children.add(record.id());
+                }
+                if (++read > MAX_CHILD_SEARCH_RECORDS) {
+                    notes.add("only the first " + MAX_CHILD_SEARCH_RECORDS + " requests of worker "
+                            + callee.info().name() + " were searched for children");
+                    break;
+                }
+            }
+        }
+        return children;
+    }
+
+    /**
+     * Gives the calls that a filter takes, oldest first.
+     *
+     * @param newest only so many of the newest; 0 for all
+     */
+    public void list(MessageFilter filter, int newest, Consumer<StoredCall> sink) throws IOException {
+        new CallList(journals, filter, progress).read(newest, sink);
+    }
+
+    /** Follows the journals; whoever asked closes. */
+    public JournalFollower follow(MessageFilter filter) {
+        return new JournalFollower(journals, filter);
+    }
+
+    /** Gives the figures of each queue. */
+    public void stats(MessageFilter filter, Consumer<QueueStats> sink) throws IOException {
+        for (StoredJournal journal : journals.all()) {
+            if (filter.takesWorker(journal.info().id())) {
+                for (JournalQueue queue : JournalQueue.values()) {
+                    sink.accept(stats(journal, queue));
+                }
+            }
+        }
+    }
+
+    private QueueStats stats(StoredJournal journal, JournalQueue queue) throws IOException {
+        QueueStats.Sum sum = new QueueStats.Sum();
+        try (QueueReader reader = journal.read(queue, journals.host())) {
+            Step step = reader.next();
+            while (step != Step.END || (step = reader.searchBehindEnd()) != Step.END) {
+                if (step == Step.RECORD) {
+                    RecordView record = reader.record();
+                    sum.record(record.typeCode(), record.buffer().length(), record.sentNs());
+                } else {
+                    sum.damage();
+                }
+                step = reader.next();
+            }
+        }
+        return sum.stats(journal.info(), queue);
+    }
+
+    /** Reads every record of every queue, and gives what is wrong. */
+    public Verification verify(Consumer<Finding> sink) throws IOException {
+        return new Verifier(journals, sink, progress).verify();
+    }
+
+    @Override
+    public void close() {
+        journals.close();
+    }
+}

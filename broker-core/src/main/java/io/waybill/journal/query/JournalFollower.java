@@ -1,0 +1,118 @@
+package io.waybill.journal.query;
+
+import io.waybill.api.MessageType;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.RecordPlace;
+import io.waybill.wire.RecordView;
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * The newest records of a home's journals, and then what comes. One thread at a time.
+ *
+ * <p>What is given was read whole and checked.
+ */
+public final class JournalFollower implements Closeable {
+
+    private static final int MAX_BATCH = 10_000;
+
+    private record Seen(QueueSource source, RecordPlace place, long sentNs) {}
+
+    private final StoredJournals journals;
+    private final MessageFilter filter;
+    private final List<QueueSource> sources = new ArrayList<>();
+    private final Set<Integer> followed = new HashSet<>();
+
+    JournalFollower(StoredJournals journals, MessageFilter filter) {
+        this.journals = journals;
+        this.filter = filter;
+    }
+
+    /** Reads up to the end, and gives the newest records, oldest first. To be called once, at first. */
+    public void begin(int newest, Consumer<StoredEntry> sink) throws IOException {
+        follow();
+        Deque<Seen> kept = new ArrayDeque<>();
+        MergedQueues all = new MergedQueues(sources);
+        for (QueueSource source = all.next(); source != null; source = all.next()) {
+            if (takesHeader(source.header()) && newest > 0 && takesOperation(source)) {
+                if (kept.size() == newest) {
+                    kept.removeFirst();
+                }
+                kept.addLast(new Seen(source, source.place(), source.header().sentNs()));
+            }
+        }
+        give(kept, sink);
+    }
+
+    /** Gives what came since the last call, in the order of sending as far as it came together. Returns how many records. */
+    public int poll(Consumer<StoredEntry> sink) throws IOException {
+        follow();
+        List<Seen> batch = new ArrayList<>();
+        for (QueueSource source : sources) {
+            for (int i = 0; i < MAX_BATCH && source.next(); i++) {
+                if (takesHeader(source.header())) {
+                    batch.add(new Seen(source, source.place(), source.header().sentNs()));
+                }
+            }
+        }
+        batch.sort(Comparator.comparingLong(Seen::sentNs));
+        return give(batch, sink);
+    }
+
+    private void follow() throws IOException {
+        journals.refresh();
+        for (StoredJournal journal : journals.all()) {
+            if (filter.takesWorker(journal.info().id())
+                    && followed.add(journal.info().id())) {
+                for (JournalQueue queue : JournalQueue.values()) {
+                    sources.add(new QueueSource(journal, queue, journals.host()));
+                }
+            }
+        }
+    }
+
+    private boolean takesHeader(RecordView header) {
+        return MessageType.isKnown(header.typeCode()) && filter.takes(header.to(), header.type(), header.sentNs());
+    }
+
+    private boolean takesOperation(QueueSource source) throws IOException {
+        return filter.operation().isEmpty() || entry(source, source.place()).isPresent();
+    }
+
+    private Optional<StoredEntry> entry(QueueSource source, RecordPlace place) throws IOException {
+        Optional<RecordView> record = source.read(place);
+        if (record.isEmpty()) {
+            return Optional.empty();
+        }
+        Optional<String> operation = Payload.operationOf(record.get());
+        return filter.takesOperation(operation)
+                ? Optional.of(new StoredEntry(source.store(place, record.get()), operation))
+                : Optional.empty();
+    }
+
+    private int give(Iterable<Seen> seen, Consumer<StoredEntry> sink) throws IOException {
+        int given = 0;
+        for (Seen one : seen) {
+            Optional<StoredEntry> entry = entry(one.source(), one.place());
+            if (entry.isPresent()) {
+                sink.accept(entry.get());
+                given++;
+            }
+        }
+        return given;
+    }
+
+    @Override
+    public void close() {
+        sources.forEach(QueueSource::close);
+    }
+}

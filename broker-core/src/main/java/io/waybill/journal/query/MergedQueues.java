@@ -1,0 +1,40 @@
+package io.waybill.journal.query;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.PriorityQueue;
+
+/** Several queues read as one, by the time at which the records were sent. One thread at a time. */
+final class MergedQueues implements Closeable {
+
+    private final List<QueueSource> sources;
+    private final PriorityQueue<QueueSource> waiting = new PriorityQueue<>(
+            Comparator.comparingLong((QueueSource source) -> source.header().sentNs()));
+    private QueueSource current;
+
+    MergedQueues(List<QueueSource> sources) throws IOException {
+        this.sources = new ArrayList<>(sources);
+        for (QueueSource source : sources) {
+            if (source.next()) {
+                waiting.add(source);
+            }
+        }
+    }
+
+    /** The queue whose header is next; null when all are at their end. */
+    QueueSource next() throws IOException {
+        if (current != null && current.next()) {
+            waiting.add(current);
+        }
+        current = waiting.poll();
+        return current;
+    }
+
+    @Override
+    public void close() {
+        sources.forEach(QueueSource::close);
+    }
+}

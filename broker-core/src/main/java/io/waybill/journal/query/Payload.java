@@ -1,0 +1,84 @@
+package io.waybill.journal.query;
+
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.api.ValueDecoder;
+import io.waybill.tensor.DescribedTensors;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.RecordView;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What a record carries, as far as its type says how to read it. Tensors are described, without their elements. Immutable, but for the
+ * arrays in it.
+ *
+ * @param call of a call by name
+ * @param result of an answer to one
+ * @param text of an exception
+ * @param start the first bytes, whatever they are
+ * @param problem why it does not read as its type demands; empty text when it does, or the type is not known
+ */
+public record Payload(
+        Optional<Invocation> call,
+        Optional<Value> result,
+        Optional<String> text,
+        List<Tensor> tensors,
+        byte[] start,
+        String problem) {
+
+    private static final int MAX_START_BYTES = 64;
+    private static final int MAX_TEXT_BYTES = 64 << 10;
+
+    static Payload of(RecordView record) {
+        byte[] bytes = record.copyPayload();
+        byte[] start = Arrays.copyOf(bytes, Math.min(bytes.length, MAX_START_BYTES));
+        List<Tensor> tensors = List.of();
+        Optional<Invocation> call = Optional.empty();
+        Optional<Value> result = Optional.empty();
+        Optional<String> text = Optional.empty();
+        String problem = "";
+        try {
+            tensors = List.copyOf(DescribedTensors.of(record));
+            if (isCallByName(record.type())) {
+                call = Optional.of(Invocation.decode(ByteBuffer.wrap(bytes), tensors));
+            } else if (record.type() == MessageType.NAMED_RET || record.type() == MessageType.SCRIPT_RET) {
+                ValueDecoder decoder = new ValueDecoder(ByteBuffer.wrap(bytes), tensors);
+                result = Optional.of(decoder.value());
+                decoder.end();
+            } else if (record.type() == MessageType.EXCEPTION) {
+                text = Optional.of(
+                        new String(bytes, 0, Math.min(bytes.length, MAX_TEXT_BYTES), StandardCharsets.UTF_8));
+            }
+        } catch (MalformedRecordException | RejectedMessageException e) {
+            problem = String.valueOf(e.getMessage());
+        }
+        return new Payload(call, result, text, tensors, start, problem);
+    }
+
+    static boolean isCallByName(MessageType type) {
+        return type == MessageType.NAMED_CALL || type == MessageType.SCRIPT_CALL;
+    }
+
+    /** The operation of a call by name, without reading its arguments; empty when there is none. */
+    static Optional<String> operationOf(RecordView record) {
+        if (!isCallByName(record.type()) || record.payloadLength() < 2) {
+            return Optional.empty();
+        }
+        ByteBuffer payload = record.payload();
+        int at = payload.position();
+        int length = Byte.toUnsignedInt(payload.get(at)) | Byte.toUnsignedInt(payload.get(at + 1)) << 8;
+        if (length == 0 || length > Invocation.MAX_NAME_BYTES || length > payload.remaining() - 2) {
+            return Optional.empty();
+        }
+        byte[] name = new byte[length];
+        payload.get(at + 2, name);
+        return Optional.of(new String(name, StandardCharsets.UTF_8));
+    }
+}

@@ -1,0 +1,183 @@
+package io.waybill.journal.query;
+
+import io.waybill.api.MessageId;
+import io.waybill.host.Host;
+import io.waybill.journal.Damage;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.QueueReader;
+import io.waybill.journal.QueueReader.Step;
+import io.waybill.journal.query.Finding.Kind;
+import io.waybill.journal.query.Finding.Severity;
+import io.waybill.wire.RecordView;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
+
+/**
+ * Reads a queue record by record, and checks what one queue alone tells: checksums, numbers, owner. Can be gone on with when the writer
+ * has appended. One thread at a time.
+ */
+final class QueueCheck implements Closeable {
+
+    private static final int PROGRESS_RECORDS = 1 << 16;
+    private static final long NONE = -1;
+
+    private final StoredJournal journal;
+    private final JournalQueue queue;
+    private final Path directory;
+    private final QueueReader reader;
+    private final Consumer<Finding> findings;
+    private final LongConsumer progress;
+    private boolean lookedBehindEnd;
+    private long records;
+    private long lastSequence = NONE;
+    private long lastCounter = NONE;
+    private Damage unexplained; // damage since the last record; null: none
+
+    QueueCheck(
+            StoredJournal journal, JournalQueue queue, Host host, Consumer<Finding> findings, LongConsumer progress) {
+        this.journal = journal;
+        this.queue = queue;
+        this.directory = queue.in(journal.path());
+        this.reader = journal.read(queue, host);
+        this.findings = findings;
+        this.progress = progress;
+    }
+
+    /** Checks all that is there now. */
+    void read(Consumer<RecordView> each) throws IOException {
+        while (true) {
+            Step step = reader.next();
+            if (step == Step.END) {
+                if (lookedBehindEnd) {
+                    return;
+                }
+                step = reader.searchBehindEnd();
+                lookedBehindEnd = step == Step.END;
+            }
+            if (step == Step.DAMAGED) {
+                damaged(reader.damage());
+            } else if (step == Step.RECORD) {
+                check(reader.record());
+                each.accept(reader.record());
+                if (++records % PROGRESS_RECORDS == 0) {
+                    progress.accept(PROGRESS_RECORDS);
+                }
+            }
+        }
+    }
+
+    private void damaged(Damage damage) {
+        unexplained = damage;
+        find(Severity.DAMAGE, Kind.UNREADABLE, Optional.of(damage.file()), damage.from(), damage.to(), damage.text());
+    }
+
+    private void check(RecordView record) {
+        checkSequence(record.sequence());
+        if (record.from() != journal.info().id()) {
+            misplaced("record " + record.sequence() + " is from worker " + record.from() + " in the journal of worker "
+                    + journal.info().id());
+        }
+        boolean belongs = queue == JournalQueue.REQUESTS
+                ? record.type().isRequest()
+                : record.type().isResponse();
+        if (!belongs) {
+            misplaced("record " + record.sequence() + " is a " + record.type() + " among " + queue.directoryName());
+        }
+        if (queue == JournalQueue.REQUESTS) {
+            checkRequestId(record);
+        } else if (MessageId.worker(record.id()) != record.to()) {
+            misplaced("record " + record.sequence() + " answers message " + MessageId.text(record.id()) + " to worker "
+                    + record.to());
+        }
+    }
+
+    private void checkSequence(long sequence) {
+        long expected = lastSequence + 1;
+        if (lastSequence != NONE && sequence > expected) {
+            String cause = unexplained == null ? "" : ", in the damaged range before";
+            find(
+                    Severity.DAMAGE,
+                    Kind.MISSING,
+                    Optional.of(file()),
+                    reader.offset(),
+                    reader.offset(),
+                    records(expected, sequence) + " missing" + cause);
+        } else if (lastSequence != NONE && sequence < expected) {
+            misplaced("record " + sequence + " comes behind record " + lastSequence);
+        } else if (lastSequence == NONE && sequence > 0) {
+            find(
+                    unexplained == null ? Severity.NOTE : Severity.DAMAGE,
+                    Kind.MISSING,
+                    Optional.of(file()),
+                    reader.offset(),
+                    reader.offset(),
+                    records(0, sequence) + " missing at the start"
+                            + (unexplained == null ? ": older files were removed" : ""));
+        }
+        lastSequence = sequence;
+        unexplained = null;
+    }
+
+    private static String records(long first, long end) {
+        return end - first == 1 ? "record " + first + " is" : "records " + first + ".." + (end - 1) + " are";
+    }
+
+    private void checkRequestId(RecordView record) {
+        long counter = MessageId.counter(record.id());
+        if (MessageId.worker(record.id()) != journal.info().id()) {
+            misplaced("record " + record.sequence() + " has the id " + MessageId.text(record.id())
+                    + " of another worker's message");
+        } else if (counter <= lastCounter && !record.isRepeated()) {
+            misplaced("record " + record.sequence() + " has the id " + MessageId.text(record.id()) + " behind "
+                    + MessageId.text(MessageId.of(journal.info().id(), lastCounter)));
+        } else {
+            lastCounter = Math.max(lastCounter, counter);
+        }
+    }
+
+    private void misplaced(String text) {
+        find(Severity.DAMAGE, Kind.MISPLACED, Optional.of(file()), reader.offset(), reader.offset(), text);
+    }
+
+    private Path file() {
+        return directory.resolve(reader.place().fileName());
+    }
+
+    /** Checks that the queue reaches as far as somebody saw it reach. */
+    void requireReaches(OptionalLong sequence) {
+        if (sequence.isPresent() && sequence.getAsLong() > lastSequence) {
+            find(
+                    Severity.DAMAGE,
+                    Kind.MISSING,
+                    Optional.of(directory),
+                    0,
+                    0,
+                    records(lastSequence + 1, sequence.getAsLong() + 1) + " missing at the end: the index has seen "
+                            + (sequence.getAsLong() == lastSequence + 1 ? "it" : "them"));
+        }
+    }
+
+    void find(Severity severity, Kind kind, Optional<Path> file, long from, long to, String text) {
+        findings.accept(
+                new Finding(severity, kind, Optional.of(journal.info()), Optional.of(queue), file, from, to, text));
+    }
+
+    /** Where the record that was read last lies. */
+    void findHere(Severity severity, Kind kind, String text) {
+        find(severity, kind, Optional.of(file()), reader.offset(), reader.offset(), text);
+    }
+
+    long records() {
+        return records;
+    }
+
+    @Override
+    public void close() {
+        reader.close();
+    }
+}

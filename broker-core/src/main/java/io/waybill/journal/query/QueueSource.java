@@ -1,0 +1,79 @@
+package io.waybill.journal.query;
+
+import io.waybill.host.Host;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.QueueReader;
+import io.waybill.journal.QueueReader.Step;
+import io.waybill.journal.RecordPlace;
+import io.waybill.wire.RecordView;
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.Optional;
+
+/**
+ * One queue that is read in its order by headers, with a second reader for what a header does not tell. One thread at a time.
+ */
+final class QueueSource implements Closeable {
+
+    private final StoredJournal journal;
+    private final JournalQueue queue;
+    private final QueueReader headers;
+    private final QueueReader whole;
+    private boolean lookedBehindEnd;
+
+    QueueSource(StoredJournal journal, JournalQueue queue, Host host) {
+        this.journal = journal;
+        this.queue = queue;
+        this.headers = journal.read(queue, host);
+        this.whole = journal.read(queue, host);
+    }
+
+    /** The next header, unchecked; false when there is none. Damage is passed over: {@code verify} tells about it. */
+    boolean next() throws IOException {
+        while (true) {
+            Step step = headers.skim();
+            if (step == Step.RECORD) {
+                return true;
+            }
+            if (step == Step.END) {
+                if (lookedBehindEnd) {
+                    return false;
+                }
+                lookedBehindEnd = headers.searchBehindEnd() == Step.END;
+            }
+        }
+    }
+
+    RecordView header() {
+        return headers.record();
+    }
+
+    RecordPlace place() {
+        return headers.place();
+    }
+
+    /** The whole record at a place; empty when it is damaged. */
+    Optional<RecordView> read(RecordPlace place) throws IOException {
+        return whole.moveTo(place) && whole.next() == Step.RECORD && whole.offset() == place.offset()
+                ? Optional.of(whole.record())
+                : Optional.empty();
+    }
+
+    StoredRecord store(RecordPlace place, RecordView record) {
+        return StoredRecord.of(journal.info(), queue, place, record);
+    }
+
+    StoredJournal journal() {
+        return journal;
+    }
+
+    JournalQueue queue() {
+        return queue;
+    }
+
+    @Override
+    public void close() {
+        headers.close();
+        whole.close();
+    }
+}

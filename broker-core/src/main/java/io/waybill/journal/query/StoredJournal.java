@@ -1,0 +1,37 @@
+package io.waybill.journal.query;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.host.Host;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.QueueReader;
+import io.waybill.journal.Roll;
+import io.waybill.journal.index.JournalIndex;
+import java.nio.file.Path;
+
+/**
+ * The journal of one worker, alive or not, as it lies in the home. Immutable.
+ *
+ * @param path of the worker's directory
+ */
+record StoredJournal(WorkerInfo info, Path path) {
+
+    /** Greatest record that is believed, whatever its writer was set to. */
+    private static final int MAX_RECORD_BYTES = 64 << 20;
+
+    private static final JournalSettings READING =
+            new JournalSettings(Roll.DAILY, 4L * MAX_RECORD_BYTES, MAX_RECORD_BYTES, MAX_RECORD_BYTES);
+
+    QueueReader read(JournalQueue queue, Host host) {
+        return QueueReader.open(queue.in(path), host.files(), READING);
+    }
+
+    JournalIndex index(Host host) {
+        return JournalIndex.open(path, READING, host);
+    }
+
+    @Override
+    public String toString() {
+        return info.id() + "-" + info.name();
+    }
+}

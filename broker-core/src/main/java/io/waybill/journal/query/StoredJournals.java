@@ -1,0 +1,102 @@
+package io.waybill.journal.query;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.home.Home;
+import io.waybill.host.Host;
+import io.waybill.journal.index.JournalIndex;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The journals of a home, by worker id, and the indexes of those that were asked last. One thread at a time. */
+final class StoredJournals implements Closeable {
+
+    private static final Pattern DIRECTORY = Pattern.compile("(0|[1-9][0-9]{0,4})-([A-Za-z0-9_:-]{1,127})");
+    private static final int MAX_DIRECTORIES = 2 * (WorkerInfo.MAX_ID + 1);
+    private static final int MAX_OPEN_INDEXES = 32;
+    private static final float LOAD = 0.75f;
+
+    private final Home home;
+    private final Map<Integer, StoredJournal> byId = new TreeMap<>();
+    private final List<String> problems = new ArrayList<>();
+    private final Map<Integer, JournalIndex> indexes = new LinkedHashMap<>(MAX_OPEN_INDEXES, LOAD, true);
+
+    StoredJournals(Home home) throws IOException {
+        this.home = home;
+        refresh();
+    }
+
+    /** Looks again who has a journal. What is not what it must be is left out, and told by {@link #problems()}. */
+    void refresh() throws IOException {
+        problems.clear();
+        List<Path> entries;
+        try {
+            entries = home.host().files().list(home.workersPath(), MAX_DIRECTORIES);
+        } catch (NoSuchFileException e) {
+            return; // a home that nobody joined
+        }
+        for (Path entry : entries) {
+            Matcher name = DIRECTORY.matcher(entry.getFileName().toString());
+            if (!name.matches() || Integer.parseInt(name.group(1)) > WorkerInfo.MAX_ID) {
+                continue;
+            }
+            try {
+                home.host().files().requireDirectory(entry);
+                add(new StoredJournal(new WorkerInfo(Integer.parseInt(name.group(1)), name.group(2)), entry));
+            } catch (IOException e) {
+                problems.add(String.valueOf(e.getMessage()));
+            }
+        }
+    }
+
+    private void add(StoredJournal journal) {
+        StoredJournal other = byId.putIfAbsent(journal.info().id(), journal);
+        if (other != null && !other.equals(journal)) {
+            problems.add(journal.path() + ": expected one directory of worker "
+                    + journal.info().id() + ", found " + other.path() + " as well");
+        }
+    }
+
+    Host host() {
+        return home.host();
+    }
+
+    List<StoredJournal> all() {
+        return List.copyOf(byId.values());
+    }
+
+    Optional<StoredJournal> find(int id) {
+        return Optional.ofNullable(byId.get(id));
+    }
+
+    List<String> problems() {
+        return List.copyOf(problems);
+    }
+
+    JournalIndex index(StoredJournal journal) {
+        JournalIndex known = indexes.get(journal.info().id());
+        if (known == null) {
+            if (indexes.size() == MAX_OPEN_INDEXES) {
+                indexes.remove(indexes.keySet().iterator().next()).close();
+            }
+            known = journal.index(host());
+            indexes.put(journal.info().id(), known);
+        }
+        return known;
+    }
+
+    @Override
+    public void close() {
+        indexes.values().forEach(JournalIndex::close);
+        indexes.clear();
+    }
+}

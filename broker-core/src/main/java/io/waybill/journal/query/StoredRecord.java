@@ -1,0 +1,70 @@
+package io.waybill.journal.query;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageType;
+import io.waybill.api.WorkerInfo;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.RecordPlace;
+import io.waybill.wire.RecordView;
+
+/**
+ * The header of a record, and where it lies. Immutable.
+ *
+ * @param worker whose journal it is in
+ * @param sequence number of the record in its queue
+ * @param from worker id of the sender, as written
+ * @param sentNs wall clock in ns since 1970
+ * @param deadlineNs on the clock that goes on during suspension; 0 for none
+ * @param traceHigh first half of the trace id
+ * @param errorKind of an exception; {@link ErrorKind#UNKNOWN_ERROR} otherwise
+ * @param errorCode of an exception
+ */
+public record StoredRecord(
+        WorkerInfo worker,
+        JournalQueue queue,
+        RecordPlace place,
+        long sequence,
+        long id,
+        int from,
+        int to,
+        MessageType type,
+        boolean isRepeated,
+        long parent,
+        long sentNs,
+        long deadlineNs,
+        long traceHigh,
+        long traceLow,
+        int payloadBytes,
+        int sectionBytes,
+        int tensorCount,
+        ErrorKind errorKind,
+        ErrorCode errorCode) {
+
+    static StoredRecord of(WorkerInfo worker, JournalQueue queue, RecordPlace place, RecordView record) {
+        return new StoredRecord(
+                worker,
+                queue,
+                place,
+                record.sequence(),
+                record.id(),
+                record.from(),
+                record.to(),
+                record.type(),
+                record.isRepeated(),
+                record.parent(),
+                record.sentNs(),
+                record.deadlineNs(),
+                record.traceHigh(),
+                record.traceLow(),
+                record.payloadLength(),
+                record.sectionLength(),
+                record.tensorCount(),
+                record.errorKind(),
+                record.errorCode());
+    }
+
+    public boolean isError() {
+        return type == MessageType.EXCEPTION;
+    }
+}

@@ -1,0 +1,14 @@
+package io.waybill.journal.query;
+
+/**
+ * What {@code verify} read and found, in numbers. Immutable.
+ *
+ * @param damages findings of severity {@link Finding.Severity#DAMAGE}
+ * @param unanswered requests without an answer
+ */
+public record Verification(long journals, long records, long damages, long unanswered) {
+
+    public boolean isWhole() {
+        return damages == 0;
+    }
+}

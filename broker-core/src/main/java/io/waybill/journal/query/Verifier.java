@@ -1,0 +1,207 @@
+package io.waybill.journal.query;
+
+import io.waybill.api.MessageId;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.index.JournalIndex;
+import io.waybill.journal.query.Finding.Kind;
+import io.waybill.journal.query.Finding.Severity;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
+
+/**
+ * Reads every record of every queue, and checks each queue by itself and requests against responses. One thread, once.
+ *
+ * <p>Findings come as they are made; of a kind that a single cause may bring about by the million, each queue gives the first few and a
+ * count.
+ */
+final class Verifier {
+
+    private static final int MAX_SHOWN = 20;
+
+    private final StoredJournals journals;
+    private final Consumer<Finding> sink;
+    private final LongConsumer progress;
+    private final Map<Integer, RequestIds> requests = new HashMap<>();
+    private final Map<Integer, QueueCheck> requestChecks = new HashMap<>();
+    private long records;
+    private long damages;
+    private long unanswered;
+    private long read;
+
+    Verifier(StoredJournals journals, Consumer<Finding> sink, LongConsumer progress) {
+        this.journals = journals;
+        this.sink = sink;
+        this.progress = progress;
+    }
+
+    Verification verify() throws IOException {
+        for (String problem : journals.problems()) {
+            found(new Finding(
+                    Severity.DAMAGE,
+                    Kind.UNREADABLE,
+                    Optional.empty(),
+                    Optional.empty(),
+                    Optional.empty(),
+                    0,
+                    0,
+                    problem));
+        }
+        try {
+            for (StoredJournal journal : journals.all()) {
+                readRequests(journal);
+            }
+            for (StoredJournal journal : journals.all()) {
+                readResponses(journal);
+            }
+            for (StoredJournal journal : journals.all()) {
+                tellUnanswered(journal);
+            }
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        } finally {
+            requestChecks.values().forEach(QueueCheck::close);
+        }
+        return new Verification(journals.all().size(), records, damages, unanswered);
+    }
+
+    private QueueCheck check(StoredJournal journal, JournalQueue queue) {
+        return new QueueCheck(journal, queue, journals.host(), this::found, this::progressed);
+    }
+
+    private void readRequests(StoredJournal journal) throws IOException {
+        QueueCheck check = check(journal, JournalQueue.REQUESTS);
+        requestChecks.put(journal.info().id(), check);
+        requests.put(journal.info().id(), new RequestIds());
+        OptionalLong indexed = lastIndexed(journal, JournalQueue.REQUESTS);
+        readOn(journal.info().id());
+        check.requireReaches(indexed);
+    }
+
+    /** Reads what the worker has asked since the last time. */
+    private void readOn(int worker) throws IOException {
+        QueueCheck check = requestChecks.get(worker);
+        RequestIds ids = requests.get(worker);
+        long before = check.records();
+        check.read(record -> ids.ask(MessageId.counter(record.id())));
+        records += check.records() - before;
+    }
+
+    private void readResponses(StoredJournal journal) throws IOException {
+        try (QueueCheck check = check(journal, JournalQueue.RESPONSES)) {
+            OptionalLong indexed = lastIndexed(journal, JournalQueue.RESPONSES);
+            Answers answers = new Answers(check);
+            check.read(answers::match);
+            records += check.records();
+            check.requireReaches(indexed);
+            answers.tellCount();
+        }
+    }
+
+    private OptionalLong lastIndexed(StoredJournal journal, JournalQueue queue) {
+        try (JournalIndex index = journal.index(journals.host())) {
+            return index.lastIndexed(queue);
+        }
+    }
+
+    /** Matches the responses of one queue with the requests. */
+    private final class Answers {
+        private final QueueCheck check;
+        private long strays;
+
+        Answers(QueueCheck check) {
+            this.check = check;
+        }
+
+        void match(RecordView response) {
+            int caller = MessageId.worker(response.id());
+            long counter = MessageId.counter(response.id());
+            RequestIds ids = requests.get(caller);
+            if (ids == null) {
+                stray(Severity.NOTE, response, ", whose journal is not in this home");
+            } else if (!ids.answer(counter) && !isAskedByNow(caller, counter)) {
+                boolean isOld = ids.isBefore(counter);
+                if (isOld || ids.outside() > 0) {
+                    stray(Severity.NOTE, response, isOld ? ", older than what its journal has" : ", out of reach");
+                } else {
+                    stray(Severity.DAMAGE, response, ", whose journal does not have it");
+                }
+            }
+        }
+
+        private boolean isAskedByNow(int caller, long counter) {
+            try {
+                readOn(caller); // a live worker may have asked since its requests were read
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+            return requests.get(caller).answer(counter);
+        }
+
+        private void stray(Severity severity, RecordView response, String why) {
+            strays++;
+            if (strays <= MAX_SHOWN) {
+                check.findHere(
+                        severity,
+                        Kind.NO_REQUEST,
+                        "record " + response.sequence() + " answers request " + MessageId.text(response.id())
+                                + " of worker " + MessageId.worker(response.id()) + why);
+            } else if (severity == Severity.DAMAGE) {
+                damages++;
+            }
+        }
+
+        void tellCount() {
+            if (strays > MAX_SHOWN) {
+                check.find(
+                        Severity.NOTE,
+                        Kind.NO_REQUEST,
+                        Optional.empty(),
+                        0,
+                        0,
+                        strays + " responses answer requests that no journal has; the first " + MAX_SHOWN
+                                + " are listed");
+            }
+        }
+    }
+
+    private void tellUnanswered(StoredJournal journal) {
+        RequestIds ids = requests.get(journal.info().id());
+        long count = ids.unansweredCount();
+        unanswered += count;
+        if (count > 0) {
+            StringBuilder text = new StringBuilder().append(count).append(" requests have no response:");
+            ids.unanswered(
+                    MAX_SHOWN,
+                    counter -> text.append(' ')
+                            .append(MessageId.text(MessageId.of(journal.info().id(), counter))));
+            requestChecks
+                    .get(journal.info().id())
+                    .find(
+                            Severity.NOTE,
+                            Kind.NO_RESPONSE,
+                            Optional.empty(),
+                            0,
+                            0,
+                            text.append(count > MAX_SHOWN ? " …" : "").toString());
+        }
+    }
+
+    private void found(Finding finding) {
+        if (finding.isDamage()) {
+            damages++;
+        }
+        sink.accept(finding);
+    }
+
+    private void progressed(long more) {
+        read += more;
+        progress.accept(read);
+    }
+}
