@@ -2,12 +2,13 @@ package io.waybill.script;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
+import java.util.List;
 
 /** libtorch's errors, which reach Java as bare {@link RuntimeException}s. */
 final class TorchError {
 
-    /** Where PyTorch's message ends and the C++ stack begins. */
-    private static final String STACK = "\nException raised from ";
+    /** Where PyTorch's message ends and the C++ stack begins, in either of its forms. */
+    private static final List<String> STACKS = List.of("\nException raised from ", "\nframe #0: ");
 
     private static final String NO_MEMORY = "DefaultCPUAllocator: ";
 
@@ -19,9 +20,9 @@ final class TorchError {
             throw error;
         }
         String text = error.getMessage();
-        int end = text.indexOf(STACK);
-        if (end >= 0) {
-            text = text.substring(0, end);
+        for (String stack : STACKS) {
+            int end = text.indexOf(stack);
+            text = end < 0 ? text : text.substring(0, end);
         }
         ErrorCode code =
                 text.contains(NO_MEMORY) || text.equals("std::bad_alloc") ? ErrorCode.DEVICE_FULL : ErrorCode.REFUSED;
