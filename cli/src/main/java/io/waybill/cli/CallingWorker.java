@@ -1,13 +1,18 @@
 package io.waybill.cli;
 
 import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
+import io.waybill.home.Membership;
 import io.waybill.home.NameTakenException;
+import io.waybill.home.PeerState;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.tensor.TensorConfig;
@@ -25,6 +30,7 @@ import java.util.Map;
 final class CallingWorker implements AutoCloseable {
 
     private static final String NAME = "cli";
+    private static final long LOOK_NS = 20_000_000;
     private static final int MAX_AT_ONCE = 256;
     private static final long RESERVE_BYTES = 1 << 20;
     /** A file of any size that the disk has room for. */
@@ -60,13 +66,44 @@ final class CallingWorker implements AutoCloseable {
     }
 
     /**
-     * Calls and waits.
+     * Calls and waits, also for a worker that is only starting: until it is ready nobody knows what it will serve.
      *
      * @return the response, the caller's to close
      * @throws CallException when the call fails
      */
     Response call(Request request) {
+        awaitStarted(request);
         return worker.call(request);
+    }
+
+    private void awaitStarted(Request request) {
+        Home home = worker.directory().home();
+        Host host = home.host();
+        long limitNs = request.timeoutNs() == Request.DEFAULT_TIMEOUT
+                ? WorkerSettings.DEFAULT_TIMEOUT.toNanos()
+                : request.timeoutNs();
+        long sinceNs = host.clock().monotonicNs();
+        Membership membership = new Membership(home);
+        while (isStarting(membership, request.to())) {
+            if (limitNs != Request.NO_TIMEOUT && host.clock().monotonicNs() - sinceNs >= limitNs) {
+                String text = ErrorKind.TIMEOUT.encode("worker " + request.to() + " is still starting");
+                throw new CallException(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, MessageId.NONE, text);
+            }
+            host.threads().pause(LOOK_NS);
+        }
+    }
+
+    private static boolean isStarting(Membership membership, String to) {
+        try {
+            membership.refresh();
+        } catch (IOException e) {
+            return false; // the call itself will say what is wrong
+        }
+        return membership
+                .members()
+                .find(to)
+                .map(peer -> peer.state() == PeerState.STARTING)
+                .orElse(false);
     }
 
     Worker worker() {

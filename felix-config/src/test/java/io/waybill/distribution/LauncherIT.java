@@ -106,6 +106,19 @@ class LauncherIT {
         assertThat(waybill("workers", "--all").out()).contains("left");
     }
 
+    @Test
+    void waitsForANodeThatIsStarting() throws IOException, InterruptedException {
+        try (Command node = Command.start(directory, environment, List.of(words("node", "--name", "ps0")))) {
+            while (!waybill("workers").out().contains("ps0")) {
+                assertThat(node.process.isAlive()).as(node.err()).isTrue();
+            }
+            assertThat(waybill("call", "--to", "ps0", "aten::full", "[1]", "2"))
+                    .isEqualTo(new Result(0, "int64[1] [2]\n", ""));
+            node.process.destroy();
+            node.await();
+        }
+    }
+
     private static void awaitReady(Command node) throws IOException {
         long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
         while (!node.out().startsWith("ready ps0 id=")) {
