@@ -39,14 +39,14 @@ import picocli.CommandLine.Parameters;
         footer = {
             "  1  -2  0x1f  2.5  1e-3  inf  nan  1+2j      numbers",
             "  true  false  none",
-            "  'text'  \"text\"                              strings, with \\' \\\" \\\\ \\n \\t; the quotes must reach the command:"
-                    + " \"'text'\"",
+            "  'text'  \"text\"                              strings, with \\' \\\" \\\\ \\n \\t; the shell must",
+            "                                              pass the quotes on: \"'text'\"",
             "  [1,2,[3]]  (1,2)  {a:1}                     list, tuple, dict",
             "  float32  int64  bool  double  torch.float16 element types",
             "  cpu  cuda:1                                 devices",
             "  a.npy  @file                                tensors, read from NumPy's files",
-            "  name=value                                  a named argument, behind those without a name",
-            "For an operation by name, such as text.count, other words count as text: text=\"to be\".",
+            "  name=value                                  a named argument; those without a name come first",
+            "For an operation by name, such as text.count, other words count as text: text=hello",
             "",
             "Examples:",
             "  waybill call --to ps0 aten::mm a.npy b.npy --out c.npy",

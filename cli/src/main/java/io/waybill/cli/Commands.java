@@ -14,6 +14,7 @@ import picocli.CommandLine.IVersionProvider;
  */
 public final class Commands {
 
+    private static final int HELP_COLUMNS = 100;
     private static final Map<String, Function<Surroundings, Object>> ALL = new LinkedHashMap<>();
 
     static {
@@ -70,11 +71,18 @@ public final class Commands {
         line.setExecutionExceptionHandler(errors);
         line.setUnmatchedOptionsArePositionalParams(false);
         line.setExpandAtFiles(false);
+        line.setUsageHelpWidth(HELP_COLUMNS);
+        line.getSubcommands().values().forEach(Commands::addVersion);
         if (args.length > 0 && args[0].equals("call")) {
             // an argument may be a negative number
             line.getSubcommands().get("call").setUnmatchedOptionsArePositionalParams(true);
         }
         return line;
+    }
+
+    private static void addVersion(CommandLine line) {
+        line.getCommandSpec().versionProvider(new Version());
+        line.getSubcommands().values().forEach(Commands::addVersion);
     }
 
     /** Runs a command. Returns its exit code. */

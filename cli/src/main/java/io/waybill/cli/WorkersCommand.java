@@ -3,6 +3,7 @@ package io.waybill.cli;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
+import io.waybill.dispatch.HandlerKey;
 import io.waybill.home.Home;
 import io.waybill.home.Membership;
 import io.waybill.home.Peer;
@@ -20,6 +21,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -87,7 +89,7 @@ final class WorkersCommand implements Callable<Integer> {
                                 .orElse("-"),
                         peer.generation(),
                         lags.containsKey(peer.id()) ? lags.get(peer.id()) : "-",
-                        record.map(r -> String.join(" ", r.serves())).orElse(peer.problem()));
+                        record.map(WorkersCommand::served).orElse(peer.problem()));
                 shown++;
             }
         }
@@ -102,6 +104,13 @@ final class WorkersCommand implements Callable<Integer> {
         } else if (shown == 0) {
             surroundings.err().println("Nobody is there; start a node: waybill node --name NAME");
         }
+    }
+
+    /** Every node answers control calls: in a table for people they would only be in the way. */
+    private static String served(WorkerRecord record) {
+        return record.serves().stream()
+                .filter(key -> !key.startsWith(HandlerKey.CONTROL_PREFIX))
+                .collect(Collectors.joining(" "));
     }
 
     private static Instant since(WorkerRecord record) {
