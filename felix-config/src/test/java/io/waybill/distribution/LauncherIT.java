@@ -36,6 +36,7 @@ class LauncherIT {
         userHome = Files.createDirectory(directory.resolve("user"));
         environment.put("PATH", "/usr/bin:/bin");
         environment.put("HOME", userHome.toString());
+        environment.put("WAYBILL_JAVA_OPTS", "-Duser.home=" + userHome);
         environment.put("WAYBILL_HOME", directory.resolve("waybill-home").toString());
         environment.put("WAYBILL_JAVA", JAVA);
     }
