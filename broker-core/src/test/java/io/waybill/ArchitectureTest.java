@@ -1,0 +1,211 @@
+package io.waybill;
+
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.belongToAnyOf;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaCall;
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.Timer;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ForkJoinPool;
+import net.openhft.chronicle.queue.impl.single.SingleChronicleQueueBuilder;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The packages are the architecture: who may use whom, and who alone may touch what. {@code docs/hacking/layout.md} explains it. */
+@Timeout(120)
+class ArchitectureTest {
+
+    private static final String ROOT = "io.waybill.";
+
+    /** For each package those of ours that it may use, besides itself. */
+    private static final Map<String, List<String>> MAY_USE = new TreeMap<>(Map.of(
+            "api", List.of(),
+            "host", List.of(),
+            "wire", List.of("api"),
+            "home", List.of("api", "host"),
+            "journal", List.of("api", "host", "wire"),
+            "tensor", List.of("api", "host", "wire"),
+            "device", List.of("api", "tensor"),
+            "dispatch", List.of("api", "host"),
+            "worker", List.of("api", "host", "wire", "home", "journal", "tensor", "device", "dispatch"),
+            "osgi", List.of("api", "host", "device", "dispatch")));
+
+    /** What only some packages may touch, with those that may. */
+    private static final Map<String, List<String>> OUTSIDE = new TreeMap<>(Map.of(
+            "net.openhft..", List.of("io.waybill.journal.."),
+            "org.osgi.framework..", List.of("io.waybill.osgi.."),
+            "org.apache.felix..", List.of("io.waybill.osgi.."),
+            "org.objectweb.asm..", List.of("io.waybill.osgi.."),
+            "org.rocksdb..", List.of("io.waybill.journal.index.."),
+            "com.fasterxml.jackson..", List.of("io.waybill.home.."),
+            "jnr..", List.of("io.waybill.host..")));
+
+    private static final JavaClasses OURS = new ClassFileImporter()
+            .withImportOption(new ImportOption.DoNotIncludeTests())
+            .importPackages("io.waybill");
+
+    @Test
+    void seesEveryPackage() {
+        Set<String> found = new TreeSet<>();
+        for (JavaClass type : OURS) {
+            found.add(type.getPackageName().substring(ROOT.length()).split("\\.")[0]);
+        }
+        assertThat(found).isEqualTo(MAY_USE.keySet());
+    }
+
+    @Test
+    void usesOnlyWhatEachPackageMayUse() {
+        MAY_USE.forEach((name, allowed) -> {
+            List<String> packages = new ArrayList<>(List.of(ROOT + name + ".."));
+            allowed.forEach(other -> packages.add(ROOT + other + ".."));
+            DescribedPredicate<JavaClass> ours = resideInAPackage("io.waybill..");
+            DescribedPredicate<JavaClass> mine = resideInAnyPackage(packages.toArray(String[]::new));
+            noClasses()
+                    .that()
+                    .resideInAPackage(ROOT + name + "..")
+                    .should()
+                    .dependOnClassesThat(ours.and(DescribedPredicate.not(mine)))
+                    .because(name + " may use " + allowed)
+                    .check(OURS);
+        });
+    }
+
+    @Test
+    void hasNoCycles() {
+        slices().matching("io.waybill.(*)..").should().beFreeOfCycles().check(OURS);
+    }
+
+    @Test
+    void keepsTheApiToJavaAndAnnotations() {
+        classes()
+                .that()
+                .resideInAPackage("io.waybill.api..")
+                .should()
+                .onlyDependOnClassesThat()
+                .resideInAnyPackage(
+                        "io.waybill.api..",
+                        "java..",
+                        "org.osgi.annotation..",
+                        "org.osgi.service.component.annotations..")
+                .check(OURS);
+    }
+
+    @Test
+    void keepsEachLibraryToItsPackage() {
+        OUTSIDE.forEach((library, mayTouch) -> noClasses()
+                .that()
+                .resideOutsideOfPackages(mayTouch.toArray(String[]::new))
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage(library)
+                .check(OURS));
+    }
+
+    @Test
+    void leavesTheInsidesOfChronicleAlone() {
+        noClasses()
+                .should()
+                .dependOnClassesThat(resideInAnyPackage("net.openhft..impl..", "net.openhft..internal..")
+                        .and(DescribedPredicate.not(belongToAnyOf(SingleChronicleQueueBuilder.class))))
+                .because("they change without notice; the builder alone has no public face")
+                .check(OURS);
+    }
+
+    @Test
+    void neverMakesObjectsOfData() {
+        noClasses()
+                .should()
+                .dependOnClassesThat(belongToAnyOf(ObjectInputStream.class, ObjectOutputStream.class))
+                .because("nothing that is read names a class")
+                .check(OURS);
+        mayCall(Class.class, Set.of("forName"));
+        mayCall(ClassLoader.class, Set.of("loadClass", "defineClass", "findClass"));
+    }
+
+    @Test
+    void takesTheTimeFromTheHost() {
+        // SafeFiles makes names of temporary files with it, which must differ among pid namespaces
+        mayCall(
+                System.class,
+                Set.of("nanoTime", "currentTimeMillis"),
+                "io.waybill.host.HostClock",
+                "io.waybill.host.SafeFiles");
+        for (Class<?> clock : List.of(
+                java.time.Instant.class,
+                java.time.LocalDate.class,
+                java.time.LocalDateTime.class,
+                java.time.ZonedDateTime.class)) {
+            mayCall(clock, Set.of("now"));
+        }
+        noClasses()
+                .should()
+                .dependOnClassesThat(belongToAnyOf(java.time.Clock.class))
+                .check(OURS);
+    }
+
+    @Test
+    void takesThreadsFromTheHost() {
+        mayCall(Thread.class, Set.of("<init>"), "io.waybill.host.HostThreads");
+        mayCall(Thread.class, Set.of("sleep"));
+        noClasses()
+                .should()
+                .dependOnClassesThat(belongToAnyOf(Executors.class, ForkJoinPool.class, Timer.class))
+                .check(OURS);
+    }
+
+    @Test
+    void isToldItsSettings() {
+        // Chronicle takes the order not to report usage in no other way
+        mayCall(
+                System.class,
+                Set.of("getProperty", "setProperty", "getProperties"),
+                "io.waybill.journal.ChronicleFlags");
+        mayCall(System.class, Set.of("getenv", "exit"));
+        for (Class<?> number : List.of(Boolean.class, Integer.class, Long.class)) {
+            mayCall(number, Set.of("getBoolean", "getInteger", "getLong"));
+        }
+    }
+
+    @Test
+    void describesEveryPackage() {
+        Path root = Repository.root();
+        List<String> missing = Repository.sourceDirectories(root).stream()
+                .filter(directory ->
+                        !directory.resolve("package-info.java").toFile().isFile())
+                .map(directory -> root.relativize(directory).toString())
+                .toList();
+        assertThat(missing).as("packages without a package-info.java").isEmpty();
+    }
+
+    /** Only the classes named may call these methods. */
+    private static void mayCall(Class<?> owner, Set<String> methods, String... callers) {
+        Set<String> may = Set.copyOf(Arrays.asList(callers));
+        DescribedPredicate<JavaCall<?>> forbidden = describe(
+                owner.getSimpleName() + "." + methods,
+                call -> call.getTargetOwner().isEquivalentTo(owner)
+                        && methods.contains(call.getTarget().getName())
+                        && !may.contains(call.getOriginOwner().getName()));
+        noClasses().should().callCodeUnitWhere(forbidden).check(OURS);
+    }
+}
