@@ -1,0 +1,62 @@
+package io.waybill.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.MessageHandler;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.StringTokenizer;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Workers in a program without OSGi, as {@code docs/extending/embedding.md} shows them. */
+@Timeout(60)
+class EmbeddedWorkersTest {
+
+    private final Host host = Host.real();
+
+    @Test
+    void callEachOther(@TempDir Path directory) throws IOException {
+        Home home = Home.open(directory.resolve("home"), host);
+        HandlerRegistry handlers = registry();
+        Provider provider = new Provider("my-program", "1.0");
+        HandlerExecutor executor = handlers.newExecutor(provider, ExecutorSettings.forProcessors(2));
+        MessageHandler count = (message, outbox) -> {
+            int words = new StringTokenizer(message.text("text")).countTokens();
+            outbox.reply().int64("words", words);
+        };
+        handlers.add(HandlerSpec.of(HandlerKey.parse("text.count"), count, provider, executor));
+
+        try (Worker server = join(home, "server", handlers);
+                Worker client = join(home, "client", registry())) {
+            server.ready(Map.of());
+            Request request = Request.operation("server", "text.count");
+            request.body().text("text", "to be or not to be");
+            try (Response response = client.call(request)) {
+                assertThat(response.int64("words")).isEqualTo(6);
+            }
+        }
+    }
+
+    private HandlerRegistry registry() {
+        return new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+    }
+
+    private static Worker join(Home home, String name, HandlerRegistry handlers) throws IOException {
+        return Worker.join(home, name, JoinOptions.defaults(), WorkerSettings.defaults(), handlers);
+    }
+}
