@@ -55,6 +55,10 @@ public final class Commands {
         }
     }
 
+    static boolean has(String name) {
+        return ALL.containsKey(name);
+    }
+
     /** The command line with what {@code args} need of it. */
     public static CommandLine line(Surroundings surroundings, String... args) {
         CommandLine line = new CommandLine(new Root());

@@ -72,6 +72,9 @@ final class DemoCommand implements Callable<Integer> {
         demo.multiply(new HostMemory(new NativeMemory(host.calls())));
         try (CallingWorker caller = CallingWorker.join(home)) {
             demo.swap(caller.worker(), host.threads());
+            if (Commands.has("journal")) {
+                demo.lookUp(caller.worker());
+            }
         }
         demo.remove();
         demo.stopNodes(nodes);

@@ -2,8 +2,10 @@ package io.waybill.cli.demo;
 
 import io.waybill.api.Caller;
 import io.waybill.api.Invocation;
+import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.host.Threads;
 import io.waybill.tensor.HostMemory;
@@ -102,6 +104,16 @@ public final class Demo {
         counting.awaitMore(CALLS_BESIDE);
         tell("meanwhile", counting.end());
         run("bundle", "list", "--node", "ps0");
+    }
+
+    /** Finds a message by its id in the journals. */
+    public void lookUp(Caller caller) throws DemoFailedException {
+        story.step("Every request and response stays in the journal of who sent it, and is found by its id.");
+        String id;
+        try (Response response = caller.call(count())) {
+            id = MessageId.text(response.id());
+        }
+        run("journal", "show", id);
     }
 
     /** Removes the bundle: calls to it get an error that says so. */
