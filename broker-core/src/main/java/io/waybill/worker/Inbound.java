@@ -86,7 +86,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         entry = chosen;
         tensors = arrived;
         handlerSequence = sequence;
-        answered.set(false);
+        answered.lazySet(false);
         begun = false;
         abandoned = false;
         late = null;

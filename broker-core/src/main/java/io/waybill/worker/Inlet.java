@@ -41,6 +41,7 @@ final class Inlet {
     private final Serving serving;
     private final InboundPool pool;
     private final TensorTransit transit;
+    private final SelfTails selfTails;
     private final WorkerCounters counters;
     private final ResponseView response = new ResponseView();
     private Inbound next;
@@ -56,6 +57,7 @@ final class Inlet {
             Serving serving,
             InboundPool pool,
             TensorTransit transit,
+            SelfTails selfTails,
             WorkerCounters counters) {
         this.workerId = workerId;
         this.clock = clock;
@@ -65,6 +67,7 @@ final class Inlet {
         this.serving = serving;
         this.pool = pool;
         this.transit = transit;
+        this.selfTails = selfTails;
         this.counters = counters;
     }
 
@@ -94,11 +97,13 @@ final class Inlet {
             if (link.isSwept()) { // and perhaps closed, while a handler ran
                 continue;
             }
+            if (link.isSelf() && link.isQuiet()) {
+                continue;
+            }
             if (all || link.expectsResponses()) {
                 work += pollResponses(link);
             }
-            boolean mayRequest = link.requests() != null && (all || !link.hasReadAllOfItself());
-            int served = mayRequest ? pollRequests(link) : 0;
+            int served = link.requests() == null ? 0 : pollRequests(link);
             if (served == PERMIT_LOST) {
                 return PERMIT_LOST;
             }
@@ -125,6 +130,7 @@ final class Inlet {
     void expire() {
         long nowNs = clock.bootNs();
         serving.now(nowNs);
+        selfTails.forward(links.current(), nowNs);
         if (nowNs < deadlines.earliestNs()) {
             return;
         }

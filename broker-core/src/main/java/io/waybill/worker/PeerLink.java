@@ -226,9 +226,14 @@ final class PeerLink {
         return sentCalls != settledCalls;
     }
 
-    /** Whether nothing can be in the requests: those of the worker itself, when it has read all that it sent. */
-    boolean hasReadAllOfItself() {
-        return id == ownId && sentCalls == requestsReadHere;
+    boolean isSelf() {
+        return id == ownId;
+    }
+
+    /** Whether all that was sent was answered, and, for the link of a worker to itself, read. */
+    boolean isQuiet() {
+        long sent = sentCalls;
+        return sent == settledCalls && (id != ownId || requests == null || sent == requestsReadHere);
     }
 
     /** Calls without an outcome, as far as this thread can see. */

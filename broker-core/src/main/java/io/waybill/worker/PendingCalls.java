@@ -35,10 +35,12 @@ final class PendingCalls {
     /** One call, or room for one. */
     static final class Slot {
         private static final VarHandle ID;
+        private static final VarHandle DEADLINE;
 
         static {
             try {
                 ID = MethodHandles.lookup().findVarHandle(Slot.class, "id", long.class);
+                DEADLINE = MethodHandles.lookup().findVarHandle(Slot.class, "deadlineNs", long.class);
             } catch (ReflectiveOperationException e) {
                 throw new ExceptionInInitializerError(e);
             }
@@ -88,8 +90,8 @@ final class PendingCalls {
                 slot.link = link;
                 slot.bytes = bytes;
                 slot.timeoutNs = timeoutNs;
-                slot.deadlineNs = deadlineNs;
-                slot.id = MessageId.of(workerId, counter); // last: from here on others may take it
+                Slot.DEADLINE.setOpaque(slot, deadlineNs);
+                Slot.ID.setRelease(slot, MessageId.of(workerId, counter)); // last: from here on others may take it
                 return slot;
             }
         }
@@ -113,7 +115,7 @@ final class PendingCalls {
         slot.link.settled(slot.bytes);
         slot.listener = null;
         slot.link = null;
-        slot.id = FREE;
+        Slot.ID.setRelease(slot, FREE);
         return listener;
     }
 

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,8 +43,8 @@ final class Poller {
     private final Queue<Thread> spares = new ConcurrentLinkedQueue<>();
     private Inlet inlet;
 
-    // Counts calls that polled for themselves: written by them, read by the poller's thread.
-    private volatile long callerPolls;
+    // Changes with every call that polled for itself: written by them, read by the poller's thread.
+    private final AtomicLong callerPolls = new AtomicLong();
     private volatile boolean sleeping;
     private volatile long sleepingUntilNs;
     private volatile boolean closed;
@@ -94,7 +95,7 @@ final class Poller {
                 standAside(self);
                 continue;
             }
-            long seen = callerPolls;
+            long seen = callerPolls.get();
             if (pollingCallers.get() > 0 || seen != callerPollsSeen && callerPollsSeen >= 0) {
                 callerPollsSeen = seen;
                 LockSupport.parkNanos(this, STANDBY_NS);
@@ -224,7 +225,7 @@ final class Poller {
         try {
             pollFor(call);
         } finally {
-            callerPolls++;
+            callerPolls.lazySet(callerPolls.get() + 1); // any change will do, also when two threads make the same
             pollingCallers.getAndDecrement();
         }
         if (!call.isSettled()) {
@@ -328,7 +329,7 @@ final class Poller {
                 }
             }
         } finally {
-            callerPolls++;
+            callerPolls.lazySet(callerPolls.get() + 1); // any change will do, also when two threads make the same
             pollingCallers.getAndDecrement();
         }
         if (waiting == Waiting.SPIN) {

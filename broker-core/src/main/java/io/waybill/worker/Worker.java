@@ -107,7 +107,8 @@ public final class Worker implements Caller, AutoCloseable {
         reread = new RereadTails(id, links::openRequests);
         Serving serving = new Serving(
                 registry, host.clock(), permit, inline, pool, reread, transit, answers, bornNs(directory), counters);
-        inlet = new Inlet(id, host.clock(), links, pending, deadlines, serving, pool, transit, counters);
+        SelfTails selfTails = new SelfTails(requestLane, responseLane);
+        inlet = new Inlet(id, host.clock(), links, pending, deadlines, serving, pool, transit, selfTails, counters);
         indexer = new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock());
         housekeeper = new Housekeeper(host, links, poller, requests, responses);
     }
