@@ -43,8 +43,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
     private long handlerSequence;
     private Late late;
     // Written by the handler's thread and by the one that ends its executor, each read by the other.
-    private volatile boolean begun;
-    private volatile boolean abandoned;
+    private final AtomicBoolean begun = new AtomicBoolean();
+    private final AtomicBoolean abandoned = new AtomicBoolean();
     private ReceivedTensors tensors; // null without
 
     Inbound(ServingContext context, InboundPool pool) {
@@ -87,8 +87,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         tensors = arrived;
         handlerSequence = sequence;
         answered.lazySet(false);
-        begun = false;
-        abandoned = false;
+        begun.lazySet(false);
+        abandoned.lazySet(false);
         late = null;
         reply.reset();
         message.open(chosen.key(), arrived == null ? List.of() : arrived.tensors());
@@ -98,7 +98,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
     /** Calls the handler and sends its answer. */
     @Override
     public void run() {
-        begun = true;
+        begun.lazySet(true);
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
         thread.setContextClassLoader(entry.contextClassLoader());
@@ -111,7 +111,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
             threw(e);
         } finally {
             thread.setContextClassLoader(before);
-            if (abandoned) {
+            if (abandoned.get()) {
                 giveUp(); // nobody else will: the answer was sent without this thread
             }
         }
@@ -221,8 +221,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         // its thread may still be in the handler: this object is not used again
         if (answered.compareAndSet(false, true)) {
             HandlerEntry ended = entry;
-            abandoned = true;
-            if (!begun) {
+            abandoned.set(true);
+            if (!begun.get()) {
                 giveUp();
             }
             context.answers()

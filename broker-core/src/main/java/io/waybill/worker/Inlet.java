@@ -31,7 +31,7 @@ final class Inlet {
     private static final Logger LOG = LoggerFactory.getLogger(Inlet.class);
     private static final int MOST_PER_LINK = 32;
     private static final int POLLS_PER_CLOCK_READ = 64;
-    private static final int POLLS_PER_ALL = 512;
+    private static final long ALL_INTERVAL_NS = 1_000_000;
 
     private final int workerId;
     private final Clock clock;
@@ -46,7 +46,8 @@ final class Inlet {
     private final ResponseView response = new ResponseView();
     private Inbound next;
     private int pollsUntilClock;
-    private int pollsUntilAll;
+    private boolean allDue;
+    private long nextAllNs;
 
     Inlet(
             int workerId,
@@ -77,20 +78,18 @@ final class Inlet {
      * @return how much was done, 0 for nothing, or {@link #PERMIT_LOST}
      */
     int pollAll() {
-        pollsUntilAll = 0;
+        allDue = true;
         return poll();
     }
 
     /**
-     * Looks once where something may be. Responses that nobody waits for are looked at now and then.
+     * Looks once where something may be. Responses that nobody waits for are looked at once a millisecond.
      *
      * @return how much was done, 0 for nothing, or {@link #PERMIT_LOST}
      */
     int poll() {
-        boolean all = --pollsUntilAll <= 0;
-        if (all) {
-            pollsUntilAll = POLLS_PER_ALL;
-        }
+        boolean all = allDue;
+        allDue = false;
         int work = 0;
         PeerLink[] current = links.current();
         for (PeerLink link : current) {
@@ -130,6 +129,10 @@ final class Inlet {
     void expire() {
         long nowNs = clock.bootNs();
         serving.now(nowNs);
+        if (nowNs >= nextAllNs) {
+            nextAllNs = nowNs + ALL_INTERVAL_NS;
+            allDue = true;
+        }
         selfTails.forward(links.current(), nowNs);
         if (nowNs < deadlines.earliestNs()) {
             return;

@@ -11,8 +11,10 @@ import java.util.concurrent.CompletableFuture;
 final class NestedCaller implements Caller {
 
     private final Calls calls;
-    private volatile long parent = MessageId.NONE;
-    private volatile long deadlineNs;
+    // Set before the handler sees this, and forgotten after it returned: no other thread is told of a change in
+    // between.
+    private long parent = MessageId.NONE;
+    private long deadlineNs;
 
     NestedCaller(Calls calls) {
         this.calls = calls;
