@@ -154,6 +154,9 @@ final class Links {
             if (responses != null) {
                 responses.close();
             }
+            if (peer.state() == PeerState.STARTING) {
+                return null; // its files are not all there yet: at the next refresh
+            }
             if (!String.valueOf(e.getMessage()).equals(problems.put(peer.id(), String.valueOf(e.getMessage())))) {
                 LOG.error("No link to worker {} (id {}): {}", peer.name(), peer.id(), e.getMessage(), e);
             }
