@@ -1,5 +1,6 @@
 package io.waybill.cli;
 
+import io.waybill.cli.journal.JournalCommand;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
@@ -23,6 +24,7 @@ public final class Commands {
         ALL.put("call", CallCommand::new);
         ALL.put("workers", WorkersCommand::new);
         ALL.put("bundle", BundleCommand::new);
+        ALL.put("journal", JournalCommand::new);
         ALL.put("bench", BenchCommand::new);
         ALL.put("completion", CompletionCommand::new);
         ALL.put("prepare", PrepareCommand::new);

@@ -1,4 +1,4 @@
-package io.waybill.journal.query;
+package io.waybill.query;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
@@ -35,6 +35,9 @@ public final class HomeJournals implements Closeable {
     }
 
     private static final int MAX_CHILDREN = 1000;
+    /** A clock may have been set, and a handler may go on behind its answer. */
+    private static final long LATE_CHILD_NS = 10_000_000_000L;
+
     private static final long MAX_CHILD_SEARCH_RECORDS = 5_000_000;
 
     private final StoredJournals journals;
@@ -140,7 +143,7 @@ public final class HomeJournals implements Closeable {
     private List<Long> children(StoredJournal callee, StoredRecord request, StoredRecord response, List<String> notes)
             throws IOException {
         List<Long> children = new ArrayList<>();
-        long untilNs = response == null ? Long.MAX_VALUE : response.sentNs();
+        long untilNs = response == null ? Long.MAX_VALUE - LATE_CHILD_NS : response.sentNs();
         long read = 0;
         try (QueueReader reader = callee.read(JournalQueue.REQUESTS, journals.host())) {
             for (Step step = reader.skim(); step != Step.END; step = reader.skim()) {
@@ -148,6 +151,9 @@ public final class HomeJournals implements Closeable {
                     continue;
                 }
                 RecordView record = reader.record();
+                if (record.sentNs() > untilNs + LATE_CHILD_NS) {
+                    break;
+                }
                 if (record.parent() == request.id() && children.size() < MAX_CHILDREN) {
                     children.add(record.id());
                 }

@@ -1,4 +1,4 @@
-package io.waybill.journal.query;
+package io.waybill.query;
 
 /**
  * What {@code verify} read and found, in numbers. Immutable.

@@ -1,4 +1,4 @@
-package io.waybill.journal.query;
+package io.waybill.query;
 
 import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;

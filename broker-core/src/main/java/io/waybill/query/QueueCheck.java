@@ -1,4 +1,4 @@
-package io.waybill.journal.query;
+package io.waybill.query;
 
 import io.waybill.api.MessageId;
 import io.waybill.host.Host;
@@ -6,8 +6,8 @@ import io.waybill.journal.Damage;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.QueueReader;
 import io.waybill.journal.QueueReader.Step;
-import io.waybill.journal.query.Finding.Kind;
-import io.waybill.journal.query.Finding.Severity;
+import io.waybill.query.Finding.Kind;
+import io.waybill.query.Finding.Severity;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;

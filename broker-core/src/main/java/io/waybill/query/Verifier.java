@@ -1,14 +1,16 @@
-package io.waybill.journal.query;
+package io.waybill.query;
 
 import io.waybill.api.MessageId;
+import io.waybill.api.WorkerInfo;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.index.JournalIndex;
-import io.waybill.journal.query.Finding.Kind;
-import io.waybill.journal.query.Finding.Severity;
+import io.waybill.query.Finding.Kind;
+import io.waybill.query.Finding.Severity;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -18,18 +20,22 @@ import java.util.function.LongConsumer;
 /**
  * Reads every record of every queue, and checks each queue by itself and requests against responses. One thread, once.
  *
- * <p>Findings come as they are made; of a kind that a single cause may bring about by the million, each queue gives the first few and a
- * count.
+ * <p>Findings come as they are made. A single cause may bring about millions: of each kind, each queue gives the first few, and a count
+ * of the others at the end.
  */
 final class Verifier {
 
     private static final int MAX_SHOWN = 20;
+
+    /** What findings are counted by. */
+    private record Sort(Optional<WorkerInfo> worker, Optional<JournalQueue> queue, Kind kind, Severity severity) {}
 
     private final StoredJournals journals;
     private final Consumer<Finding> sink;
     private final LongConsumer progress;
     private final Map<Integer, RequestIds> requests = new HashMap<>();
     private final Map<Integer, QueueCheck> requestChecks = new HashMap<>();
+    private final Map<Sort, Long> counts = new LinkedHashMap<>();
     private long records;
     private long damages;
     private long unanswered;
@@ -63,6 +69,7 @@ final class Verifier {
             for (StoredJournal journal : journals.all()) {
                 tellUnanswered(journal);
             }
+            tellCounts();
         } catch (UncheckedIOException e) {
             throw e.getCause();
         } finally {
@@ -100,7 +107,6 @@ final class Verifier {
             check.read(answers::match);
             records += check.records();
             check.requireReaches(indexed);
-            answers.tellCount();
         }
     }
 
@@ -113,7 +119,6 @@ final class Verifier {
     /** Matches the responses of one queue with the requests. */
     private final class Answers {
         private final QueueCheck check;
-        private long strays;
 
         Answers(QueueCheck check) {
             this.check = check;
@@ -145,29 +150,11 @@ final class Verifier {
         }
 
         private void stray(Severity severity, RecordView response, String why) {
-            strays++;
-            if (strays <= MAX_SHOWN) {
-                check.findHere(
-                        severity,
-                        Kind.NO_REQUEST,
-                        "record " + response.sequence() + " answers request " + MessageId.text(response.id())
-                                + " of worker " + MessageId.worker(response.id()) + why);
-            } else if (severity == Severity.DAMAGE) {
-                damages++;
-            }
-        }
-
-        void tellCount() {
-            if (strays > MAX_SHOWN) {
-                check.find(
-                        Severity.NOTE,
-                        Kind.NO_REQUEST,
-                        Optional.empty(),
-                        0,
-                        0,
-                        strays + " responses answer requests that no journal has; the first " + MAX_SHOWN
-                                + " are listed");
-            }
+            check.findHere(
+                    severity,
+                    Kind.NO_REQUEST,
+                    "record " + response.sequence() + " answers request " + MessageId.text(response.id())
+                            + " of worker " + MessageId.worker(response.id()) + why);
         }
     }
 
@@ -197,7 +184,26 @@ final class Verifier {
         if (finding.isDamage()) {
             damages++;
         }
-        sink.accept(finding);
+        Sort sort = new Sort(finding.worker(), finding.queue(), finding.kind(), finding.severity());
+        if (counts.merge(sort, 1L, Long::sum) <= MAX_SHOWN) {
+            sink.accept(finding);
+        }
+    }
+
+    private void tellCounts() {
+        counts.forEach((sort, count) -> {
+            if (count > MAX_SHOWN) {
+                sink.accept(new Finding(
+                        sort.severity(),
+                        sort.kind(),
+                        sort.worker(),
+                        sort.queue(),
+                        Optional.empty(),
+                        0,
+                        0,
+                        (count - MAX_SHOWN) + " more of this kind"));
+            }
+        });
     }
 
     private void progressed(long more) {

@@ -1,0 +1,202 @@
+package io.waybill.query;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.Value;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.WrittenQueue;
+import io.waybill.query.StoredCall.Outcome;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class HomeJournalsTest {
+
+    @TempDir
+    Path temporary;
+
+    private WrittenHome written;
+
+    @BeforeEach
+    void write() throws IOException {
+        written = new WrittenHome(temporary).calls(0, 200);
+    }
+
+    private HomeJournals open() throws IOException {
+        return HomeJournals.open(written.home);
+    }
+
+    private FoundMessage show(long counter) throws IOException {
+        try (HomeJournals journals = open()) {
+            return journals.show(MessageId.of(WrittenHome.CALLER, counter), HomeJournals.Effort.INDEX);
+        }
+    }
+
+    private List<StoredCall> list(MessageFilter filter, int newest) throws IOException {
+        List<StoredCall> calls = new ArrayList<>();
+        try (HomeJournals journals = open()) {
+            journals.list(filter, newest, calls::add);
+        }
+        return calls;
+    }
+
+    private static MessageFilter filter(Optional<String> operation, Optional<Outcome> outcome) {
+        return new MessageFilter(
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                operation,
+                Long.MIN_VALUE,
+                Long.MAX_VALUE,
+                outcome);
+    }
+
+    @Test
+    void showsRequestAndResponse() throws IOException {
+        FoundMessage found = show(8);
+        StoredRecord request = found.request().orElseThrow();
+        assertThat(request.worker().name()).isEqualTo("caller");
+        assertThat(request.type()).isEqualTo(MessageType.NAMED_CALL);
+        assertThat(found.requestPayload().orElseThrow().call().orElseThrow().name())
+                .isEqualTo("text.count");
+        assertThat(found.response().orElseThrow().worker().name()).isEqualTo("callee");
+        assertThat(found.responsePayload().orElseThrow().result()).contains(Value.of(16));
+        assertThat(found.notes()).isEmpty();
+    }
+
+    @Test
+    void showsAnErrorWithItsTextAndCode() throws IOException {
+        FoundMessage found = show(6);
+        assertThat(found.response().orElseThrow().errorCode()).isEqualTo(ErrorCode.REFUSED);
+        assertThat(found.responsePayload().orElseThrow().text()).contains("Error on Node 4: no");
+    }
+
+    @Test
+    void showsARequestWithoutAnAnswer() throws IOException {
+        assertThat(show(9).request()).isPresent();
+        assertThat(show(9).response()).isEmpty();
+    }
+
+    @Test
+    void saysWhenThereIsNoSuchMessage() throws IOException {
+        assertThat(show(5000).isEmpty()).isTrue();
+        try (HomeJournals journals = open()) {
+            FoundMessage stranger = journals.show(MessageId.of(99, 1), HomeJournals.Effort.EVERY_RECORD);
+            assertThat(stranger.isEmpty()).isTrue();
+            assertThat(stranger.notes()).anyMatch(note -> note.contains("worker 99 has no journal"));
+        }
+    }
+
+    @Test
+    void showsParentAndChildren() throws IOException {
+        long parent = MessageId.of(WrittenHome.CALLER, 8);
+        long child = MessageId.of(WrittenHome.CALLEE, 0);
+        try (WrittenQueue requests = WrittenQueue.open(written.worker(WrittenHome.CALLEE), JournalQueue.REQUESTS)) {
+            requests.append(written.request(child, WrittenHome.CALLEE, WrittenHome.CALLER, "x", 8)
+                    .parent(parent));
+        }
+        assertThat(show(8).children()).containsExactly(child);
+        try (HomeJournals journals = open()) {
+            FoundMessage found = journals.show(child, HomeJournals.Effort.INDEX);
+            assertThat(found.request().orElseThrow().parent()).isEqualTo(parent);
+        }
+    }
+
+    @Test
+    void listsTheNewestCallsInOrderOfTime() throws IOException {
+        assertThat(list(MessageFilter.ALL, 5))
+                .extracting(call -> MessageId.counter(call.request().id()))
+                .containsExactly(195L, 196L, 197L, 198L, 199L);
+        assertThat(list(MessageFilter.ALL, 0)).hasSize(200);
+    }
+
+    @Test
+    void listsByOutcome() throws IOException {
+        assertThat(list(filter(Optional.empty(), Optional.of(Outcome.NONE)), 0)).hasSize(20);
+        assertThat(list(filter(Optional.empty(), Optional.of(Outcome.ERROR)), 0))
+                .hasSize((int) java.util.stream.LongStream.range(0, 200)
+                        .filter(counter -> counter % 7 == 6 && counter % 10 != 9)
+                        .count());
+    }
+
+    @Test
+    void listsByOperation() throws IOException {
+        assertThat(list(filter(Optional.of("text.length"), Optional.empty()), 0))
+                .hasSize(100);
+        assertThat(list(filter(Optional.of("text.*"), Optional.empty()), 0)).hasSize(200);
+        assertThat(list(filter(Optional.of("text"), Optional.empty()), 0)).isEmpty();
+    }
+
+    @Test
+    void listsByTimeAndPeer() throws IOException {
+        MessageFilter some = new MessageFilter(
+                Optional.of(WrittenHome.CALLER),
+                Optional.of(WrittenHome.CALLEE),
+                Optional.of(MessageType.NAMED_CALL),
+                Optional.empty(),
+                WrittenHome.START_NS + 50_000,
+                WrittenHome.START_NS + 60_000,
+                Optional.empty());
+        assertThat(list(some, 0)).hasSize(10);
+    }
+
+    @Test
+    void followsWhatComes() throws IOException {
+        List<StoredEntry> entries = new ArrayList<>();
+        try (HomeJournals journals = open();
+                JournalFollower follower = journals.follow(MessageFilter.ALL)) {
+            follower.begin(3, entries::add);
+            assertThat(entries).hasSize(3);
+            assertThat(entries.get(2).record().id()).isEqualTo(MessageId.of(WrittenHome.CALLER, 199));
+            entries.clear();
+            assertThat(follower.poll(entries::add)).isZero();
+            written.calls(200, 205);
+            assertThat(follower.poll(entries::add)).isEqualTo(10);
+            assertThat(entries).extracting(entry -> entry.record().sentNs()).isSorted();
+        }
+    }
+
+    @Test
+    void countsWhatIsThere() throws IOException {
+        List<QueueStats> all = new ArrayList<>();
+        try (HomeJournals journals = open()) {
+            journals.stats(MessageFilter.ALL, all::add);
+        }
+        assertThat(all).hasSize(4);
+        assertThat(all.get(0).records()).isEqualTo(200);
+        assertThat(all.get(0).types()).containsEntry("NAMED_CALL", 200L);
+        assertThat(all.get(3).errors()).isPositive();
+        assertThat(all).allMatch(stats -> stats.damages() == 0);
+    }
+
+    @Test
+    @Timeout(value = 20, unit = TimeUnit.SECONDS)
+    void tellsWhatIsNoJournalAndGoesOn() throws Exception {
+        Path workers = written.home.workersPath();
+        assertThat(new ProcessBuilder("mkfifo", workers.resolve("7-fifo").toString())
+                        .start()
+                        .waitFor())
+                .isZero();
+        Files.createSymbolicLink(workers.resolve("8-link"), Path.of("/"));
+        Files.writeString(workers.resolve("9-file"), "x");
+        try (HomeJournals journals = open()) {
+            assertThat(journals.problems()).hasSize(3);
+            assertThat(journals.workers()).hasSize(2);
+            assertThat(journals.show(MessageId.of(WrittenHome.CALLER, 3), HomeJournals.Effort.INDEX)
+                            .isEmpty())
+                    .isFalse();
+        }
+    }
+}

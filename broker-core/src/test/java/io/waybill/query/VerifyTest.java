@@ -1,0 +1,207 @@
+package io.waybill.query;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.MessageId;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.QueueReader;
+import io.waybill.journal.QueueReader.Step;
+import io.waybill.journal.WrittenQueue;
+import io.waybill.journal.index.IndexBuilder;
+import io.waybill.query.Finding.Kind;
+import io.waybill.wire.Envelope;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class VerifyTest {
+
+    private static final int CALLS = 300;
+
+    @TempDir
+    Path temporary;
+
+    private WrittenHome written;
+    private final List<Finding> findings = new ArrayList<>();
+
+    @BeforeEach
+    void write() throws IOException {
+        written = new WrittenHome(temporary).calls(0, CALLS);
+    }
+
+    private Verification verify() throws IOException {
+        try (HomeJournals journals = HomeJournals.open(written.home)) {
+            return journals.verify(findings::add);
+        }
+    }
+
+    private List<Finding> damages() {
+        return findings.stream().filter(Finding::isDamage).toList();
+    }
+
+    private long offsetOf(long counter) throws IOException {
+        try (QueueReader reader = QueueReader.open(
+                JournalQueue.REQUESTS.in(written.worker(WrittenHome.CALLER)),
+                WrittenQueue.HOST.files(),
+                JournalSettings.defaults())) {
+            while (reader.next() == Step.RECORD) {
+                if (MessageId.counter(reader.record().id()) == counter) {
+                    return reader.offset();
+                }
+            }
+        }
+        throw new AssertionError("no request " + counter);
+    }
+
+    private void write(long at, ByteBuffer bytes) throws IOException {
+        Path file = written.file(WrittenHome.CALLER, JournalQueue.REQUESTS);
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.write(bytes, at);
+        }
+    }
+
+    private void flip(long at) throws IOException {
+        Path file = written.file(WrittenHome.CALLER, JournalQueue.REQUESTS);
+        ByteBuffer one = ByteBuffer.allocate(1);
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+            channel.read(one, at);
+        }
+        write(at, ByteBuffer.wrap(new byte[] {(byte) (one.get(0) ^ 16)}));
+    }
+
+    private void assertOneRecordLost(long counter) throws IOException {
+        Verification verification = verify();
+        assertThat(verification.isWhole()).isFalse();
+        assertThat(damages())
+                .anyMatch(finding -> finding.kind() == Kind.UNREADABLE
+                        && finding.worker().orElseThrow().id() == WrittenHome.CALLER
+                        && finding.queue().orElseThrow() == JournalQueue.REQUESTS
+                        && finding.file().isPresent()
+                        && finding.from() > 0)
+                .anyMatch(finding ->
+                        finding.kind() == Kind.MISSING && finding.text().contains("record " + counter))
+                .anyMatch(finding -> finding.kind() == Kind.NO_REQUEST);
+    }
+
+    @Test
+    void findsNothingWrongInAWholeJournal() throws IOException {
+        Verification verification = verify();
+        assertThat(damages()).isEmpty();
+        assertThat(verification.isWhole()).isTrue();
+        assertThat(verification.records()).isEqualTo(CALLS + CALLS * 9 / 10);
+        assertThat(verification.unanswered()).isEqualTo(CALLS / 10);
+        assertThat(findings).singleElement().matches(finding -> finding.kind() == Kind.NO_RESPONSE);
+    }
+
+    @Test
+    void findsABitFlippedInAHeader() throws IOException {
+        flip(offsetOf(100) + 4 + Envelope.DEADLINE);
+        assertOneRecordLost(100);
+    }
+
+    @Test
+    void findsABitFlippedInAPayload() throws IOException {
+        flip(offsetOf(100) + 4 + Envelope.HEADER_LENGTH + 5);
+        assertOneRecordLost(100);
+    }
+
+    @Test
+    void findsABitFlippedInALength() throws IOException {
+        flip(offsetOf(100));
+        assertOneRecordLost(100);
+    }
+
+    @Test
+    void findsZerosWhereRecordsWere() throws IOException {
+        write(offsetOf(100) & ~511, ByteBuffer.allocate(512));
+        verify();
+        assertThat(damages())
+                .anyMatch(finding -> finding.kind() == Kind.UNREADABLE)
+                .anyMatch(finding -> finding.kind() == Kind.MISSING);
+    }
+
+    @Test
+    void findsAFileThatWasCut() throws IOException {
+        Path file = written.file(WrittenHome.CALLER, JournalQueue.REQUESTS);
+        long at = offsetOf(100);
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+            channel.truncate(at + 60);
+        }
+        verify();
+        assertThat(damages())
+                .anyMatch(finding -> finding.kind() == Kind.UNREADABLE)
+                .anyMatch(finding -> finding.kind() == Kind.NO_REQUEST);
+    }
+
+    @Test
+    void findsByTheIndexThatTheLastRecordsAreGone() throws IOException {
+        try (IndexBuilder builder =
+                IndexBuilder.open(written.worker(WrittenHome.CALLER), WrittenQueue.settings(), WrittenQueue.HOST)) {
+            while (builder.step(1000) != IndexBuilder.Progress.CAUGHT_UP) {
+                // indexes
+            }
+        }
+        write(offsetOf(CALLS - 1), ByteBuffer.allocate(512));
+        verify();
+        assertThat(damages())
+                .anyMatch(finding -> finding.kind() == Kind.MISSING
+                        && finding.text().contains("record " + (CALLS - 1) + " is missing at the end"));
+    }
+
+    @Test
+    void findsARecordOfAnotherWorker() throws IOException {
+        try (WrittenQueue requests = WrittenQueue.open(written.worker(WrittenHome.CALLER), JournalQueue.REQUESTS)) {
+            requests.append(written.request(MessageId.of(5, CALLS), 5, WrittenHome.CALLEE, "x", CALLS));
+        }
+        verify();
+        assertThat(damages()).hasSize(2).allMatch(finding -> finding.kind() == Kind.MISPLACED);
+    }
+
+    @Test
+    void findsAQueueThatWasPutInAnothersPlace() throws IOException {
+        Path requests = JournalQueue.REQUESTS.in(written.worker(WrittenHome.CALLER));
+        Path responses = JournalQueue.RESPONSES.in(written.worker(WrittenHome.CALLER));
+        Files.delete(responses);
+        Files.move(requests, responses);
+        verify();
+        assertThat(damages()).anyMatch(finding -> finding.kind() == Kind.MISPLACED);
+    }
+
+    @Test
+    void findsAResponseWithoutARequest() throws IOException {
+        try (WrittenQueue responses = WrittenQueue.open(written.worker(WrittenHome.CALLEE), JournalQueue.RESPONSES)) {
+            responses.append(
+                    io.waybill.api.MessageType.NAMED_RET,
+                    MessageId.of(WrittenHome.CALLER, CALLS + 5),
+                    WrittenHome.CALLEE,
+                    WrittenHome.CALLER);
+        }
+        verify();
+        assertThat(damages()).singleElement().matches(finding -> finding.kind() == Kind.NO_REQUEST);
+    }
+
+    @Test
+    @Timeout(value = 20, unit = TimeUnit.SECONDS)
+    void findsAFifoInAFilesPlace() throws Exception {
+        Path file = written.file(WrittenHome.CALLER, JournalQueue.REQUESTS);
+        Files.delete(file);
+        assertThat(new ProcessBuilder("mkfifo", file.toString()).start().waitFor())
+                .isZero();
+        verify();
+        assertThat(damages())
+                .anyMatch(finding ->
+                        finding.kind() == Kind.UNREADABLE && finding.text().contains("FIFO"));
+    }
+}

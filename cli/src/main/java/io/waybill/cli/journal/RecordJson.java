@@ -1,0 +1,136 @@
+package io.waybill.cli.journal;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.api.DType;
+import io.waybill.api.MessageId;
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.cli.show.Json;
+import io.waybill.cli.show.ValueJson;
+import io.waybill.query.HomeJournals;
+import io.waybill.query.Payload;
+import io.waybill.query.StoredRecord;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Writes records as JSON. Times are in nanoseconds since 1970, ids as they are written elsewhere. */
+final class RecordJson {
+
+    private final HomeJournals journals;
+
+    RecordJson(HomeJournals journals) {
+        this.journals = journals;
+    }
+
+    /** Prints one document on one line. */
+    static void printLine(PrintWriter out, Json.Content content) {
+        StringWriter text = new StringWriter();
+        try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
+            content.writeTo(json);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        out.println(text);
+        out.flush();
+    }
+
+    /** The fields of an open object. */
+    void fields(StoredRecord record, JsonGenerator json) throws IOException {
+        json.writeStringField("id", MessageId.text(record.id()));
+        json.writeStringField("type", record.type().name());
+        json.writeNumberField("from", record.from());
+        json.writeStringField("from_name", journals.nameOf(record.from()));
+        json.writeNumberField("to", record.to());
+        json.writeStringField("to_name", journals.nameOf(record.to()));
+        json.writeNumberField("sent_ns", record.sentNs());
+        json.writeNumberField("payload_bytes", record.payloadBytes());
+        json.writeNumberField("tensors", record.tensorCount());
+        if (record.parent() != MessageId.NONE) {
+            json.writeStringField("parent", MessageId.text(record.parent()));
+        }
+        if (record.isRepeated()) {
+            json.writeBooleanField("repeated", true);
+        }
+        if (record.isError()) {
+            json.writeStringField("error_kind", record.errorKind().name());
+            json.writeStringField("error_code", record.errorCode().name());
+        }
+        json.writeStringField(
+                "journal", record.worker().id() + "-" + record.worker().name());
+        json.writeStringField("queue", record.queue().directoryName());
+        json.writeStringField("file", record.place().fileName());
+        json.writeNumberField("offset", record.place().offset());
+        json.writeStringField("index", "0x" + Long.toHexString(record.place().index()));
+        json.writeNumberField("sequence", record.sequence());
+    }
+
+    /** The fields of what a record carries. */
+    void payload(Payload payload, JsonGenerator json) throws IOException {
+        if (payload.call().isPresent()) {
+            json.writeStringField("operation", payload.call().get().name());
+            json.writeFieldName("arguments");
+            ValueJson.write(described(new Value.Items(payload.call().get().positional())), json);
+            json.writeObjectFieldStart("named");
+            for (Map.Entry<String, Value> named : payload.call().get().named().entrySet()) {
+                json.writeFieldName(named.getKey());
+                ValueJson.write(described(named.getValue()), json);
+            }
+            json.writeEndObject();
+        } else if (payload.result().isPresent()) {
+            json.writeFieldName("value");
+            ValueJson.write(described(payload.result().get()), json);
+        } else if (payload.text().isPresent()) {
+            json.writeStringField("text", payload.text().get());
+        } else {
+            json.writeBinaryField("first_bytes", payload.start());
+        }
+        if (!payload.tensors().isEmpty()) {
+            json.writeFieldName("tensor_kinds");
+            ValueJson.write(
+                    new Value.Items(
+                            payload.tensors().stream().map(RecordJson::describe).toList()),
+                    json);
+        }
+        if (!payload.problem().isEmpty()) {
+            json.writeStringField("problem", payload.problem());
+        }
+    }
+
+    /** The value with kind and shape in the place of each tensor. */
+    private static Value described(Value value) {
+        if (value instanceof Value.OfTensor tensor) {
+            return describe(tensor.value());
+        } else if (value instanceof Value.Items items) {
+            return new Value.Items(described(items.values()));
+        } else if (value instanceof Value.Tuple tuple) {
+            return new Value.Tuple(described(tuple.values()));
+        } else if (value instanceof Value.Dict dict) {
+            Map<Value, Value> entries = new LinkedHashMap<>();
+            dict.entries().forEach((key, entry) -> entries.put(described(key), described(entry)));
+            return new Value.Dict(entries);
+        }
+        return value;
+    }
+
+    private static List<Value> described(List<Value> values) {
+        List<Value> described = new ArrayList<>(values.size());
+        values.forEach(value -> described.add(described(value)));
+        return described;
+    }
+
+    private static Value describe(Tensor tensor) {
+        DType dtype = tensor.dtype();
+        Map<Value, Value> fields = new LinkedHashMap<>();
+        fields.put(Value.of("dtype"), Value.of(dtype.torchName()));
+        fields.put(Value.of("shape"), Value.ints(tensor.sizes()));
+        fields.put(Value.of("device"), Value.of(tensor.device().toString()));
+        return new Value.Dict(fields);
+    }
+}

@@ -1,0 +1,127 @@
+package io.waybill.cli.journal;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.api.MessageId;
+import io.waybill.cli.show.Printable;
+import io.waybill.query.FoundMessage;
+import io.waybill.query.HomeJournals;
+import io.waybill.query.Payload;
+import io.waybill.query.StoredRecord;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/** What {@code journal show} prints of a message. */
+final class ShownMessage {
+
+    private static final int MAX_PAYLOAD_CHARS = 4000;
+
+    private final HomeJournals journals;
+    private final FoundMessage message;
+
+    ShownMessage(HomeJournals journals, FoundMessage message) {
+        this.journals = journals;
+        this.message = message;
+    }
+
+    void print(PrintWriter out) {
+        out.println("message " + MessageId.text(message.id()));
+        if (message.request().isPresent()) {
+            print("request", message.request().get(), message.requestPayload().orElseThrow(), out);
+        } else {
+            out.println("request   not found");
+        }
+        if (message.response().isPresent()) {
+            print(
+                    "response",
+                    message.response().get(),
+                    message.responsePayload().orElseThrow(),
+                    out);
+        } else {
+            out.println("response  none");
+        }
+        if (!message.children().isEmpty()) {
+            out.println("children  "
+                    + message.children().stream().map(MessageId::text).collect(Collectors.joining(" ")));
+        }
+        for (String note : message.notes()) {
+            out.println("note      " + Printable.oneLine(note));
+        }
+    }
+
+    private void print(String what, StoredRecord record, Payload payload, PrintWriter out) {
+        out.printf(
+                "%-9s %s from %s (id %d) to %s (id %d)%s%n",
+                what,
+                record.type(),
+                journals.nameOf(record.from()),
+                record.from(),
+                journals.nameOf(record.to()),
+                record.to(),
+                record.isRepeated() ? ", repeated" : "");
+        out.println("  sent     " + ShownTime.of(record.sentNs()) + took(record));
+        if (record.isError()) {
+            out.println("  error    " + record.errorCode() + " (" + record.errorKind() + ")");
+        }
+        out.println("  payload  " + PayloadText.of(payload, record.payloadBytes(), MAX_PAYLOAD_CHARS));
+        if (!payload.problem().isEmpty()) {
+            out.println("  problem  " + Printable.oneLine(payload.problem()));
+        }
+        out.println("  size     " + record.payloadBytes() + " bytes of payload, " + record.tensorCount()
+                + " tensors in " + record.sectionBytes() + " bytes");
+        if (!payload.tensors().isEmpty()) {
+            out.println("  tensors  "
+                    + payload.tensors().stream().map(PayloadText::tensor).collect(Collectors.joining(", ")));
+        }
+        if (record.parent() != MessageId.NONE) {
+            out.println("  parent   " + MessageId.text(record.parent()));
+        }
+        if (record.traceHigh() != 0 || record.traceLow() != 0) {
+            out.printf("  trace    %016x%016x%n", record.traceHigh(), record.traceLow());
+        }
+        out.println("  at       " + record.worker().id() + "-" + record.worker().name() + "/"
+                + record.queue().directoryName() + "/" + record.place() + ", record " + record.sequence());
+    }
+
+    private String took(StoredRecord record) {
+        Optional<StoredRecord> request = message.request();
+        return record.type().isResponse() && request.isPresent()
+                ? ", " + ShownTime.took(record.sentNs() - request.get().sentNs()) + " after the request"
+                : "";
+    }
+
+    void writeJson(JsonGenerator json) throws IOException {
+        RecordJson records = new RecordJson(journals);
+        json.writeStartObject();
+        json.writeStringField("id", MessageId.text(message.id()));
+        part("request", message.request(), message.requestPayload(), records, json);
+        part("response", message.response(), message.responsePayload(), records, json);
+        json.writeArrayFieldStart("children");
+        for (long child : message.children()) {
+            json.writeString(MessageId.text(child));
+        }
+        json.writeEndArray();
+        json.writeArrayFieldStart("notes");
+        for (String note : message.notes()) {
+            json.writeString(note);
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static void part(
+            String name,
+            Optional<StoredRecord> record,
+            Optional<Payload> payload,
+            RecordJson records,
+            JsonGenerator json)
+            throws IOException {
+        if (record.isPresent()) {
+            json.writeObjectFieldStart(name);
+            records.fields(record.get(), json);
+            records.payload(payload.orElseThrow(), json);
+            json.writeEndObject();
+        }
+    }
+}

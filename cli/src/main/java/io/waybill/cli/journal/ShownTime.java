@@ -1,0 +1,31 @@
+package io.waybill.cli.journal;
+
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.Locale;
+
+/** Times as people read them. Stateless. */
+final class ShownTime {
+
+    private static final long NS_PER_S = 1_000_000_000;
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSSSSS");
+
+    private ShownTime() {}
+
+    /** A wall clock time in the zone of who looks. */
+    static String of(long wallNs) {
+        Instant instant = Instant.ofEpochSecond(Math.floorDiv(wallNs, NS_PER_S), Math.floorMod(wallNs, NS_PER_S));
+        return TIME.format(instant.atZone(ZoneId.systemDefault()));
+    }
+
+    /** A short time, such as {@code 12.3 us}. */
+    static String took(long ns) {
+        if (Math.abs(ns) < 1_000_000) {
+            return String.format(Locale.ROOT, "%.1f us", ns / 1e3);
+        }
+        return Math.abs(ns) < NS_PER_S
+                ? String.format(Locale.ROOT, "%.1f ms", ns / 1e6)
+                : String.format(Locale.ROOT, "%.2f s", ns / 1e9);
+    }
+}

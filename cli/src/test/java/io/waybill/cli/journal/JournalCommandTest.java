@@ -1,0 +1,108 @@
+package io.waybill.cli.journal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.Invocation;
+import io.waybill.api.Value;
+import io.waybill.cli.Commands;
+import io.waybill.cli.Surroundings;
+import io.waybill.home.Home;
+import io.waybill.host.Host;
+import io.waybill.query.Payload;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class JournalCommandTest {
+
+    @TempDir
+    Path temporary;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int run(String... args) {
+        return Commands.run(
+                new Surroundings(
+                        new PrintWriter(out),
+                        new PrintWriter(err),
+                        Surroundings.Watcher.PROGRAM,
+                        temporary.resolve("home"),
+                        Optional.empty(),
+                        temporary,
+                        "17",
+                        Map.of()),
+                args);
+    }
+
+    private void makeHome() throws Exception {
+        Home.open(temporary.resolve("home"), Host.real());
+    }
+
+    @Test
+    void saysThatThereIsNoHome() {
+        assertThat(run("journal", "list")).isEqualTo(1);
+        assertThat(err.toString()).contains("no home at").hasLineCount(1);
+    }
+
+    @Test
+    void saysThatThereIsNoSuchMessage() throws Exception {
+        makeHome();
+        assertThat(run("journal", "show", "3.1041")).isEqualTo(1);
+        assertThat(err.toString()).contains("no message 3.1041").hasLineCount(1);
+    }
+
+    @Test
+    void refusesWhatIsNoId() throws Exception {
+        makeHome();
+        assertThat(run("journal", "show", "first")).isEqualTo(2);
+        assertThat(err.toString()).contains("worker.counter").hasLineCount(1);
+    }
+
+    @Test
+    void refusesAnUnknownOutcomeTypeAndTime() throws Exception {
+        makeHome();
+        assertThat(run("journal", "list", "--outcome", "fine")).isEqualTo(2);
+        assertThat(run("journal", "list", "--type", "NO_SUCH_CALL")).isEqualTo(2);
+        assertThat(run("journal", "list", "--since", "yesterday")).isEqualTo(2);
+        assertThat(run("journal", "list", "--worker", "nobody")).isEqualTo(1);
+        assertThat(err.toString()).hasLineCount(4);
+    }
+
+    @Test
+    void findsAnEmptyHomeWhole() throws Exception {
+        makeHome();
+        assertThat(run("journal", "verify", "--json")).isZero();
+        assertThat(out.toString()).contains("\"whole\":true").hasLineCount(1);
+    }
+
+    @Test
+    void showsAnExampleInEachHelp() {
+        for (String subcommand : List.of("show", "list", "tail", "stats", "verify")) {
+            assertThat(run("journal", subcommand, "--help")).isZero();
+            assertThat(out.toString()).contains("waybill journal " + subcommand);
+        }
+    }
+
+    @Test
+    void cutsLongPayloadsAndKeepsControlCharactersFromTheTerminal() {
+        Invocation call = new Invocation(
+                "text.count", List.of(Value.of(7)), Map.of("text", Value.of("\u001b[31m" + "x".repeat(100_000))));
+        Payload payload =
+                new Payload(Optional.of(call), Optional.empty(), Optional.empty(), List.of(), new byte[0], "");
+        String shown = PayloadText.of(payload, 100_100, 200);
+        assertThat(shown)
+                .startsWith("text.count(7, text='\\u001b[31mxxx")
+                .hasSizeLessThan(210)
+                .endsWith("…");
+        assertThat(shown).doesNotContain("\u001b");
+    }
+}
