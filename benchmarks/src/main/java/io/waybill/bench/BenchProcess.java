@@ -33,7 +33,9 @@ public final class BenchProcess {
             case EchoServer.ROLE -> EchoServer::run;
             case RoundTrip.ROLE -> RoundTrip::client;
             case Throughput.ROLE -> Throughput::client;
-            case SwapNode.ROLE -> SwapNode::run;
+            case BenchNode.ROLE -> BenchNode::run;
+            case OperatorCall.ROLE -> OperatorCall::client;
+            case Idle.ROLE -> Idle::client;
             case SwapUnderLoad.ROLE -> SwapUnderLoad::client;
             case TensorTransfer.SERVER_ROLE -> TensorTransfer::server;
             case TensorTransfer.ROLE -> TensorTransfer::client;

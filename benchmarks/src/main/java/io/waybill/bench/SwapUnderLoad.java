@@ -11,7 +11,6 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -22,28 +21,17 @@ import java.util.function.Consumer;
  *
  * @param updates how many
  * @param callsPerSecond the rate at which calls are begun
- * @param frameworkBundles jars that the framework itself needs, such as Declarative Services, each in a directory that is named for its
- *     start level
- * @param handlerJar a bundle that answers {@code text.count}
+ * @param distribution with a bundle that answers {@code text.count} among its examples
  */
-public record SwapUnderLoad(int updates, int callsPerSecond, List<Path> frameworkBundles, Path handlerJar) {
+public record SwapUnderLoad(int updates, int callsPerSecond, Distribution distribution) {
 
     static final String ROLE = "swap-caller";
 
     public Figures run(Consumer<String> progress) throws IOException {
         try (Children children = new Children()) {
             Path home = children.directory().resolve("home");
-            Path bundles = Files.createDirectories(children.directory().resolve("bundles"));
-            for (Path bundle : frameworkBundles) {
-                Path level = Files.createDirectories(
-                        bundles.resolve(bundle.getParent().getFileName()));
-                Files.copy(bundle, level.resolve(bundle.getFileName()));
-            }
-            Children.Child node = children.start(
-                    SwapNode.ROLE,
-                    home,
-                    bundles,
-                    Files.createDirectories(children.directory().resolve("node")));
+            Path handlerJar = distribution.wordCount();
+            Children.Child node = distribution.startNode(children, home, Distribution.FRAMEWORK_LEVELS);
             order(node, "install " + VersionedJar.write(handlerJar, "1.0.0", children.directory()));
             Children.Child caller = children.start(ROLE, home, callsPerSecond);
             long startNs = System.nanoTime();
@@ -121,7 +109,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, List<Path> framewor
     static void client(String[] arguments) throws Exception {
         long intervalNs = 1_000_000_000L / Integer.parseInt(arguments[1]);
         try (Worker worker = EchoServer.joinCaller(arguments[0], WorkerSettings.defaults())) {
-            Request request = Request.operation(SwapNode.NAME, "text.count");
+            Request request = Request.operation(BenchNode.NAME, "text.count");
             request.body().text("text", "to be or not");
             worker.call(request); // so that the link is there
             BenchProcess.ready();

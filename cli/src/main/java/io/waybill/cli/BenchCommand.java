@@ -1,7 +1,10 @@
 package io.waybill.cli;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.bench.Distribution;
 import io.waybill.bench.Figures;
+import io.waybill.bench.Idle;
+import io.waybill.bench.OperatorCall;
 import io.waybill.bench.RoundTrip;
 import io.waybill.bench.SwapUnderLoad;
 import io.waybill.bench.TensorTransfer;
@@ -10,14 +13,10 @@ import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
 import io.waybill.worker.Waiting;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -58,7 +57,8 @@ final class BenchCommand implements Runnable {
 
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "Missing subcommand: rtt, throughput, tensor or swap");
+        throw new ParameterException(
+                spec.commandLine(), "Missing subcommand: rtt, throughput, tensor, swap, operator or idle");
     }
 
     /** One measurement. */
@@ -152,21 +152,43 @@ final class BenchCommand implements Runnable {
             @Option(names = "--rate", defaultValue = "22000", description = "Calls begun per second; ${DEFAULT-VALUE}.")
                     int rate)
             throws IOException, CommandFailedException {
-        Path distribution = surroundings.requireDistribution();
-        List<Path> framework = new ArrayList<>();
-        for (String level : List.of("1", "2")) {
-            try (Stream<Path> jars = Files.list(distribution.resolve("bundles").resolve(level))) {
-                jars.forEach(framework::add);
-            }
-        }
-        Path handler;
-        try (Stream<Path> jars = Files.list(distribution.resolve("examples"))) {
-            handler = jars.filter(jar -> jar.getFileName().toString().startsWith("word-count-"))
-                    .findFirst()
-                    .orElseThrow(() -> new CommandFailedException(
-                            "the distribution has no examples/word-count-*.jar to upgrade: " + distribution));
-        }
-        return measure(shown, new SwapUnderLoad(updates, rate, framework, handler)::run);
+        return measure(shown, new SwapUnderLoad(updates, rate, distribution())::run);
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "operator",
+            description = "Times blocking calls of aten::add on one element, answered by libtorch in a node.",
+            footer = {"", "Example:", "  waybill bench operator --json"})
+    int operator(
+            @Mixin Shown shown,
+            @Option(names = "--calls", defaultValue = "100000", description = "Calls; ${DEFAULT-VALUE}.") int calls,
+            @Option(
+                            names = "--waiting",
+                            defaultValue = "balanced",
+                            description = "How the caller waits: spin, balanced or low-cpu; ${DEFAULT-VALUE}.")
+                    String waiting)
+            throws IOException, UsageException, CommandFailedException {
+        return measure(shown, new OperatorCall(calls, waiting(waiting), distribution())::run);
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "idle",
+            description = "Takes what an idle node uses of a core, and times the first call after a rest.",
+            footer = {"", "Example:", "  waybill bench idle --seconds 10 --json"})
+    int idle(
+            @Mixin Shown shown,
+            @Option(names = "--seconds", defaultValue = "10", description = "Seconds of rest; ${DEFAULT-VALUE}.")
+                    int seconds,
+            @Option(names = "--tries", defaultValue = "100", description = "Calls after a rest; ${DEFAULT-VALUE}.")
+                    int tries)
+            throws IOException, CommandFailedException {
+        return measure(shown, new Idle(seconds, tries, distribution())::run);
+    }
+
+    private Distribution distribution() throws CommandFailedException {
+        return new Distribution(surroundings.requireDistribution());
     }
 
     private int measure(Shown shown, Measurement measurement) throws IOException {

@@ -25,21 +25,23 @@ import java.util.concurrent.locks.LockSupport;
  * A node that takes orders on its standard input, one a line, and answers each with a line: {@code install JAR}, {@code update JAR},
  * {@code figures}.
  */
-final class SwapNode {
+final class BenchNode {
 
-    static final String ROLE = "swap-node";
-    static final String NAME = "swap-node";
+    static final String ROLE = "node";
+    static final String NAME = "bench-node";
 
     private static final long COLLECT_LIMIT_NS = 20_000_000_000L;
 
-    private SwapNode() {}
+    private BenchNode() {}
 
-    /** Arguments: home, directory of the framework's own bundles, a directory for the node. */
+    /** Arguments: home, directory of the bundles, a directory for the node, directory of libtorch's natives. */
     static void run(String[] arguments) throws Exception {
         Host host = Host.real();
         Path own = Path.of(arguments[2]);
         Path watched = Files.createDirectories(own.resolve("watched"));
         Path conf = Files.createDirectories(own.resolve("conf"));
+        OsgiSettings settings = OsgiSettings.of(Path.of(arguments[1]), watched, own, conf)
+                .withFramework(Map.of("waybill.torch.natives", arguments[3]));
         HandlerRegistry handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         try (Worker worker = Worker.join(
                         Home.open(Path.of(arguments[0]), host),
@@ -48,11 +50,7 @@ final class SwapNode {
                         WorkerSettings.defaults(),
                         handlers);
                 OsgiHost osgi = OsgiHost.start(
-                        OsgiSettings.of(Path.of(arguments[1]), watched, own, conf),
-                        handlers,
-                        DeviceConverters.into(worker.devices()),
-                        host.threads(),
-                        host.clock())) {
+                        settings, handlers, DeviceConverters.into(worker.devices()), host.threads(), host.clock())) {
             worker.ready(Map.of());
             BenchProcess.ready();
             obey(worker, osgi);

@@ -1,0 +1,89 @@
+package io.waybill.bench;
+
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import org.HdrHistogram.Histogram;
+
+/**
+ * {@code bench idle}: what a node with nothing to do takes of a core, in the default way of waiting, and how long the first call after a
+ * rest takes.
+ *
+ * @param seconds of rest over which the processor time is taken
+ * @param tries calls, each after a rest
+ */
+public record Idle(int seconds, int tries, Distribution distribution) {
+
+    static final String ROLE = "idle-client";
+
+    private static final long SETTLE_NS = 5_000_000_000L;
+    private static final long REST_NS = 100_000_000L;
+
+    public Figures run(Consumer<String> progress) throws IOException {
+        try (Children children = new Children()) {
+            Path home = children.directory().resolve("home");
+            Children.Child node = distribution.startNode(children, home, Distribution.ALL_LEVELS);
+            Children.Child server = children.start(EchoServer.ROLE, home, "BALANCED");
+            progress.accept("the node rests for " + seconds + " s");
+            rest(SETTLE_NS); // what starting left to do
+            Duration before = processorTime(node);
+            long startNs = System.nanoTime();
+            rest(TimeUnit.SECONDS.toNanos(seconds));
+            double share = (double) processorTime(node).minus(before).toNanos() / (System.nanoTime() - startNs);
+            progress.accept(tries + " calls, each after a rest");
+            Figures first = children.start(ROLE, home, tries).figures();
+            children.stop(server);
+            return new Figures()
+                    .put("idle_seconds", seconds)
+                    .put("cores", share)
+                    .put("tries", tries)
+                    .put("first_call_p50_ns", first.integer("p50_ns"))
+                    .put("first_call_p99_ns", first.integer("p99_ns"));
+        }
+    }
+
+    private static Duration processorTime(Children.Child child) throws IOException {
+        return child.process()
+                .info()
+                .totalCpuDuration()
+                .orElseThrow(() -> new IOException("the host does not tell the processor time of a process"));
+    }
+
+    private static void rest(long ns) {
+        long untilNs = System.nanoTime() + ns;
+        for (long left = ns; left > 0; left = untilNs - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+        }
+    }
+
+    /** Arguments: home, tries. */
+    static void client(String[] arguments) throws Exception {
+        int tries = Integer.parseInt(arguments[1]);
+        try (Worker worker = EchoServer.joinCaller(arguments[0], WorkerSettings.defaults())) {
+            BenchProcess.ready();
+            Request request =
+                    Request.raw(EchoServer.NAME, MessageType.userRequest(0x42), ByteBuffer.allocate(64), List.of());
+            for (int i = 0; i < 20_000; i++) {
+                worker.call(request);
+            }
+            Histogram times = new Histogram(TimeUnit.SECONDS.toNanos(10), 3);
+            for (int i = 0; i < tries; i++) {
+                rest(REST_NS);
+                long startNs = System.nanoTime();
+                worker.call(request);
+                times.recordValue(System.nanoTime() - startNs);
+            }
+            BenchProcess.report(Percentiles.of(times));
+            BenchProcess.awaitEnd();
+        }
+    }
+}
