@@ -6,11 +6,13 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A JVM of its own that joins a home when it is told to, and stays until it is killed or its input ends.
@@ -85,10 +87,17 @@ final class JoinedProcess implements AutoCloseable {
         return pid;
     }
 
-    void killHard() throws InterruptedException {
+    /** Kills the process, and returns once nothing of it runs any more: reaped, or a zombie when nobody reaps it. */
+    void killHard() throws InterruptedException, IOException {
         ProcessHandle.of(pid).ifPresent(ProcessHandle::destroyForcibly);
         if (process.pid() == pid) {
             process.waitFor(10, TimeUnit.SECONDS);
+            return;
+        }
+        Path stat = Path.of("/proc/" + pid + "/stat");
+        long untilNs = System.nanoTime() + 10_000_000_000L;
+        while (Files.exists(stat) && !Files.readString(stat).contains(") Z ") && System.nanoTime() < untilNs) {
+            LockSupport.parkNanos(1_000_000);
         }
     }
 
