@@ -10,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.nio.ByteOrder;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
@@ -89,6 +90,9 @@ public final class JournalTail implements Closeable {
 
     /** Whether a queue was begun in {@code directory}. */
     public static boolean exists(Path directory) {
+        if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
+            return false; // to list a FIFO would wait for ever
+        }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*.cq4")) {
             for (Path file : files) {
                 if (Files.size(file) > 0) {
@@ -168,6 +172,11 @@ public final class JournalTail implements Closeable {
             damage = e.getMessage();
             return Poll.DAMAGED;
         }
+    }
+
+    /** Whether a fault ended it: there are no more records, and it is to be opened anew. */
+    public boolean isFaulted() {
+        return faulted;
     }
 
     /** Why the last poll gave {@link Poll#DAMAGED}. */

@@ -47,7 +47,17 @@ final class Answers {
 
     /** Whether new requests may be begun, because there is room for their answers. */
     boolean isComfortable() {
-        return lane.journal().isComfortable();
+        return lane.journal().isComfortable() || toppedUp() && lane.journal().isComfortable();
+    }
+
+    /** Reserves more at once, when the helper that does it ahead was outrun. */
+    private boolean toppedUp() {
+        try {
+            lane.journal().topUp();
+            return true;
+        } catch (JournalFullException e) {
+            return false;
+        }
     }
 
     /** Whether requests may be read: there is room to answer them, if only to say that there is none. */
@@ -58,7 +68,7 @@ final class Answers {
     /** Answers with what the handler gave. */
     void send(PeerLink to, long id, MessageType request, long parent, long handlerSequence, ReplyBody body) {
         int length = body.length();
-        if (!canAnswer()) {
+        if (!canAnswer() && !isComfortable()) {
             fail(
                     to,
                     id,

@@ -29,12 +29,26 @@ final class CallErrors {
                 ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, MessageId.NONE, ErrorKind.TIMEOUT.encode(text));
     }
 
-    static CallException lost(long id, String peer, String why) {
+    /** The link to the peer ended before the answer came. */
+    static CallException ended(long id, PeerLink link) {
+        ErrorCode code =
+                link.condition() == PeerLink.Condition.UNREADABLE ? ErrorCode.PEER_CORRUPT : ErrorCode.WORKER_LOST;
         return new CallException(
                 ErrorKind.UNKNOWN_ERROR,
-                ErrorCode.WORKER_LOST,
+                code,
                 id,
-                "worker " + peer + " " + why + " before it answered call " + MessageId.text(id));
+                "worker " + link + " " + why(link) + " before it answered call " + MessageId.text(id));
+    }
+
+    private static String why(PeerLink link) {
+        switch (link.condition()) {
+            case LEFT:
+                return "left";
+            case UNREADABLE:
+                return "could not be read, " + link.problem() + ",";
+            default:
+                return "was lost: its process is gone,";
+        }
     }
 
     /** Whole milliseconds as PyTorch writes them; a fraction when there is one. */

@@ -160,6 +160,9 @@ final class Calls implements Caller {
                     PendingCalls.Slot slot = pending.claim(listener, link, length, deadlineNs, timeoutNs);
                     if (slot != null) {
                         link.sent(length);
+                        if (link.isSwept()) { // since it was found open: nobody else will settle this call
+                            return endAtOnce(slot, link);
+                        }
                         return append(request, plan, link, slot, clock.wallNsAt(nowNs), deadlineNs, parent);
                     }
                 }
@@ -213,6 +216,16 @@ final class Calls implements Caller {
         }
     }
 
+    private long endAtOnce(PendingCalls.Slot slot, PeerLink link) {
+        long id = slot.id();
+        if (pending.take(id) == null) {
+            return id; // the listener was told
+        }
+        pending.free(slot);
+        requireOpen(link);
+        throw new IllegalStateException("a link that is open was swept");
+    }
+
     private void requireOpen(PeerLink link) {
         if (closed) {
             throw closedError();
@@ -222,6 +235,9 @@ final class Calls implements Caller {
                 return;
             case LOST:
                 throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " is dead: its process is gone");
+            case UNREADABLE:
+                throw CallErrors.refused(
+                        ErrorCode.PEER_CORRUPT, "worker " + link + " can't be read: " + link.problem());
             case LEFT:
                 throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " has left");
         }

@@ -32,6 +32,8 @@ final class Housekeeper {
     private final PageToucher responsePages;
     private volatile boolean closed;
     private volatile Thread thread;
+    private long nextLookNs;
+    private long nextClockNs;
     private boolean homeUnreadable;
     private boolean diskFull;
 
@@ -46,28 +48,36 @@ final class Housekeeper {
     }
 
     void start(String workerName, Threads threads) {
+        nextLookNs = clock.monotonicNs();
+        nextClockNs = nextLookNs;
         thread = threads.start(workerName + "-housekeeper", this::run);
     }
 
     private void run() {
-        long nextLookNs = 0;
-        long nextClockNs = 0;
         while (!closed) {
-            long nowNs = clock.monotonicNs();
-            if (nowNs >= nextClockNs) {
-                nextClockNs = nowNs + CLOCK_NS;
-                clock.refresh();
+            try {
+                turn();
+            } catch (InternalError e) { // JDK 17 may tell of a fault in a peer's file late, and anywhere
+                LOG.error("Housekeeping met a fault in a mapped file and goes on", e);
             }
-            if (nowNs >= nextLookNs) {
-                nextLookNs = nowNs + LOOK_NS;
-                look();
-            }
-            topUp();
-            poller.relieve();
-            requestPages.touch();
-            responsePages.touch();
             LockSupport.parkNanos(this, TICK_NS);
         }
+    }
+
+    private void turn() {
+        long nowNs = clock.monotonicNs();
+        if (nowNs - nextClockNs >= 0) {
+            nextClockNs = nowNs + CLOCK_NS;
+            clock.refresh();
+        }
+        if (nowNs - nextLookNs >= 0) {
+            nextLookNs = nowNs + LOOK_NS;
+            look();
+        }
+        topUp();
+        poller.relieve();
+        requestPages.touch();
+        responsePages.touch();
     }
 
     private void look() {

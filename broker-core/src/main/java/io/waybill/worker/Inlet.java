@@ -14,7 +14,9 @@ import io.waybill.journal.Poll;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,6 +46,7 @@ final class Inlet {
     private final SelfTails selfTails;
     private final WorkerCounters counters;
     private final ResponseView response = new ResponseView();
+    private final Map<Integer, String> unreadable = new HashMap<>();
     private Inbound next;
     private int pollsUntilClock;
     private boolean allDue;
@@ -99,17 +102,11 @@ final class Inlet {
             if (link.isSelf() && link.isQuiet()) {
                 continue;
             }
-            if (all || link.expectsResponses()) {
-                work += pollResponses(link);
-            }
-            int served = link.requests() == null ? 0 : pollRequests(link);
-            if (served == PERMIT_LOST) {
+            int done = pollSafely(link, all);
+            if (done == PERMIT_LOST) {
                 return PERMIT_LOST;
             }
-            work += served;
-            if (link.condition() != PeerLink.Condition.OPEN && !link.isSwept()) {
-                sweep(link);
-            }
+            work += done;
         }
         if (serving.hasParked()) {
             int unparked = serving.unpark();
@@ -123,6 +120,41 @@ final class Inlet {
             expire();
         }
         return work;
+    }
+
+    /** Whatever happens while one peer's files are read, the others' are read too. */
+    private int pollSafely(PeerLink link, boolean all) {
+        try {
+            return poll(link, all);
+        } catch (RuntimeException | InternalError e) {
+            if (!serving.mayPoll()) {
+                throw e;
+            }
+            next = null; // whatever is in it
+            String what = String.valueOf(e);
+            link.unreadable(what);
+            if (!what.equals(unreadable.put(link.id(), what))) {
+                LOG.error("What worker {} wrote can't be read; it is left alone for a while", link, e);
+            }
+            return 0;
+        }
+    }
+
+    private int poll(PeerLink link, boolean all) {
+        int work = 0;
+        if (link.condition() == PeerLink.Condition.UNREADABLE) {
+            settleSwept(link);
+            return 0;
+        }
+        if (all || link.expectsResponses()) {
+            work += pollResponses(link);
+        }
+        if (link.condition() != PeerLink.Condition.OPEN) {
+            sweep(link);
+            return work;
+        }
+        int served = link.requests() == null ? 0 : pollRequests(link);
+        return served == PERMIT_LOST ? PERMIT_LOST : work + served;
     }
 
     /** Settles what is overdue. */
@@ -165,6 +197,7 @@ final class Inlet {
             if (found == Poll.RECORD) {
                 settle(link, inbound.view());
             } else if (found == Poll.DAMAGED) {
+                requireReadable(tail);
                 damaged(link, tail.damage());
             }
             link.responseRead();
@@ -263,9 +296,10 @@ final class Inlet {
         if (!serving.isOpen()) {
             return 0;
         }
-        JournalTail tail = link.requests();
+        JournalTail tail = link.placedRequests();
         int work = 0;
-        while (work < MOST_PER_LINK) {
+        // a later life of the peer may be read by another link, from where this one stopped
+        while (work < MOST_PER_LINK && link.condition() == PeerLink.Condition.OPEN) {
             Inbound inbound = next();
             Poll found = tail.poll(inbound.buffer(), workerId);
             if (found == Poll.NONE) {
@@ -275,6 +309,9 @@ final class Inlet {
             if (found == Poll.SKIPPED) {
                 link.requestsSkipped();
             } else {
+                if (found == Poll.DAMAGED) {
+                    requireReadable(tail);
+                }
                 link.requestRead(inbound.buffer().length());
                 if (found == Poll.DAMAGED) {
                     damaged(link, tail.damage());
@@ -297,6 +334,12 @@ final class Inlet {
             }
         }
         return work;
+    }
+
+    private static void requireReadable(JournalTail tail) {
+        if (tail.isFaulted()) {
+            throw new IllegalStateException(tail.damage());
+        }
     }
 
     private Inbound next() {
@@ -323,15 +366,14 @@ final class Inlet {
         if (pollResponses(link) > 0) {
             return; // again at the next poll, until nothing is left
         }
-        link.swept();
-        String how = link.condition() == PeerLink.Condition.LEFT ? "left" : "was lost: its process is gone,";
-        settleAll(link, how);
+        settleSwept(link);
     }
 
-    private void settleAll(PeerLink link, String how) {
+    /** Nothing more is read of a link: what waits for it has its outcome. */
+    private void settleSwept(PeerLink link) {
+        link.swept(); // first: a call that is sent from here on sees it and ends by itself
         pending.takeWhere(
-                slot -> slot.link() == link,
-                (slot, id) -> fail(pending.free(slot), CallErrors.lost(id, link.toString(), how)));
+                slot -> slot.link() == link, (slot, id) -> fail(pending.free(slot), CallErrors.ended(id, link)));
     }
 
     /** The worker closes: nothing will be answered any more. */

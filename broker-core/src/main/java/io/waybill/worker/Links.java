@@ -13,6 +13,7 @@ import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.JournalTail;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -32,6 +33,7 @@ import org.slf4j.LoggerFactory;
 final class Links {
 
     private static final Logger LOG = LoggerFactory.getLogger(Links.class);
+    private static final long RETRY_NS = 500_000_000;
 
     private final WorkerDirectory own;
     private final Host host;
@@ -42,6 +44,7 @@ final class Links {
     private final Object refreshing = new Object();
     private final Map<Integer, PeerLink> byId = new HashMap<>(); // guarded by refreshing
     private final Map<Integer, String> problems = new HashMap<>(); // guarded by refreshing
+    private final Map<Integer, Long> retryAtNs = new HashMap<>(); // guarded by refreshing
     private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
     private final List<PeerLink> ended = new ArrayList<>(); // guarded by refreshing
     // Written under refreshing, read by the permit's holder at every poll.
@@ -94,42 +97,51 @@ final class Links {
     private boolean update(Peer peer) {
         PeerLink link = byId.get(peer.id());
         if (link != null
+                && link.condition() != PeerLink.Condition.UNREADABLE
                 && link.generation() == peer.generation()
                 && peer.state().isThere()) {
             return false;
         }
+        long nowNs = host.clock().monotonicNs();
         boolean changed = false;
-        if (link != null && (link.generation() != peer.generation() || peer.state() != PeerState.UNREADABLE)) {
+        if (link != null) {
+            if (peer.state() == PeerState.UNREADABLE) {
+                link.unreadable(peer.problem());
+            }
+            if (link.condition() == PeerLink.Condition.UNREADABLE) {
+                retryAtNs.put(peer.id(), nowNs + RETRY_NS);
+            }
             link.gone(peer.state() == PeerState.LEFT ? PeerLink.Condition.LEFT : PeerLink.Condition.LOST);
             byId.remove(peer.id());
             byName.remove(link.name(), link);
             ended.add(link);
             changed = true;
         }
-        return peer.state().isThere() && link(peer) != null || changed;
+        return peer.state().isThere() && mayTry(peer.id(), nowNs) && link(peer) != null || changed;
+    }
+
+    /** What could not be read is looked at again, but not at every turn. */
+    private boolean mayTry(int peerId, long nowNs) {
+        Long atNs = retryAtNs.get(peerId);
+        return atNs == null || nowNs - atNs >= 0;
     }
 
     private PeerLink link(Peer peer) {
         JournalSettings journal = settings.journal();
         Path requestsPath = peer.path().resolve(Worker.REQUESTS);
         Path responsesPath = peer.path().resolve(Worker.RESPONSES);
-        if (!JournalTail.exists(requestsPath) || !JournalTail.exists(responsesPath)) {
-            return null; // it is only starting: at the next refresh
-        }
         JournalTail requests = null;
         JournalTail responses = null;
         try {
+            if (!isBegun(requestsPath) || !isBegun(responsesPath)) {
+                return null; // it is only starting: at the next refresh
+            }
             CursorSlot slot = own.cursors().slot(peer.id(), this::isGone);
             PeerCursors cursors = PeerCursors.open(peer, host.files());
-            host.files().requireQueueDirectory(responsesPath);
             responses = JournalTail.open(responsesPath, journal);
             responses.moveToEnd();
             if (settings.role() == WorkerSettings.Role.SERVES) {
-                host.files().requireQueueDirectory(requestsPath);
                 requests = JournalTail.open(requestsPath, journal);
-                if (slot.requestsIndex() < 0 || !requests.moveTo(slot.requestsIndex())) {
-                    requests.moveToStart();
-                }
             }
             PeerLink link = new PeerLink(
                     peer.id(),
@@ -146,8 +158,11 @@ final class Links {
             byId.put(peer.id(), link);
             byName.put(peer.name(), link);
             problems.remove(peer.id());
+            retryAtNs.remove(peer.id());
             return link;
-        } catch (IOException | RuntimeException e) { // whatever a peer's files hold must not stop the others' links
+        } catch (IOException
+                | RuntimeException
+                | InternalError e) { // whatever a peer's files hold must not stop the others' links
             if (requests != null) {
                 requests.close();
             }
@@ -160,7 +175,17 @@ final class Links {
             if (!String.valueOf(e.getMessage()).equals(problems.put(peer.id(), String.valueOf(e.getMessage())))) {
                 LOG.error("No link to worker {} (id {}): {}", peer.name(), peer.id(), e.getMessage(), e);
             }
+            retryAtNs.put(peer.id(), host.clock().monotonicNs() + RETRY_NS);
             return null;
+        }
+    }
+
+    private boolean isBegun(Path queue) throws IOException {
+        try {
+            host.files().requireQueueDirectory(queue);
+            return JournalTail.exists(queue);
+        } catch (NoSuchFileException e) {
+            return false;
         }
     }
 
@@ -272,7 +297,9 @@ final class Links {
             switch (peer.state()) {
                 case STARTING:
                 case READY:
-                    if (!byId.containsKey(peer.id()) && link(peer) != null) {
+                    if (!byId.containsKey(peer.id())
+                            && mayTry(peer.id(), host.clock().monotonicNs())
+                            && link(peer) != null) {
                         publish();
                     }
                     String problem = problems.get(peer.id());

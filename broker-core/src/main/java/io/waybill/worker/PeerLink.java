@@ -44,7 +44,9 @@ final class PeerLink {
         /** Its process is gone; what it had answered is still to be read. */
         LOST,
         /** It left; likewise. */
-        LEFT
+        LEFT,
+        /** Its files can't be read, for which see {@link #problem()}. */
+        UNREADABLE
     }
 
     private final int id;
@@ -58,9 +60,11 @@ final class PeerLink {
     private final JournalTail responses;
     private final PeerSegments segments;
     private volatile Condition condition = Condition.OPEN;
+    private volatile String problem = "";
 
     // Of the permit's holder.
     private volatile boolean swept; // read by the housekeeper
+    private boolean placed;
     private long requestsRead;
     private long requestsReadHere;
     private long requestBytesRead;
@@ -98,8 +102,6 @@ final class PeerLink {
         this.requests = requests;
         this.responses = responses;
         this.segments = segments;
-        this.requestsRead = position.requestsConsumed();
-        this.requestBytesRead = position.requestBytesConsumed();
         this.readByPeer = readSlot();
         this.readCallsBefore = readByPeer == null ? 0 : readByPeer.requestsConsumed();
     }
@@ -121,6 +123,19 @@ final class PeerLink {
         return condition;
     }
 
+    /** The peer's files can't be read, whether it lives or not. */
+    void unreadable(String why) {
+        if (condition == Condition.OPEN) {
+            problem = why;
+            condition = Condition.UNREADABLE;
+        }
+    }
+
+    /** Why its files can't be read. */
+    String problem() {
+        return problem;
+    }
+
     /** The peer is gone; the permit's holder settles what it had not answered, once its last answers are read. */
     void gone(Condition how) {
         if (condition == Condition.OPEN) {
@@ -137,6 +152,22 @@ final class PeerLink {
     }
 
     JournalTail requests() {
+        return requests;
+    }
+
+    /**
+     * The peer's requests, from where this worker read them last: found out at the first poll, because until then a link to an earlier
+     * life of the peer may have read on.
+     */
+    JournalTail placedRequests() {
+        if (!placed) {
+            placed = true;
+            requestsRead = position.requestsConsumed();
+            requestBytesRead = position.requestBytesConsumed();
+            if (position.requestsIndex() <= 0 || !requests.moveTo(position.requestsIndex())) {
+                requests.moveToStart();
+            }
+        }
         return requests;
     }
 

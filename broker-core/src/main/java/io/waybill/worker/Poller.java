@@ -106,7 +106,15 @@ final class Poller {
                 LockSupport.parkNanos(this, STANDBY_NS);
                 continue;
             }
-            pollUntilDisplaced();
+            try {
+                pollUntilDisplaced();
+            } catch (InternalError e) { // JDK 17 may tell of a fault in a peer's file late, and anywhere
+                LOG.error("The poller of {} met a fault in a mapped file and goes on", workerName, e);
+                sleeping = false;
+                if (permit.isMine()) {
+                    permit.release();
+                }
+            }
         }
     }
 

@@ -39,7 +39,7 @@ final class SelfTails {
                 return;
             }
             if (self.requests() != null) {
-                self.requests().moveToEnd();
+                self.placedRequests().moveToEnd();
                 self.requestsSkipped();
             }
             responses.lock();

@@ -65,6 +65,11 @@ final class Serving {
         this.counters = counters;
     }
 
+    /** Whether this thread still has the permit. */
+    boolean mayPoll() {
+        return permit.isMine();
+    }
+
     /** Whether requests may be read at all; when not they stay where they are. */
     boolean isOpen() {
         return answers.canAnswer();

@@ -2,7 +2,6 @@ package io.waybill.system;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,11 +29,9 @@ final class Outcomes {
 
     static Outcomes read(Path path) throws IOException {
         Outcomes read = new Outcomes();
-        try (BufferedReader lines = Files.newBufferedReader(path)) {
-            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                read.take(line.split(" "));
-            }
-        }
+        String text = Files.readString(path);
+        // whoever writes it may be in the middle of a line
+        text.substring(0, text.lastIndexOf('\n') + 1).lines().forEach(line -> read.take(line.split(" ")));
         return read;
     }
 

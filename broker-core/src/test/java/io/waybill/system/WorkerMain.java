@@ -60,6 +60,7 @@ final class WorkerMain {
         HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         WorkerSettings settings = settings(Long.parseLong(arguments[3])).withWaiting(Waiting.valueOf(arguments[4]));
         CallLog log = new CallLog(Path.of(arguments[2]));
+        registry.expectMore(); // requests that come before the handlers wait for them
         Worker worker;
         try {
             Home home = Home.open(Path.of(arguments[0]), host);
@@ -70,6 +71,7 @@ final class WorkerMain {
             return;
         }
         serve(registry, log, worker.directory().generation());
+        registry.expectNoMore();
         worker.ready(Map.of());
         say("ready " + worker.info().id() + " " + worker.directory().generation() + " "
                 + worker.directory().record().joinedAtMs());

@@ -1,0 +1,269 @@
+package io.waybill.system;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.waybill.api.CallException;
+import io.waybill.api.DType;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.worker.Waiting;
+import io.waybill.worker.Worker;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Things that lie where a peer's files belong. Whoever comes across them goes on with everybody else. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class BadFilesSystemTest {
+
+    @TempDir
+    private Path directory;
+
+    private Swarm swarm;
+
+    @BeforeEach
+    void openHome() throws IOException {
+        swarm = new Swarm(directory.resolve("home"), directory.resolve("calls"));
+    }
+
+    @AfterEach
+    void leave() throws IOException {
+        swarm.close();
+    }
+
+    /** What lies there instead of a file. */
+    enum Thing {
+        FIFO,
+        LINK,
+        DIRECTORY,
+        EMPTY;
+
+        void putAt(Path path) throws Exception {
+            switch (this) {
+                case FIFO ->
+                    assertThat(new ProcessBuilder("mkfifo", path.toString())
+                                    .start()
+                                    .waitFor())
+                            .isZero();
+                case LINK -> Files.createSymbolicLink(path, Path.of("/dev/zero"));
+                case DIRECTORY -> Files.createDirectory(path);
+                case EMPTY ->
+                    Files.createFile(
+                            path, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+            }
+        }
+    }
+
+    private static Request request(String to, Tensor... tensors) {
+        return Request.raw(to, MessageType.userRequest(0x42), ByteBuffer.allocate(64), List.of(tensors))
+                .timeout(Duration.ofSeconds(5));
+    }
+
+    private static ErrorCode failureOf(Worker caller, Request request) {
+        try {
+            caller.call(request).close();
+            return null;
+        } catch (CallException e) {
+            assertThat(e).hasMessageNotContaining("null");
+            return e.code();
+        }
+    }
+
+    private static Path only(Path directory, String suffix) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(path -> path.toString().endsWith(suffix))
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    private static void replace(Path path, Thing thing) throws Exception {
+        Files.move(path, path.resolveSibling("moved"));
+        thing.putAt(path);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "worker.json,FIFO",
+        "worker.json,LINK",
+        "worker.json,DIRECTORY",
+        "worker.json,EMPTY",
+        "cursors,FIFO",
+        "cursors,LINK",
+        "cursors,DIRECTORY",
+        "cursors,EMPTY",
+        "requests,FIFO",
+        "requests,LINK",
+        "requests,EMPTY",
+        "requests/*.cq4,FIFO",
+        "requests/*.cq4,LINK",
+        "requests/*.cq4,DIRECTORY",
+        "requests/*.cq4,EMPTY",
+        "responses/*.cq4,FIFO",
+        "responses/*.cq4,LINK",
+        "responses/*.cq4,DIRECTORY",
+        "responses/metadata.cq4t,FIFO",
+        "responses/metadata.cq4t,LINK",
+        "responses/metadata.cq4t,DIRECTORY",
+        "responses/metadata.cq4t,EMPTY"
+    })
+    void refusesAPeerWithSomethingElseInPlaceOfAFile(String file, Thing thing) throws Exception {
+        try (RawWorker bad = new RawWorker(swarm.home(), "bad").publish()) {
+            bad.write(bad.request(1));
+            Path path = bad.path().resolve(file);
+            if (file.contains("*")) {
+                path = only(path.getParent(), ".cq4");
+            }
+            replace(path, thing);
+            Worker victim = swarm.join("victim");
+            Worker good = swarm.join("good");
+            assertThat(failureOf(victim, request("bad")))
+                    .isIn(ErrorCode.PEER_CORRUPT, ErrorCode.UNKNOWN_WORKER, ErrorCode.TIMED_OUT);
+            assertThat(failureOf(victim, request("good"))).isNull();
+            assertThat(failureOf(good, request("victim"))).isNull();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Thing.class)
+    void refusesWhatLiesInPlaceOfASegment(Thing thing) throws Exception {
+        Worker victim = swarm.join("victim");
+        Worker sender = swarm.join("sender");
+        Storage storage = sender.buffers().allocate(1 << 20);
+        replace(only(sender.directory().path().resolve("segments"), ".seg"), thing);
+        Tensor tensor = Tensor.contiguous(DType.UINT8, new long[] {1 << 20}, storage);
+        assertThat(failureOf(sender, request("victim", tensor))).isEqualTo(ErrorCode.PEER_CORRUPT);
+        storage.release();
+        assertThat(failureOf(sender, request("victim"))).isNull();
+        assertThat(failureOf(victim, request("sender"))).isNull();
+    }
+
+    @Test
+    void refusesASegmentThatWasCutShort() throws Exception {
+        Worker victim = swarm.join("victim");
+        Worker sender = swarm.join("sender");
+        Storage storage = sender.buffers().allocate(1 << 20);
+        Tensor tensor = Tensor.contiguous(DType.UINT8, new long[] {1 << 20}, storage);
+        sender.call(request("victim", tensor)).close(); // so that it is mapped
+        Path segment = only(sender.directory().path().resolve("segments"), ".seg");
+        try (FileChannel channel = FileChannel.open(segment, StandardOpenOption.WRITE)) {
+            channel.truncate(4096);
+        }
+        assertThat(failureOf(sender, request("victim", tensor))).isEqualTo(ErrorCode.PEER_CORRUPT);
+        storage.release();
+        assertThat(failureOf(sender, request("victim"))).isNull();
+        assertThat(failureOf(victim, request("sender"))).isNull();
+    }
+
+    @Test
+    void refusesAPeerOfAnotherUser() throws Exception {
+        try (RawWorker bad = new RawWorker(swarm.home(), "bad").publish()) {
+            assumeTrue(
+                    new ProcessBuilder("chown", "-R", "65533", bad.path().toString())
+                                    .start()
+                                    .waitFor()
+                            == 0,
+                    "giving files to another user needs root");
+            Worker victim = swarm.join("victim");
+            swarm.join("good");
+            assertThat(failureOf(victim, request("bad"))).isIn(ErrorCode.PEER_CORRUPT, ErrorCode.UNKNOWN_WORKER);
+            assertThat(failureOf(victim, request("good"))).isNull();
+            new ProcessBuilder("chown", "-R", "0", bad.path().toString())
+                    .start()
+                    .waitFor();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"requests,0", "responses,0", "responses,70000"})
+    void goesOnWithOthersWhenALivePeerCutsItsFilesShort(String file, long bytes) throws Exception {
+        try (Processes processes = new Processes(directory.resolve("home"), directory);
+                RawWorker bad = new RawWorker(swarm.home(), "bad").publish()) {
+            WorkerProcess victim = processes.start("victim").awaitReady();
+            Worker good = swarm.join("good");
+            for (int i = 0; i < 2000; i++) {
+                bad.write(bad.request(victim.id()));
+                bad.answer(bad.response(i, victim.id()));
+            }
+            Waits.until("read", () -> victim.stat("begun") == 2000 && victim.stat("late") == 2000);
+            Path path = bad.path().resolve(file);
+            try (FileChannel channel =
+                    FileChannel.open(file.equals("cursors") ? path : only(path, ".cq4"), StandardOpenOption.WRITE)) {
+                channel.truncate(bytes);
+            }
+            for (int i = 0; i < 20; i++) {
+                assertThat(failureOf(good, request("victim"))).as(victim::log).isNull();
+            }
+            victim.go("good", 4, 20_000, 100, 100);
+            long some = victim.stat("responses") + 100;
+            Waits.until(victim::log, () -> victim.stat("responses") > some);
+            assertThat(victim.stop()).isZero();
+            assertThat(victim.log()
+                            .lines()
+                            .filter(line -> line.contains("ERROR"))
+                            .count())
+                    .as(victim::log)
+                    .isLessThan(50);
+            victim.leave();
+        }
+    }
+
+    @Test
+    void saysThatAHomeIsNotWritable() throws Exception {
+        Path home = directory.resolve("read-only");
+        try (Processes processes = new Processes(home, directory)) {
+            WorkerProcess first = processes
+                    .start("first", Processes.RESERVE, Waiting.BALANCED)
+                    .awaitReady();
+            first.leave();
+            Files.setPosixFilePermissions(home, PosixFilePermissions.fromString("r-x------"));
+            WorkerProcess second = processes.start("second", Processes.RESERVE, Waiting.BALANCED);
+            assertThat(second.answer("failed")).contains("is not writable");
+            Files.setPosixFilePermissions(home, PosixFilePermissions.fromString("rwx------"));
+        }
+    }
+
+    @Test
+    void refusesToJoinWhereItsOwnFilesAreSomethingElse() throws Exception {
+        Worker first = swarm.join("first");
+        Path path = first.directory().path();
+        swarm.leave(first);
+        for (String file : List.of("cursors", "worker.json", "doorbell", "lock/owner")) {
+            for (Thing thing : List.of(Thing.FIFO, Thing.LINK, Thing.DIRECTORY)) {
+                if (file.equals("doorbell") && thing == Thing.FIFO) {
+                    continue; // what it must be
+                }
+                Path at = path.resolve(file);
+                Path kept = Files.move(at, at.resolveSibling("kept"));
+                thing.putAt(at);
+                assertThatThrownBy(() -> swarm.join("first"))
+                        .as(thing + " in place of " + file)
+                        .isInstanceOf(IOException.class)
+                        .hasMessageContaining(file);
+                Files.delete(at);
+                Files.move(kept, at);
+            }
+        }
+        assertThat(failureOf(swarm.join("first"), request("first"))).isNull();
+    }
+}

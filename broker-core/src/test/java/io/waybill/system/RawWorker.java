@@ -1,0 +1,163 @@
+package io.waybill.system;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.home.Home;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.WorkerState;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MessageBuffer;
+import java.io.IOException;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import net.openhft.chronicle.queue.ChronicleQueue;
+import net.openhft.chronicle.queue.ExcerptAppender;
+import net.openhft.chronicle.queue.RollCycles;
+import net.openhft.chronicle.queue.impl.single.SingleChronicleQueueBuilder;
+import net.openhft.chronicle.wire.DocumentContext;
+import org.agrona.concurrent.UnsafeBuffer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A worker that lives and whose queues hold whatever the test puts into them. */
+final class RawWorker implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(RawWorker.class);
+
+    private final WorkerDirectory directory;
+    private final ChronicleQueue requests;
+    private final ChronicleQueue responses;
+    private long counter;
+
+    RawWorker(Home home, String name) throws IOException {
+        directory = home.join(name);
+        requests = queue("requests");
+        responses = queue("responses");
+        begin(requests);
+        begin(responses);
+        directory.subdirectory("segments");
+    }
+
+    /** So that the file is there. */
+    private static void begin(ChronicleQueue queue) {
+        try (ExcerptAppender first = queue.createAppender();
+                DocumentContext document = first.writingDocument()) {
+            document.rollbackOnClose();
+        }
+    }
+
+    private ChronicleQueue queue(String name) throws IOException {
+        return SingleChronicleQueueBuilder.binary(directory.subdirectory(name))
+                .rollCycle(RollCycles.FAST_HOURLY)
+                .blockSize(4 << 20)
+                .build();
+    }
+
+    RawWorker publish() throws IOException {
+        directory.publish(WorkerState.READY, List.of(), Map.of());
+        return this;
+    }
+
+    int id() {
+        return directory.id();
+    }
+
+    Path path() {
+        return directory.path();
+    }
+
+    /** A good request to a worker, with the next id. */
+    MessageBuffer request(int to) {
+        byte[] payload = new byte[64];
+        return new MessageBuffer()
+                .begin(MessageType.userRequest(0x42), MessageId.of(id(), counter++), id(), to, payload.length, 0)
+                .flags(0)
+                .sentNs(System.currentTimeMillis() * 1_000_000)
+                .payload(payload, 0, payload.length);
+    }
+
+    /** A good response. */
+    MessageBuffer response(long requestId, int to) {
+        byte[] payload = new byte[64];
+        return new MessageBuffer()
+                .begin(MessageType.of(0x242), requestId, id(), to, payload.length, 0)
+                .flags(0)
+                .sentNs(System.currentTimeMillis() * 1_000_000)
+                .payload(payload, 0, payload.length);
+    }
+
+    /** Changes a record before its checksum is made: what a wrong or hostile writer would write. */
+    static MessageBuffer lying(MessageBuffer record, Consumer<UnsafeBuffer> change) {
+        change.accept(record.memory());
+        return record;
+    }
+
+    void write(MessageBuffer record) {
+        record.seal(0);
+        append(requests, record, record.length());
+    }
+
+    void answer(MessageBuffer record) {
+        record.seal(0);
+        append(responses, record, record.length());
+    }
+
+    /** Appends a record that was changed after its checksum was made. */
+    void writeBroken(MessageBuffer record, Consumer<UnsafeBuffer> change) {
+        record.seal(0);
+        change.accept(record.memory());
+        append(requests, record, record.length());
+    }
+
+    void answerBroken(MessageBuffer record, Consumer<UnsafeBuffer> change) {
+        record.seal(0);
+        change.accept(record.memory());
+        append(responses, record, record.length());
+    }
+
+    /** Appends a document that is shorter or longer than the record in it. */
+    void writeCut(MessageBuffer record, int length) {
+        record.seal(0);
+        append(requests, record, length);
+    }
+
+    private static void append(ChronicleQueue queue, MessageBuffer record, int length) {
+        byte[] bytes = new byte[length];
+        record.memory().getBytes(0, bytes, 0, Math.min(length, record.memory().capacity()));
+        try (ExcerptAppender appender = queue.createAppender();
+                DocumentContext document = appender.writingDocument()) {
+            document.wire().bytes().write(bytes);
+        }
+    }
+
+    static Consumer<UnsafeBuffer> setInt(int offset, int value) {
+        return memory -> memory.putInt(offset, value, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    static Consumer<UnsafeBuffer> setShort(int offset, int value) {
+        return memory -> memory.putShort(offset, (short) value, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    static Consumer<UnsafeBuffer> flip(int offset) {
+        return memory -> memory.putByte(offset, (byte) (memory.getByte(offset) ^ 0x10));
+    }
+
+    /** Where a sealed record's payload begins. */
+    static int payloadAt() {
+        return Envelope.HEADER_LENGTH;
+    }
+
+    @Override
+    public void close() {
+        requests.close();
+        responses.close();
+        try {
+            directory.close();
+        } catch (IOException | InternalError e) {
+            LOG.info("The raw worker could not leave what the test made of its files: {}", e.toString());
+        }
+    }
+}
