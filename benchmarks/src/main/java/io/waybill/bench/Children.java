@@ -21,6 +21,15 @@ import java.util.concurrent.TimeUnit;
  */
 final class Children implements AutoCloseable {
 
+    /** Flags of this process that its children are not to have: they are for a process that is over soon. */
+    private static final List<String> FOR_SHORT_COMMANDS = List.of(
+            "-XX:TieredStopAtLevel",
+            "-XX:SharedArchiveFile",
+            "-XX:ArchiveClassesAtExit",
+            "-Xshare",
+            "-Xlog:cds",
+            "-agentlib");
+
     private final Path directory;
     private final List<Process> processes = new ArrayList<>();
 
@@ -55,19 +64,11 @@ final class Children implements AutoCloseable {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         for (String flag : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
-            if (!flag.startsWith("-XX:TieredStopAtLevel")
-                    && !flag.startsWith("-XX:SharedArchiveFile")
-                    && !flag.startsWith("-XX:ArchiveClassesAtExit")
-                    && !flag.startsWith("-Xshare")
-                    && !flag.startsWith("-XX:+AutoCreateSharedArchive")
-                    && !flag.startsWith("-Xmx")
-                    && !flag.startsWith("-agentlib")
-                    && !flag.startsWith("-XX:+UseSerialGC")) {
+            if (FOR_SHORT_COMMANDS.stream().noneMatch(flag::startsWith)) {
                 command.add(flag);
             }
         }
-        command.addAll(
-                List.of("-Xmx512m", "-cp", System.getProperty("java.class.path"), BenchProcess.class.getName(), role));
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), BenchProcess.class.getName(), role));
         for (Object argument : arguments) {
             command.add(argument.toString());
         }

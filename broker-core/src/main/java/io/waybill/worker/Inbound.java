@@ -46,6 +46,10 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
     private final AtomicBoolean begun = new AtomicBoolean();
     private final AtomicBoolean abandoned = new AtomicBoolean();
     private ReceivedTensors tensors; // null without
+    // The polling thread while it runs the handler itself; another one that ends the request sees that it is not the
+    // same.
+    private Thread inlineThread;
+    private boolean freedInline;
 
     Inbound(ServingContext context, InboundPool pool) {
         this.context = context;
@@ -101,7 +105,10 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         begun.lazySet(true);
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
-        thread.setContextClassLoader(entry.contextClassLoader());
+        ClassLoader wanted = entry.contextClassLoader();
+        if (wanted != before) {
+            thread.setContextClassLoader(wanted);
+        }
         try {
             entry.handler().handle(message, this);
             returned();
@@ -110,11 +117,24 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         } catch (Throwable e) { // the boundary around a handler: whatever it throws costs its own request only
             threw(e);
         } finally {
-            thread.setContextClassLoader(before);
-            if (abandoned.get()) {
-                giveUp(); // nobody else will: the answer was sent without this thread
+            if (wanted != before) {
+                thread.setContextClassLoader(before);
             }
         }
+    }
+
+    /**
+     * Runs on the thread that polls, which may use this object for the next request if it is free then.
+     *
+     * @return whether it is free; otherwise it is somebody else's by now
+     */
+    boolean runInline() {
+        inlineThread = Thread.currentThread();
+        freedInline = false;
+        run();
+        boolean free = freedInline;
+        inlineThread = null;
+        return free;
     }
 
     private void giveUp() {
@@ -186,6 +206,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         if (answered.compareAndSet(false, true)) {
             context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, reply);
             ended(Outcome.DONE);
+        } else {
+            giveUp(); // abandoned: the answer was sent without this thread
         }
     }
 
@@ -193,6 +215,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         if (answered.compareAndSet(false, true)) {
             context.answers().fail(link, view.id(), view.parent(), handlerSequence, kind, code, text);
             ended(Outcome.FAILED);
+        } else {
+            giveUp(); // likewise
         }
     }
 
@@ -211,7 +235,9 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         entry = null;
         link = null;
         late = null;
-        if (reusable) {
+        if (reusable && inlineThread == Thread.currentThread()) {
+            freedInline = true;
+        } else if (reusable) {
             pool.give(this);
         }
     }

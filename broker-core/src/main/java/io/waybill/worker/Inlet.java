@@ -327,6 +327,7 @@ final class Inlet {
                     if (!serving.serve(inbound)) {
                         return PERMIT_LOST;
                     }
+                    next = serving.takeSpare();
                     if (link.isSwept()) {
                         break;
                     }

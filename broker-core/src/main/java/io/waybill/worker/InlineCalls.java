@@ -14,8 +14,9 @@ final class InlineCalls {
     // Odd while the poller's thread is inside a handler; written by it, read by the housekeeper.
     private final AtomicLong pollerSteps = new AtomicLong();
 
-    private static final class Depth {
-        int calls;
+    /** How deep one thread is inside such handlers. */
+    static final class Depth {
+        private int calls;
     }
 
     /** The thread whose calls are timed. */
@@ -24,15 +25,17 @@ final class InlineCalls {
         poller = thread;
     }
 
-    void enter() {
-        depth.get().calls++;
+    Depth enter() {
+        Depth own = depth.get();
+        own.calls++;
         if (Thread.currentThread() == poller) {
             pollerSteps.lazySet(pollerSteps.get() | 1);
         }
+        return own;
     }
 
-    void leave() {
-        depth.get().calls--;
+    void leave(Depth own) {
+        own.calls--;
         if (Thread.currentThread() == poller) {
             pollerSteps.lazySet((pollerSteps.get() | 1) + 1);
         }

@@ -41,6 +41,7 @@ final class Serving {
     private long sequence;
     private long nowNs;
     private int servedUntilClock;
+    private Inbound spare;
 
     Serving(
             HandlerRegistry registry,
@@ -178,13 +179,27 @@ final class Serving {
 
     private boolean runInline(Inbound inbound) {
         permit.release();
-        inline.enter();
+        InlineCalls.Depth depth = inline.enter();
+        boolean free = false;
         try {
-            inbound.run();
+            free = inbound.runInline();
         } finally {
-            inline.leave();
+            inline.leave(depth);
         }
-        return permit.tryAcquire();
+        boolean mine = permit.tryAcquire();
+        if (free && mine) {
+            spare = inbound;
+        } else if (free) {
+            pool.give(inbound);
+        }
+        return mine;
+    }
+
+    /** What the last request that was served left for the next one; null for nothing. */
+    Inbound takeSpare() {
+        Inbound left = spare;
+        spare = null;
+        return left;
     }
 
     private boolean runElsewhere(Inbound inbound, HandlerEntry entry) {
@@ -279,7 +294,7 @@ final class Serving {
     }
 
     private boolean leaveParking(Parking.Place place, HandlerKey key, boolean present) {
-        Inbound inbound = pool.take();
+        Inbound inbound = spare != null ? takeSpare() : pool.take();
         if (!reread.read(place, inbound.buffer())) {
             counters.countDamaged();
             pool.give(inbound);
