@@ -152,6 +152,7 @@ final class Calls implements Caller {
             long deadlineNs,
             long parent,
             long timeoutNs) {
+        boolean waited = false;
         while (true) {
             lane.lock();
             try {
@@ -169,7 +170,15 @@ final class Calls implements Caller {
             } finally {
                 lane.unlock();
             }
-            waitForRoom(link, deadlineNs, timeoutNs);
+            if (!waited) {
+                requireMayWait(link);
+                waited = true;
+            }
+            if (isPast(deadlineNs)) {
+                counters.countTimeout();
+                throw CallErrors.timedOutBeforeSending(timeoutNs, noRoom(link));
+            }
+            poller.helpBriefly();
         }
     }
 
@@ -247,14 +256,14 @@ final class Calls implements Caller {
         return CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
     }
 
-    private void waitForRoom(PeerLink link, long deadlineNs, long timeoutNs) {
-        if (mustNotWait() || isPast(deadlineNs)) {
-            waitForRoom(
-                    "too much is on its way to worker " + link + ": " + link.inFlight() + " calls",
-                    deadlineNs,
-                    timeoutNs);
+    private void requireMayWait(PeerLink link) {
+        if (mustNotWait()) {
+            throw CallErrors.refused(ErrorCode.BACK_PRESSURE, noRoom(link));
         }
-        poller.helpBriefly();
+    }
+
+    private static String noRoom(PeerLink link) {
+        return "too much is on its way to worker " + link + ": " + link.inFlight() + " calls";
     }
 
     /** Waits a little, or fails when that is not wanted, not allowed or no use any more. */

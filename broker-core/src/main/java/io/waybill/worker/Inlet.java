@@ -31,7 +31,7 @@ final class Inlet {
     static final int PERMIT_LOST = -1;
 
     private static final Logger LOG = LoggerFactory.getLogger(Inlet.class);
-    private static final int MOST_PER_LINK = 32;
+    private static final int MOST_PER_LINK = 64;
     private static final int POLLS_PER_CLOCK_READ = 64;
     private static final long ALL_INTERVAL_NS = 1_000_000;
 

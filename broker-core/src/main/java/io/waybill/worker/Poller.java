@@ -25,9 +25,13 @@ final class Poller {
 
     private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
     private static final long STANDBY_NS = 500_000;
+    /** So long after a caller polled for itself the poller only looks now and then: it would take the processor from callers. */
+    private static final long CALLERS_NS = 10_000_000;
+
     private static final long LONGEST_SLEEP_NS = 100_000_000;
     private static final long LONGEST_PARK_NS = 50_000_000;
     private static final int MOST_THREADS = 8;
+    private static final int MOST_HELPING_POLLS = 8;
 
     private final String workerName;
     private final Waiting waiting;
@@ -89,25 +93,30 @@ final class Poller {
     private void run() {
         Thread self = Thread.currentThread();
         becomeActive(self);
-        long callerPollsSeen = -1;
+        long callerPollsSeen = 0;
+        long callersUntilNs = clock.monotonicNs();
         while (!closed) {
             if (active != self) {
                 standAside(self);
                 continue;
             }
             long seen = callerPolls.get();
-            if (pollingCallers.get() > 0 || seen != callerPollsSeen && callerPollsSeen >= 0) {
+            if (seen != callerPollsSeen) {
                 callerPollsSeen = seen;
-                LockSupport.parkNanos(this, STANDBY_NS);
-                continue;
+                callersUntilNs = clock.monotonicNs() + CALLERS_NS;
             }
-            callerPollsSeen = seen;
-            if (!permit.tryAcquire()) {
+            boolean callersAbout = clock.monotonicNs() - callersUntilNs < 0;
+            if (pollingCallers.get() > 0 || !permit.tryAcquire()) {
                 LockSupport.parkNanos(this, STANDBY_NS);
                 continue;
             }
             try {
-                pollUntilDisplaced();
+                if (callersAbout) {
+                    pollWhatIsThere();
+                    LockSupport.parkNanos(this, STANDBY_NS);
+                } else {
+                    pollUntilDisplaced();
+                }
             } catch (InternalError e) { // JDK 17 may tell of a fault in a peer's file late, and anywhere
                 LOG.error("The poller of {} met a fault in a mapped file and goes on", workerName, e);
                 sleeping = false;
@@ -115,6 +124,18 @@ final class Poller {
                     permit.release();
                 }
             }
+        }
+    }
+
+    /** Polls with the permit as long as there is work, and leaves it to the callers that poll for themselves. */
+    private void pollWhatIsThere() {
+        cursors.markAwake();
+        int work = pollSafely();
+        while (work > 0 && pollingCallers.get() == 0 && !closed) {
+            work = pollSafely();
+        }
+        if (work != Inlet.PERMIT_LOST) {
+            permit.release();
         }
     }
 
@@ -329,10 +350,15 @@ final class Poller {
                     cursors.markAwake();
                 }
                 int work = pollSafely();
+                int done = work;
+                for (int i = 1; i < MOST_HELPING_POLLS && work > 0; i++) {
+                    work = pollSafely();
+                    done |= work;
+                }
                 if (work != Inlet.PERMIT_LOST) {
                     stopPolling();
                 }
-                if (work != 0) {
+                if (done != 0) {
                     return;
                 }
             }
