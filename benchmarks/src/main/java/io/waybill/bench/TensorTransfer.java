@@ -33,6 +33,9 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
     static final String ROLE = "tensor-client";
     static final String SERVER_ROLE = "tensor-server";
 
+    private static final int LOANED_WARMUP = 20_000;
+    private static final int LOANED_REPEATS = 5_000;
+
     public Figures run(Consumer<String> progress) throws IOException {
         List<Figures> rows = new ArrayList<>();
         long empty = 0;
@@ -88,16 +91,19 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
                     Request.raw(EchoServer.NAME, MessageType.userRequest(0x42), ByteBuffer.allocate(0), List.of());
             long[] memcpyNs = new long[repeats];
             long[] copiedNs = new long[repeats];
-            long[] loanedNs = new long[repeats];
-            long[] emptyNs = new long[repeats];
-            for (int i = -Math.min(repeats, 200); i < repeats; i++) { // below 0 it warms up
+            long[] loanedNs = new long[LOANED_REPEATS];
+            long[] emptyNs = new long[LOANED_REPEATS];
+            for (int i = -LOANED_WARMUP; i < LOANED_REPEATS; i++) { // below 0 it warms up
+                int at = Math.max(i, 0);
+                loanedNs[at] = oneWayNs(worker, loaned);
+                emptyNs[at] = oneWayNs(worker, empty);
+            }
+            for (int i = -Math.min(repeats, 200); i < repeats; i++) {
                 int at = Math.max(i, 0);
                 long startNs = System.nanoTime();
                 host.calls().copy(source.address(), target.address(), size);
                 memcpyNs[at] = System.nanoTime() - startNs;
                 copiedNs[at] = oneWayNs(worker, copied);
-                loanedNs[at] = oneWayNs(worker, loaned);
-                emptyNs[at] = oneWayNs(worker, empty);
             }
             lent.release();
             BenchProcess.report(new Figures()

@@ -36,6 +36,7 @@ final class Housekeeper {
     private long nextClockNs;
     private boolean homeUnreadable;
     private boolean diskFull;
+    private long writtenBefore;
 
     Housekeeper(Host host, Links links, Poller poller, Journal requests, Journal responses) {
         this.clock = host.clock();
@@ -60,8 +61,16 @@ final class Housekeeper {
             } catch (InternalError e) { // JDK 17 may tell of a fault in a peer's file late, and anywhere
                 LOG.error("Housekeeping met a fault in a mapped file and goes on", e);
             }
-            LockSupport.parkNanos(this, TICK_NS);
+            LockSupport.parkNanos(this, isIdle() ? LOOK_NS : TICK_NS);
         }
+    }
+
+    /** Whether nothing was written since the last turn, no handler keeps the poller, and the disk has room. */
+    private boolean isIdle() {
+        long written = requests.writtenTo() + responses.writtenTo();
+        boolean idle = written == writtenBefore && !diskFull && !poller.isInHandler();
+        writtenBefore = written;
+        return idle;
     }
 
     private void turn() {

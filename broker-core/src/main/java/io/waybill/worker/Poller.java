@@ -28,7 +28,7 @@ final class Poller {
     /** So long after a caller polled for itself the poller only looks now and then: it would take the processor from callers. */
     private static final long CALLERS_NS = 10_000_000;
 
-    private static final long LONGEST_SLEEP_NS = 100_000_000;
+    private static final long LONGEST_SLEEP_NS = 500_000_000;
     private static final long LONGEST_PARK_NS = 50_000_000;
     private static final int MOST_THREADS = 8;
     private static final int MOST_HELPING_POLLS = 8;
@@ -265,7 +265,7 @@ final class Poller {
     }
 
     private void pollFor(BlockingCall call) {
-        long budgetNs = waiting == Waiting.SPIN ? Long.MAX_VALUE : waiting.spinNs() + waiting.yieldNs();
+        long budgetNs = waiting.callerNs();
         long sinceNs = 0;
         boolean mine = false;
         while (!call.isSettled() && !closed) {
@@ -397,6 +397,11 @@ final class Poller {
         } else {
             wakePoller();
         }
+    }
+
+    /** Whether the poller's thread is inside a handler now. */
+    boolean isInHandler() {
+        return (inline.pollerSteps() & 1) == 1;
     }
 
     /**

@@ -4,20 +4,22 @@ package io.waybill.worker;
 public enum Waiting {
 
     /** Poll without pause: lowest latency, one core. */
-    SPIN(Long.MAX_VALUE, 0),
+    SPIN(Long.MAX_VALUE, 0, Long.MAX_VALUE),
 
     /** Poll for a moment, yield for a while, then sleep until a sender rings: the default. */
-    BALANCED(20_000, 100_000),
+    BALANCED(20_000, 100_000, 500_000),
 
     /** Sleep almost at once. */
-    LOW_CPU(1_000, 4_000);
+    LOW_CPU(1_000, 4_000, 20_000);
 
     private final long spinNs;
     private final long yieldNs;
+    private final long callerNs;
 
-    Waiting(long spinNs, long yieldNs) {
+    Waiting(long spinNs, long yieldNs, long callerNs) {
         this.spinNs = spinNs;
         this.yieldNs = yieldNs;
+        this.callerNs = callerNs;
     }
 
     /** How long to poll without pause after the last message. */
@@ -30,7 +32,8 @@ public enum Waiting {
         return yieldNs;
     }
 
-    boolean sleeps() {
-        return this != SPIN;
+    /** How long a thread polls for the answer that it waits for, before it leaves that to the poller and sleeps. */
+    long callerNs() {
+        return callerNs;
     }
 }
