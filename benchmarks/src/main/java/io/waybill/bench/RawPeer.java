@@ -1,5 +1,6 @@
 package io.waybill.bench;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import net.openhft.chronicle.bytes.Bytes;
@@ -21,15 +22,18 @@ final class RawPeer {
     static final String PING = "raw-ping";
     static final String PIPELINE = "raw-pipeline";
 
+    private static final String STARTED = "started";
+
     private final ExcerptAppender appender;
     private final ExcerptTailer tailer;
     private final byte[] bytes;
 
-    private RawPeer(Path own, Path other, int size) {
+    private RawPeer(Path own, Path other, int size) throws IOException {
         appender = queue(own, false).createAppender();
         write(size); // so that the other one finds a queue
+        own.resolve(STARTED).toFile().createNewFile();
         BenchProcess.ready();
-        while (!other.resolve("metadata.cq4t").toFile().exists()) {
+        while (!other.resolve(STARTED).toFile().exists()) { // a queue that is only half made is read as empty for ever
             Thread.onSpinWait();
         }
         tailer = queue(other, true).createTailer();
@@ -73,7 +77,7 @@ final class RawPeer {
         }
     }
 
-    static void echo(String[] arguments) {
+    static void echo(String[] arguments) throws IOException {
         RawPeer peer =
                 new RawPeer(Path.of(arguments[0], "b"), Path.of(arguments[0], "a"), Integer.parseInt(arguments[1]));
         while (true) { // until it is ended
