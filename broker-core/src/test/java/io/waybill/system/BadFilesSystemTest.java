@@ -27,6 +27,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledForJreRange;
+import org.junit.jupiter.api.condition.JRE;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -194,6 +196,9 @@ class BadFilesSystemTest {
         }
     }
 
+    @EnabledForJreRange(
+            min = JRE.JAVA_21,
+            disabledReason = "on 17 a fault on mapped memory surfaces elsewhere or not at all: docs/operating/java.md")
     @ParameterizedTest
     @CsvSource({"requests,0", "responses,0", "responses,70000"})
     void goesOnWithOthersWhenALivePeerCutsItsFilesShort(String file, long bytes) throws Exception {

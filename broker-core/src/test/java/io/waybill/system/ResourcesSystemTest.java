@@ -56,8 +56,11 @@ class ResourcesSystemTest {
     private static void callWithTensor(Worker worker, String to) {
         Storage storage = worker.buffers().allocate(1 << 20);
         Tensor tensor = Tensor.contiguous(DType.UINT8, new long[] {1 << 20}, storage);
-        worker.call(request(to, tensor)).close();
-        storage.release();
+        try {
+            worker.call(request(to, tensor)).close();
+        } finally {
+            storage.release();
+        }
     }
 
     @Test
@@ -82,16 +85,16 @@ class ResourcesSystemTest {
         Worker comes = swarm.join("comes");
         comes.call(request("stays")).close();
         callWithTensor(comes, "stays");
-        callReturned(stays);
-        callWithTensor(stays, "comes");
+        callReturned(() -> stays.call(request("comes")).close());
+        callReturned(() -> callWithTensor(stays, "comes"));
         swarm.leave(comes);
     }
 
-    /** Until it is known that the worker is a new one, a call may go to the one that left. */
-    private static void callReturned(Worker stays) {
+    /** Until it is known that the worker is a new one, a call may go to the one that left, and ends with it. */
+    private static void callReturned(Runnable call) {
         while (true) {
             try {
-                stays.call(request("comes")).close();
+                call.run();
                 return;
             } catch (CallException e) {
                 assertThat(e.code()).isEqualTo(ErrorCode.WORKER_LOST);
