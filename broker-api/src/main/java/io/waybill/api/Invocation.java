@@ -12,7 +12,8 @@ import java.util.Map;
  * named arguments.
  *
  * <pre>
- * u16 length of the name in bytes (1..256), the name in UTF-8
+ * u16 bits 0-14: length of the name in bytes (1..256); bit 15: {@link Mode#ASYNC}
+ *     the name in UTF-8
  * u32 count of positional arguments, the values
  * u32 count of named arguments, count times a string value (the name) and a value
  * </pre>
@@ -20,20 +21,46 @@ import java.util.Map;
  * @param name of the operation, such as {@code text.count} or {@code aten::add.Tensor}
  * @param positional in order
  * @param named in order, read-only
+ * @param mode when the answer is there
  */
-public record Invocation(String name, List<Value> positional, Map<String, Value> named) {
+public record Invocation(String name, List<Value> positional, Map<String, Value> named, Mode mode) {
+
+    /** When the answer of a call is there. */
+    public enum Mode {
+        /** When what is called returns: the answer is what it returned. */
+        DIRECT,
+        /** When the future that is returned completes: the answer is its value. For TorchScript functions. */
+        ASYNC
+    }
 
     /** Greatest length of an operation's name, in bytes of UTF-8. */
     public static final int MAX_NAME_BYTES = 256;
+
+    private static final int ASYNC_BIT = 0x8000;
 
     public Invocation {
         positional = List.copyOf(positional);
         named = Collections.unmodifiableMap(new LinkedHashMap<>(named));
     }
 
+    /** A call whose answer is there when what is called returns. */
+    public Invocation(String name, List<Value> positional, Map<String, Value> named) {
+        this(name, positional, named, Mode.DIRECT);
+    }
+
+    /** The same call in another mode. */
+    public Invocation withMode(Mode other) {
+        return new Invocation(name, positional, named, other);
+    }
+
+    /** The length of the name in bytes, from the first two bytes of a payload; not checked against anything. */
+    public static int nameLength(int firstTwoBytes) {
+        return firstTwoBytes & 0xffff & ~ASYNC_BIT;
+    }
+
     /** Appends this to an encoder. */
     public void encode(ValueEncoder encoder) {
-        encoder.name(name);
+        encoder.name(name, mode == Mode.ASYNC ? ASYNC_BIT : 0);
         encoder.patchCount(encoder.openCount(), positional.size());
         for (Value value : positional) {
             encoder.value(value);
@@ -51,6 +78,7 @@ public record Invocation(String name, List<Value> positional, Map<String, Value>
      */
     public static Invocation decode(ByteBuffer payload, List<Tensor> tensors) throws RejectedMessageException {
         ValueDecoder decoder = new ValueDecoder(payload, tensors);
+        Mode mode = (decoder.peekShort() & ASYNC_BIT) == 0 ? Mode.DIRECT : Mode.ASYNC;
         String name = decoder.name();
         int positionalCount = decoder.count(1);
         List<Value> positional = new ArrayList<>(positionalCount);
@@ -66,6 +94,6 @@ public record Invocation(String name, List<Value> positional, Map<String, Value>
             }
         }
         decoder.end();
-        return new Invocation(name, positional, named);
+        return new Invocation(name, positional, named, mode);
     }
 }

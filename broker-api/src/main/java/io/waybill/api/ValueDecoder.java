@@ -44,11 +44,17 @@ public final class ValueDecoder {
         }
     }
 
-    String name() throws RejectedMessageException {
+    /** The next two bytes, which stay to be read. */
+    int peekShort() throws RejectedMessageException {
         if (buffer.remaining() < 2) {
             throw malformed("the payload ends inside an operation's name");
         }
-        int length = Short.toUnsignedInt(buffer.getShort());
+        return Short.toUnsignedInt(buffer.getShort(buffer.position()));
+    }
+
+    String name() throws RejectedMessageException {
+        int length = Invocation.nameLength(peekShort());
+        buffer.getShort();
         if (length == 0 || length > Invocation.MAX_NAME_BYTES) {
             throw malformed("an operation's name has 1 to " + Invocation.MAX_NAME_BYTES + " bytes, not " + length);
         }

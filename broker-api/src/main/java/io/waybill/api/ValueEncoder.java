@@ -138,13 +138,18 @@ public final class ValueEncoder {
 
     /** A u16 length and UTF-8, without a tag: the name in front of an {@link Invocation}. */
     ValueEncoder name(String name) {
+        return name(name, 0);
+    }
+
+    /** The same with bits that the length leaves free. */
+    ValueEncoder name(String name, int bits) {
         byte[] utf8 = name.getBytes(StandardCharsets.UTF_8);
         if (utf8.length == 0 || utf8.length > Invocation.MAX_NAME_BYTES) {
             throw new IllegalArgumentException(
                     "an operation's name has 1 to " + Invocation.MAX_NAME_BYTES + " bytes: " + utf8.length);
         }
         room(2 + utf8.length);
-        buffer.putShort((short) utf8.length).put(utf8);
+        buffer.putShort((short) (utf8.length | bits)).put(utf8);
         return this;
     }
 

@@ -73,7 +73,8 @@ public record Payload(
         }
         ByteBuffer payload = record.payload();
         int at = payload.position();
-        int length = Byte.toUnsignedInt(payload.get(at)) | Byte.toUnsignedInt(payload.get(at + 1)) << 8;
+        int length = Invocation.nameLength(
+                Byte.toUnsignedInt(payload.get(at)) | Byte.toUnsignedInt(payload.get(at + 1)) << 8);
         if (length == 0 || length > Invocation.MAX_NAME_BYTES || length > payload.remaining() - 2) {
             return Optional.empty();
         }

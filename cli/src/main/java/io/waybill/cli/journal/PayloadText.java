@@ -47,7 +47,9 @@ final class PayloadText {
     }
 
     private void call(Invocation call) {
-        add(Printable.oneLine(call.name())).add("(");
+        add(call.mode() == Invocation.Mode.ASYNC ? "async " : "")
+                .add(Printable.oneLine(call.name()))
+                .add("(");
         String separator = "";
         for (Value value : call.positional()) {
             add(separator).value(value);

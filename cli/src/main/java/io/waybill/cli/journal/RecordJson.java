@@ -3,6 +3,7 @@ package io.waybill.cli.journal;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.DType;
+import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
@@ -75,6 +76,9 @@ final class RecordJson {
     void payload(Payload payload, JsonGenerator json) throws IOException {
         if (payload.call().isPresent()) {
             json.writeStringField("operation", payload.call().get().name());
+            if (payload.call().get().mode() == Invocation.Mode.ASYNC) {
+                json.writeBooleanField("async", true);
+            }
             json.writeFieldName("arguments");
             ValueJson.write(described(new Value.Items(payload.call().get().positional())), json);
             json.writeObjectFieldStart("named");
