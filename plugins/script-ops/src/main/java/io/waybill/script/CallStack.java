@@ -12,7 +12,7 @@ import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.IValueVector;
 import org.bytedeco.pytorch.LongList;
 import org.bytedeco.pytorch.Scalar;
-import org.bytedeco.pytorch.Type;
+import org.bytedeco.pytorch.Tuple;
 import org.bytedeco.pytorch.global.torch;
 
 /**
@@ -39,7 +39,7 @@ final class CallStack {
 
     /** Pushes a value that fits the parameter. */
     void push(Parameter parameter, Value value) throws RejectedMessageException {
-        stack.push_back(convert(parameter.type(), parameter.listType(), value));
+        stack.push_back(convert(parameter.type(), value));
     }
 
     /** What a run left. */
@@ -50,7 +50,7 @@ final class CallStack {
         return stack.get(0);
     }
 
-    private IValue convert(ParameterType type, Type.TypePtr listType, Value value) throws RejectedMessageException {
+    private IValue convert(ParameterType type, Value value) throws RejectedMessageException {
         switch (type.kind()) {
             case TENSOR:
                 return new IValue(
@@ -78,16 +78,18 @@ final class CallStack {
                                 ? (long) dtype.value().code()
                                 : toLong(value));
             case OPTIONAL:
-                return value instanceof Value.None ? new IValue() : convert(type.element(), listType, value);
+                return value instanceof Value.None ? new IValue() : convert(type.element(), value);
             case LIST:
-                return list(type, listType, value);
+                return list(type, value);
+            case TUPLE:
+                return tuple(type, value);
             case OTHER:
                 break;
         }
         throw new IllegalStateException("a value was chosen for a parameter that takes none: " + type);
     }
 
-    private IValue list(ParameterType type, Type.TypePtr listType, Value value) throws RejectedMessageException {
+    private IValue list(ParameterType type, Value value) throws RejectedMessageException {
         List<Value> values = ParameterType.elements(value);
         if (values == null) {
             values = java.util.Collections.nCopies(type.fixedLength(), value);
@@ -100,12 +102,21 @@ final class CallStack {
             // Lists of all element types are one pointer to the same kind of object.
             return new IValue(new GenericList(new LongList(numbers)));
         }
-        GenericList list = new GenericList(listType);
+        GenericList list = new GenericList(type.listType());
         list.reserve(values.size());
         for (int i = 0; i < values.size(); i++) {
-            list.push_back(convert(type.element(), null, values.get(i)));
+            list.push_back(convert(type.element(), values.get(i)));
         }
         return new IValue(list);
+    }
+
+    private IValue tuple(ParameterType type, Value value) throws RejectedMessageException {
+        List<Value> values = ParameterType.elements(value);
+        IValueVector elements = new IValueVector();
+        for (int i = 0; i < values.size(); i++) {
+            elements.push_back(convert(type.elements().get(i), values.get(i)));
+        }
+        return new IValue(Tuple.create(elements));
     }
 
     private static IValue number(Value value) {

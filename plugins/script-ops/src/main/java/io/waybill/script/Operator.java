@@ -28,7 +28,7 @@ record Operator(OperatorName name, List<Overload> overloads) {
         int least = Integer.MAX_VALUE;
         for (int i = 0; i < overloads.size(); i++) {
             Overload overload = overloads.get(i);
-            int cost = overload.fit(positional, named);
+            int cost = overload.signature().fit(positional, named);
             if (cost == ParameterType.EXACT) {
                 return overload;
             }
@@ -38,26 +38,9 @@ record Operator(OperatorName name, List<Overload> overloads) {
             }
         }
         if (best == null) {
-            throw new RejectedMessageException(ErrorCode.NO_MATCHING_SCHEMA, misfits(call));
+            throw Signature.noMatch(
+                    name.toString(), overloads.stream().map(Overload::signature).toList(), call);
         }
         return best;
-    }
-
-    private String misfits(Invocation call) {
-        StringBuilder text = new StringBuilder("no schema of ").append(name).append(" takes (");
-        String separator = "";
-        for (Value value : call.positional()) {
-            text.append(separator).append(ParameterType.describe(value));
-            separator = ", ";
-        }
-        for (Map.Entry<String, Value> entry : call.named().entrySet()) {
-            text.append(separator).append(entry.getKey()).append('=').append(ParameterType.describe(entry.getValue()));
-            separator = ", ";
-        }
-        text.append("):");
-        for (Overload overload : overloads) {
-            text.append("\n  ").append(overload.schema()).append("\n    ").append(overload.misfit(call));
-        }
-        return text.toString();
     }
 }

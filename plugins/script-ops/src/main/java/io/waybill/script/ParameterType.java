@@ -2,7 +2,9 @@ package io.waybill.script;
 
 import io.waybill.api.Device;
 import io.waybill.api.Value;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.bytedeco.pytorch.Type;
 import org.bytedeco.pytorch.global.torch.TypeKind;
 
@@ -30,6 +32,7 @@ final class ParameterType {
         CODE("int"),
         OPTIONAL("?"),
         LIST("[]"),
+        TUPLE("()"),
         /** Only its default can be had: generators, streams, dicts. */
         OTHER("");
 
@@ -48,38 +51,76 @@ final class ParameterType {
     static final int WRAPPED = 16;
 
     private final Kind kind;
-    private final ParameterType element;
+    private final List<ParameterType> elements;
     private final int fixedLength;
+    private final Type.TypePtr listType;
     private final String text;
 
-    private ParameterType(Kind kind, ParameterType element, int fixedLength, String text) {
+    private ParameterType(
+            Kind kind, List<ParameterType> elements, int fixedLength, Type.TypePtr listType, String text) {
         this.kind = kind;
-        this.element = element;
+        this.elements = elements;
         this.fixedLength = fixedLength;
+        this.listType = listType;
         this.text = text;
     }
 
-    /** @param fixedLength of the list that a single number may stand for; 0 for none */
-    static ParameterType of(Type type, int fixedLength) {
+    /**
+     * Reads a type.
+     *
+     * @param type as the parameter declares it
+     * @param onStack as the interpreter knows it: there an element type is an int
+     * @param fixedLength of the list that a single number may stand for; 0 for none
+     */
+    static ParameterType of(Type type, Type onStack, int fixedLength) {
         TypeKind typeKind = type.kind().intern();
         switch (typeKind) {
             case OptionalType:
-                ParameterType value = of(type.containedType(0).get(), fixedLength);
-                return value.kind == Kind.OTHER
-                        ? new ParameterType(Kind.OPTIONAL, value, 0, value.text)
-                        : new ParameterType(Kind.OPTIONAL, value, 0, value.text + "?");
+                return optional(of(contained(type, 0), contained(onStack, 0), fixedLength));
             case ListType:
-                ParameterType element = of(type.containedType(0).get(), 0);
-                if (element.kind == Kind.OTHER || element.kind == Kind.LIST) {
-                    return new ParameterType(Kind.OTHER, null, 0, type.str().getString());
-                }
-                String length = fixedLength == 0 ? "" : Integer.toString(fixedLength);
-                return new ParameterType(Kind.LIST, element, fixedLength, element.text + "[" + length + "]");
+                return list(type, onStack, fixedLength);
+            case TupleType:
+                return tuple(type, onStack);
             default:
                 Kind kind = kind(typeKind);
-                return new ParameterType(
-                        kind, null, 0, kind == Kind.OTHER ? type.str().getString() : kind.text);
+                return kind == Kind.OTHER ? other(type) : new ParameterType(kind, List.of(), 0, null, kind.text);
         }
+    }
+
+    private static Type contained(Type type, int index) {
+        return type.containedType(index).get();
+    }
+
+    private static ParameterType other(Type type) {
+        return new ParameterType(Kind.OTHER, List.of(), 0, null, type.str().getString());
+    }
+
+    private static ParameterType optional(ParameterType value) {
+        String text = value.kind == Kind.OTHER ? value.text : value.text + "?";
+        return new ParameterType(Kind.OPTIONAL, List.of(value), 0, null, text);
+    }
+
+    private static ParameterType list(Type type, Type onStack, int fixedLength) {
+        ParameterType element = of(contained(type, 0), contained(onStack, 0), 0);
+        if (element.kind == Kind.OTHER) {
+            return other(type);
+        }
+        Type.TypePtr listType = onStack.containedType(0);
+        listType.retainReference();
+        String length = fixedLength == 0 ? "" : Integer.toString(fixedLength);
+        return new ParameterType(Kind.LIST, List.of(element), fixedLength, listType, element.text + "[" + length + "]");
+    }
+
+    private static ParameterType tuple(Type type, Type onStack) {
+        List<ParameterType> elements = new ArrayList<>();
+        long count = type.containedTypeSize();
+        for (int i = 0; i < count; i++) {
+            elements.add(of(contained(type, i), contained(onStack, i), 0));
+        }
+        boolean isPlain = type.str().getString().startsWith("(") // one with names has a name
+                && elements.stream().noneMatch(element -> element.kind == Kind.OTHER);
+        String texts = elements.stream().map(ParameterType::toString).collect(Collectors.joining(", ", "(", ")"));
+        return isPlain ? new ParameterType(Kind.TUPLE, List.copyOf(elements), 0, null, texts) : other(type);
     }
 
     private static Kind kind(TypeKind typeKind) {
@@ -119,7 +160,17 @@ final class ParameterType {
 
     /** Of a list or an optional. */
     ParameterType element() {
-        return element;
+        return elements.get(0);
+    }
+
+    /** Of a tuple. */
+    List<ParameterType> elements() {
+        return elements;
+    }
+
+    /** libtorch's type of a list's elements, which an empty list needs too. */
+    Type.TypePtr listType() {
+        return listType;
     }
 
     /** Of a list; 0 when it is not fixed. */
@@ -153,9 +204,11 @@ final class ParameterType {
             case CODE:
                 return value instanceof Value.Int ? EXACT : NO_FIT;
             case OPTIONAL:
-                return value instanceof Value.None ? EXACT : element.fit(value);
+                return value instanceof Value.None ? EXACT : element().fit(value);
             case LIST:
                 return fitList(value);
+            case TUPLE:
+                return fitTuple(value);
             case OTHER:
                 return NO_FIT;
         }
@@ -164,6 +217,7 @@ final class ParameterType {
 
     private int fitList(Value value) {
         List<Value> values = elements(value);
+        ParameterType element = element();
         if (values == null) {
             boolean one = fixedLength > 0 && (element.kind == Kind.INT || element.kind == Kind.FLOAT);
             return one && element.fit(value) != NO_FIT ? CONVERTED : NO_FIT;
@@ -171,6 +225,22 @@ final class ParameterType {
         int worst = EXACT;
         for (int i = 0; i < values.size(); i++) {
             int fit = element.fit(values.get(i));
+            if (fit == NO_FIT) {
+                return NO_FIT;
+            }
+            worst = Math.max(worst, fit);
+        }
+        return worst;
+    }
+
+    private int fitTuple(Value value) {
+        List<Value> values = elements(value);
+        if (values == null || values.size() != elements.size()) {
+            return NO_FIT;
+        }
+        int worst = EXACT;
+        for (int i = 0; i < values.size(); i++) {
+            int fit = elements.get(i).fit(values.get(i));
             if (fit == NO_FIT) {
                 return NO_FIT;
             }

@@ -77,7 +77,7 @@ final class Results {
             DoubleComplex complex = result.toComplexDouble();
             return new Value.Complex(complex.real(), complex.imag());
         } else if (result.isString()) {
-            return Value.of(Overload.text(result.toStringRef()));
+            return Value.of(Signature.text(result.toStringRef()));
         } else if (result.isList()) {
             return list(result.toList());
         } else if (result.isTuple()) {

@@ -1,9 +1,10 @@
 /**
  * libtorch's operators as message handlers: {@link io.waybill.script.ScriptCall} answers a call to an operator by its name.
  *
- * <p>The path of a call: {@link io.waybill.script.Operators} finds the {@link io.waybill.script.Operator} of a name, the operator chooses
- * the {@link io.waybill.script.Overload} whose parameters the arguments fit best, a {@link io.waybill.script.CallStack} puts the
- * arguments on libtorch's stack, and {@link io.waybill.script.Results} makes a value of what the overload leaves there.
+ * <p>The path of a call: {@link io.waybill.script.ScriptEngine} finds in {@link io.waybill.script.Operators} the
+ * {@link io.waybill.script.Operator} of a name, the operator chooses the {@link io.waybill.script.Overload} whose
+ * {@link io.waybill.script.Signature} the arguments fit best, a {@link io.waybill.script.CallStack} puts the arguments on libtorch's
+ * stack, and {@link io.waybill.script.Results} makes a value of what the overload leaves there.
  *
  * <p>Tensors pass by address in both directions: {@link io.waybill.script.BorrowedTensors} lays libtorch's tensors over the storages of a
  * message, and a {@link io.waybill.script.TorchStorage} is a storage over libtorch's memory.

@@ -16,7 +16,8 @@ import java.util.Map;
 /** A handler over real libtorch, and short words for calling it and for reading what it answers. */
 final class Calls {
 
-    final ScriptCall handler = new ScriptCall(new LibTorch(Path.of(System.getProperty(LibTorch.NATIVES_PROPERTY)), 1));
+    final ScriptCall handler =
+            new ScriptCall(new ScriptEngine(new LibTorch(Path.of(System.getProperty(LibTorch.NATIVES_PROPERTY)), 1)));
 
     /** Calls with positional arguments: values, tensors, numbers, strings, or lists of them; null is none. */
     Value call(String name, Object... positional) {

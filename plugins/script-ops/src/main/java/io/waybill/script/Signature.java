@@ -1,0 +1,191 @@
+package io.waybill.script;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.pytorch.Argument;
+import org.bytedeco.pytorch.FunctionSchema;
+import org.bytedeco.pytorch.IValue;
+import org.bytedeco.pytorch.IValueOptional;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.TypeKind;
+
+/**
+ * What a routine takes and how many results it has, read from its schema. Immutable, and safe for several threads.
+ *
+ * <p><b>Ownership.</b> Holds small native objects, the defaults and the types of lists, which are freed when it is no longer reachable.
+ */
+final class Signature {
+
+    private final String text;
+    private final List<Parameter> parameters;
+    private final int positionalCount;
+    private final int returnCount;
+    private final boolean returnsDType;
+
+    private Signature(String text, List<Parameter> parameters, Argument returns) {
+        this.text = text;
+        this.parameters = parameters;
+        this.positionalCount =
+                (int) parameters.stream().filter(p -> !p.isKeywordOnly()).count();
+        this.returnCount = returns == null ? 0 : (int) returns.limit();
+        this.returnsDType = returnCount == 1 && returns.real_type().get().kind().intern() == TypeKind.ScalarTypeType;
+    }
+
+    /** Reads a schema. What is kept outlives the caller's {@code PointerScope}. */
+    static Signature of(FunctionSchema schema) {
+        return of(schema, torch.toString(schema).getString(), 0);
+    }
+
+    /**
+     * Reads a schema without the first of its parameters, which are not the caller's to give.
+     *
+     * @param text as which it is shown
+     */
+    static Signature of(FunctionSchema schema, String text, int firstParameter) {
+        List<Parameter> parameters = new ArrayList<>();
+        Argument arguments = schema.arguments();
+        for (long i = firstParameter; arguments != null && i < arguments.limit(); i++) {
+            parameters.add(parameter(arguments.getPointer(i)));
+        }
+        return new Signature(text, List.copyOf(parameters), schema.returns());
+    }
+
+    /** JavaCPP gives null for an empty string. */
+    static String text(BytePointer string) {
+        return string == null ? "" : string.getString(StandardCharsets.UTF_8);
+    }
+
+    private static Parameter parameter(Argument argument) {
+        int fixedLength = argument.N().has_value() ? argument.N().get() : 0;
+        ParameterType type =
+                ParameterType.of(argument.real_type().get(), argument.type().get(), fixedLength);
+        IValueOptional given = argument.default_value();
+        IValue defaultValue = null;
+        if (given.has_value()) {
+            defaultValue = new IValue(given.get());
+            defaultValue.retainReference();
+        }
+        return new Parameter(argument.name().getString(), type, argument.kwarg_only(), defaultValue);
+    }
+
+    /** Whether its one result is the code of an element type. */
+    boolean returnsDType() {
+        return returnsDType;
+    }
+
+    /** How well the arguments fit: the sum of what each costs, or {@link ParameterType#NO_FIT}. */
+    int fit(List<Value> positional, Map<String, Value> named) {
+        if (positional.size() > positionalCount) {
+            return ParameterType.NO_FIT;
+        }
+        int cost = 0;
+        int namedTaken = 0;
+        for (int i = 0; i < parameters.size(); i++) {
+            Parameter parameter = parameters.get(i);
+            Value value;
+            if (i < positional.size()) {
+                value = positional.get(i);
+            } else {
+                value = named.isEmpty() ? null : named.get(parameter.name());
+                if (value == null) {
+                    if (parameter.isRequired()) {
+                        return ParameterType.NO_FIT;
+                    }
+                    continue;
+                }
+                namedTaken++;
+            }
+            int fit = parameter.type().fit(value);
+            if (fit == ParameterType.NO_FIT) {
+                return ParameterType.NO_FIT;
+            }
+            cost += fit;
+        }
+        return namedTaken == named.size() ? cost : ParameterType.NO_FIT;
+    }
+
+    /** Why the arguments do not fit, in one line. */
+    String misfit(Invocation call) {
+        List<Value> positional = call.positional();
+        if (positional.size() > positionalCount) {
+            return "takes at most " + positionalCount + " positional arguments, got " + positional.size();
+        }
+        for (int i = 0; i < parameters.size(); i++) {
+            Parameter parameter = parameters.get(i);
+            Value value =
+                    i < positional.size() ? positional.get(i) : call.named().get(parameter.name());
+            if (i < positional.size() && call.named().containsKey(parameter.name())) {
+                return "argument '" + parameter.name() + "' is given twice, by position and by name";
+            }
+            if (value == null && parameter.isRequired()) {
+                return "argument '" + parameter.name() + "' (" + parameter.type() + ") is missing";
+            }
+            if (value != null && parameter.type().fit(value) == ParameterType.NO_FIT) {
+                return "argument '" + parameter.name() + "' must be " + parameter.type() + ", not "
+                        + ParameterType.describe(value);
+            }
+        }
+        List<String> names = parameters.stream().map(Parameter::name).toList();
+        List<String> unknown = call.named().keySet().stream()
+                .filter(given -> !names.contains(given))
+                .toList();
+        return "has no argument named '" + String.join("', '", unknown) + "'";
+    }
+
+    /** The refusal of a call that none of these takes: with every schema and what is wrong with it. */
+    static RejectedMessageException noMatch(String name, List<Signature> signatures, Invocation call) {
+        StringBuilder text = new StringBuilder("no schema of ").append(name).append(" takes (");
+        String separator = "";
+        for (Value value : call.positional()) {
+            text.append(separator).append(ParameterType.describe(value));
+            separator = ", ";
+        }
+        for (Map.Entry<String, Value> entry : call.named().entrySet()) {
+            text.append(separator).append(entry.getKey()).append('=').append(ParameterType.describe(entry.getValue()));
+            separator = ", ";
+        }
+        text.append("):");
+        for (Signature signature : signatures) {
+            text.append("\n  ").append(signature).append("\n    ").append(signature.misfit(call));
+        }
+        return new RejectedMessageException(ErrorCode.NO_MATCHING_SCHEMA, text.toString());
+    }
+
+    /** Fails unless a run leaves one value: what a response can carry. */
+    void requireOneResult() throws RejectedMessageException {
+        if (returnCount != 1) {
+            throw new RejectedMessageException(
+                    ErrorCode.REFUSED,
+                    "Return value of a builtin operator or a TorchScript function should be a single IValue, got a vector"
+                            + " of size " + returnCount);
+        }
+    }
+
+    /** Puts arguments that fit on the stack, and defaults for those that were not given. */
+    void push(Invocation call, CallStack stack) throws RejectedMessageException {
+        List<Value> positional = call.positional();
+        Map<String, Value> named = call.named();
+        for (int i = 0; i < parameters.size(); i++) {
+            Parameter parameter = parameters.get(i);
+            Value value = i < positional.size() ? positional.get(i) : named.get(parameter.name());
+            if (value == null) {
+                stack.push(parameter.defaultValue());
+            } else {
+                stack.push(parameter, value);
+            }
+        }
+    }
+
+    /** As libtorch writes it. */
+    @Override
+    public String toString() {
+        return text;
+    }
+}
