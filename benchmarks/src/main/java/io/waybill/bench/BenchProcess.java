@@ -36,6 +36,7 @@ public final class BenchProcess {
             case BenchNode.ROLE -> BenchNode::run;
             case OperatorCall.ROLE -> OperatorCall::client;
             case Idle.ROLE -> Idle::client;
+            case RestedPipe.ROLE -> RestedPipe::echo;
             case SwapUnderLoad.ROLE -> SwapUnderLoad::client;
             case TensorTransfer.SERVER_ROLE -> TensorTransfer::server;
             case TensorTransfer.ROLE -> TensorTransfer::client;

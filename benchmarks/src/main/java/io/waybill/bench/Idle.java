@@ -16,7 +16,7 @@ import org.HdrHistogram.Histogram;
 
 /**
  * {@code bench idle}: what a node with nothing to do takes of a core, in the default way of waiting, and how long the first call after a
- * rest takes.
+ * rest takes, beside what the host takes to wake a resting process through a pipe: half of that before the calls, half after.
  *
  * @param seconds of rest over which the processor time is taken
  * @param tries calls, each after a rest
@@ -26,7 +26,7 @@ public record Idle(int seconds, int tries, Distribution distribution) {
     static final String ROLE = "idle-client";
 
     private static final long SETTLE_NS = 5_000_000_000L;
-    private static final long REST_NS = 100_000_000L;
+    static final long REST_NS = 100_000_000L;
 
     public Figures run(Consumer<String> progress) throws IOException {
         try (Children children = new Children()) {
@@ -39,15 +39,26 @@ public record Idle(int seconds, int tries, Distribution distribution) {
             long startNs = System.nanoTime();
             rest(TimeUnit.SECONDS.toNanos(seconds));
             double share = (double) processorTime(node).minus(before).toNanos() / (System.nanoTime() - startNs);
-            progress.accept(tries + " calls, each after a rest");
-            Figures first = children.start(ROLE, home, tries).figures();
+            progress.accept(tries + " calls and as many bytes through a pipe, each after a rest");
+            Histogram raw = new Histogram(TimeUnit.SECONDS.toNanos(10), 3);
+            Figures first;
+            try (RestedPipe pipe = new RestedPipe(children)) {
+                pipe.time(tries / 2, raw);
+                Children.Child client = children.start(ROLE, home, tries);
+                first = client.figures();
+                children.stop(client);
+                pipe.time(tries - tries / 2, raw);
+            }
             children.stop(server);
+            Figures pipe = Percentiles.of(raw);
             return new Figures()
                     .put("idle_seconds", seconds)
                     .put("cores", share)
                     .put("tries", tries)
                     .put("first_call_p50_ns", first.integer("p50_ns"))
-                    .put("first_call_p99_ns", first.integer("p99_ns"));
+                    .put("first_call_p99_ns", first.integer("p99_ns"))
+                    .put("raw_wake_p50_ns", pipe.integer("p50_ns"))
+                    .put("raw_wake_p99_ns", pipe.integer("p99_ns"));
         }
     }
 
@@ -58,7 +69,7 @@ public record Idle(int seconds, int tries, Distribution distribution) {
                 .orElseThrow(() -> new IOException("the host does not tell the processor time of a process"));
     }
 
-    private static void rest(long ns) {
+    static void rest(long ns) {
         long untilNs = System.nanoTime() + ns;
         for (long left = ns; left > 0; left = untilNs - System.nanoTime()) {
             LockSupport.parkNanos(left);
