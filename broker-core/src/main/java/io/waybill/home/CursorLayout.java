@@ -17,6 +17,7 @@ final class CursorLayout {
     static final int FORMAT_AT = 8;
     static final int SLOTS_AT = 12;
     static final int OWNER_AT = 16;
+    static final int GENERATION_AT = 24;
     static final int ASLEEP_AT = 64;
     static final int WAKE_AT_NS_AT = 128;
     static final int DIRECTORY_AT = 2048;
@@ -26,7 +27,6 @@ final class CursorLayout {
     static final int RESPONSES_INDEX = 16;
     static final int REQUESTS_CONSUMED = 24;
     static final int REQUEST_BYTES_CONSUMED = 32;
-    static final int LAST_HANDLED_ID = 40;
     static final int RELEASED_COUNT = 64;
     static final int RING = 128;
     static final int RING_ENTRIES = 256;

@@ -74,15 +74,6 @@ public final class CursorSlot {
         table.putLongRelease(offset + CursorLayout.REQUEST_BYTES_CONSUMED, bytes);
     }
 
-    /** Id of the last request of the peer that was handled; 0 for none. */
-    public long lastHandledId() {
-        return table.getLongVolatile(offset + CursorLayout.LAST_HANDLED_ID);
-    }
-
-    public void lastHandledId(long id) {
-        table.putLongRelease(offset + CursorLayout.LAST_HANDLED_ID, id);
-    }
-
     /** How many of the peer's loans were given back. */
     public long releasedCount() {
         return table.getLongVolatile(offset + CursorLayout.RELEASED_COUNT);

@@ -4,6 +4,7 @@ import static io.waybill.home.CursorLayout.ASLEEP_AT;
 import static io.waybill.home.CursorLayout.FILE_BYTES;
 import static io.waybill.home.CursorLayout.FORMAT_AT;
 import static io.waybill.home.CursorLayout.FREE;
+import static io.waybill.home.CursorLayout.GENERATION_AT;
 import static io.waybill.home.CursorLayout.MAGIC_AT;
 import static io.waybill.home.CursorLayout.OWNER_AT;
 import static io.waybill.home.CursorLayout.SLOTS;
@@ -40,6 +41,7 @@ import org.slf4j.LoggerFactory;
  *      8  u32  format 1
  *     12  u32  number of slots, 512
  *     16  i32  id of the worker that owns the file
+ *     24  u64  generation of the owner that takes calls, 0 when none did yet; after its worker.json says so
  *     64  i32  asleep: 1 while the owner wants its doorbell rung
  *    128  i64  until when the owner means to sleep, monotonic ns; 0 when awake
  *   2048  i32 x 512  the peer id of each slot, -1 when free; finds a slot without touching all pages
@@ -49,7 +51,6 @@ import org.slf4j.LoggerFactory;
  *     16  i64  position in the peer's responses, -1 unknown
  *     24  u64  messages for this worker consumed from the peer's requests
  *     32  u64  bytes of those
- *     40  u64  id of the last request handled
  *     64  u64  loans released so far
  *    128  u64 x 256  ids of released loans: the n-th, counted from 0, stands at n mod 256, written before the count
  * </pre>
@@ -176,6 +177,11 @@ public final class Cursors {
     public void markAwake() {
         table.putIntRelease(ASLEEP_AT, 0);
         table.putLongRelease(WAKE_AT_NS_AT, 0);
+    }
+
+    /** Says to those who mapped this in an earlier life of the owner that there is another one. */
+    void generation(long generation) {
+        table.putLongRelease(GENERATION_AT, generation);
     }
 
     /** The slot of a peer, claimed when it has none yet. */

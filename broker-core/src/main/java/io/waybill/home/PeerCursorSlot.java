@@ -42,10 +42,6 @@ public final class PeerCursorSlot {
         return table.getLongVolatile(offset + CursorLayout.REQUEST_BYTES_CONSUMED);
     }
 
-    public long lastHandledId() {
-        return table.getLongVolatile(offset + CursorLayout.LAST_HANDLED_ID);
-    }
-
     public long releasedCount() {
         return table.getLongVolatile(offset + CursorLayout.RELEASED_COUNT);
     }

@@ -55,6 +55,11 @@ public final class PeerCursors {
         return table.getIntVolatile(CursorLayout.ASLEEP_AT) == 1;
     }
 
+    /** The peer's generation, as the last one of its name that took calls wrote it; 0 when none did. */
+    public long generation() {
+        return table.getLongVolatile(CursorLayout.GENERATION_AT);
+    }
+
     /** Until when the peer means to sleep, on the monotonic clock; 0 when it is awake. */
     public long wakeAtNs() {
         return table.getLongVolatile(CursorLayout.WAKE_AT_NS_AT);

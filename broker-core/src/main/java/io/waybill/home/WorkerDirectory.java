@@ -224,6 +224,11 @@ public final class WorkerDirectory implements AutoCloseable {
         return record().generation();
     }
 
+    /** From now on peers may call: those that know an earlier life of this name see at their next call that it is over. */
+    public void takesCalls() {
+        cursors.generation(generation());
+    }
+
     /** What the last one of this name said of itself: not {@link WorkerState#LEFT} when it died. */
     public Optional<WorkerRecord> previous() {
         return previous;

@@ -27,7 +27,7 @@ package io.waybill.wire;
  *  96     1   error kind      EXCEPTION only: 0 unknown, 1 timeout, 2 intentional failure
  *  97     1   reserved        0
  *  98     2   error code      EXCEPTION only: number of an ErrorCode
- * 100     4   reserved        0
+ * 100     4   generation      requests: low 32 bits of the generation of the receiver that it is for; responses: 0
  * 104     …   payload
  *   …     …   zeros up to the next multiple of 8, when there is a tensor section
  *   …     …   tensor section
@@ -63,7 +63,7 @@ public final class Envelope {
     public static final int ERROR_KIND = 96;
     public static final int RESERVED_BYTE = 97;
     public static final int ERROR_CODE = 98;
-    public static final int RESERVED_INT = 100;
+    public static final int GENERATION = 100;
     public static final int HEADER_LENGTH = 104;
 
     /** The first byte that the checksum covers. */

@@ -125,6 +125,12 @@ public final class MessageBuffer {
         return this;
     }
 
+    /** Which life of the receiver a request is for; the low 32 bits count. */
+    public MessageBuffer generation(long generation) {
+        memory.putInt(Envelope.GENERATION, (int) generation, ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
     public MessageBuffer trace(long high, long low, long span) {
         memory.putLong(Envelope.TRACE_HIGH, high, ByteOrder.LITTLE_ENDIAN);
         memory.putLong(Envelope.TRACE_LOW, low, ByteOrder.LITTLE_ENDIAN);

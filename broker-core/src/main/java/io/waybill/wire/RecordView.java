@@ -67,9 +67,7 @@ public final class RecordView {
                     + " tensors, and a tensor section when it has any: " + tensors + " tensors, section of " + section
                     + " bytes");
         }
-        if ((memory.getByte(Envelope.FLAGS) & ~Envelope.REPEATED) != 0
-                || memory.getByte(Envelope.RESERVED_BYTE) != 0
-                || memory.getInt(Envelope.RESERVED_INT, ByteOrder.LITTLE_ENDIAN) != 0) {
+        if ((memory.getByte(Envelope.FLAGS) & ~Envelope.REPEATED) != 0 || memory.getByte(Envelope.RESERVED_BYTE) != 0) {
             throw new MalformedRecordException("a flag or a reserved byte is set that version 1 does not know");
         }
         if (!MessageType.isKnown(typeCode())) {
@@ -92,6 +90,11 @@ public final class RecordView {
 
     public int to() {
         return Short.toUnsignedInt(memory.getShort(Envelope.TO, ByteOrder.LITTLE_ENDIAN));
+    }
+
+    /** Which life of the receiver a request is for: the low 32 bits of its generation. */
+    public long generation() {
+        return Integer.toUnsignedLong(memory.getInt(Envelope.GENERATION, ByteOrder.LITTLE_ENDIAN));
     }
 
     public int typeCode() {

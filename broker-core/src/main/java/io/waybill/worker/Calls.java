@@ -204,6 +204,7 @@ final class Calls implements Caller {
                     .deadlineNs(deadlineNs)
                     .sentNs(wallNs)
                     .parent(parent)
+                    .generation(link.generation())
                     .payload(request.payloadArray(), 0, payloadLength);
             if (plan != null) {
                 plan.write(record, payloadLength);

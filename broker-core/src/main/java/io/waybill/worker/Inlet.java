@@ -190,7 +190,7 @@ final class Inlet {
         while (work < MOST_PER_LINK) {
             Inbound inbound = next();
             Poll found = tail.poll(inbound.buffer(), workerId);
-            if (found == Poll.NONE) {
+            if (found == Poll.NONE || link.isBeyondEnd()) {
                 break;
             }
             work++;

@@ -1,5 +1,6 @@
 package io.waybill.worker;
 
+import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.CursorSlot;
@@ -21,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,10 +48,11 @@ final class Links {
     private final Map<Integer, String> problems = new HashMap<>(); // guarded by refreshing
     private final Map<Integer, Long> retryAtNs = new HashMap<>(); // guarded by refreshing
     private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
-    private final List<PeerLink> ended = new ArrayList<>(); // guarded by refreshing
+    private final EndedLinks ended = new EndedLinks(); // guarded by refreshing
     // Written under refreshing, read by the permit's holder at every poll.
     private volatile PeerLink[] current = new PeerLink[0];
     private volatile Runnable changeListener = () -> {};
+    private Consumer<PeerLink> dropListener = link -> {};
 
     Links(
             WorkerDirectory own,
@@ -68,6 +71,11 @@ final class Links {
     /** Called after the links changed. */
     void onChange(Runnable listener) {
         changeListener = listener;
+    }
+
+    /** Called with a link that is about to be closed, by the permit's holder. To be set before the first refresh. */
+    void onDrop(Consumer<PeerLink> listener) {
+        dropListener = listener;
     }
 
     PeerLink[] current() {
@@ -155,6 +163,7 @@ final class Links {
                     responses,
                     transit.receiver().peer(peer.id(), peer.path().resolve(Worker.SEGMENTS)));
             transit.ledger().open(link);
+            ended.readUntil(peer.id(), responses.nextIndex());
             byId.put(peer.id(), link);
             byName.put(peer.name(), link);
             problems.remove(peer.id());
@@ -200,29 +209,33 @@ final class Links {
 
     /** Closes the links of peers that are gone and from which nothing more is to be read, when nobody polls. */
     private boolean dropSwept() {
-        if (ended.stream().noneMatch(PeerLink::isSwept) || !permit.tryAcquire()) {
+        if (!ended.isAnySwept() || !permit.tryAcquire()) {
             return false;
         }
         try {
-            for (int i = ended.size() - 1; i >= 0; i--) {
-                if (ended.get(i).isSwept()) {
-                    PeerLink link = ended.remove(i);
-                    link.close();
-                    if (!byId.containsKey(link.id())) {
-                        transit.sender().receiverGone(link.id());
-                    }
-                }
+            List<PeerLink> done = ended.takeDone();
+            done.forEach(this::drop);
+            if (!done.isEmpty()) {
+                publish();
             }
-            publish();
-            return true;
+            return !done.isEmpty();
         } finally {
             permit.release();
         }
     }
 
+    private void drop(PeerLink link) {
+        dropListener.accept(link);
+        link.close();
+        if (!byId.containsKey(link.id())) {
+            transit.sender().receiverGone(link.id());
+        }
+    }
+
     private void publish() {
-        List<PeerLink> all = new ArrayList<>(byId.values());
-        all.addAll(ended);
+        // the ended ones first: what one life answered comes before what the next one did
+        List<PeerLink> all = new ArrayList<>(ended.all());
+        all.addAll(byId.values());
         current = all.toArray(new PeerLink[0]);
     }
 
@@ -251,7 +264,26 @@ final class Links {
      */
     PeerLink require(String to, long deadlineNs) {
         PeerLink link = byName.get(to);
-        return link != null ? link : search(to, deadlineNs);
+        if (link == null) {
+            link = search(to, deadlineNs);
+        }
+        return link.isOutlived() ? next(link, to, deadlineNs) : link;
+    }
+
+    /** The link to the life of a peer that came after this one's, if there really is one. */
+    private PeerLink next(PeerLink link, String to, long deadlineNs) {
+        long claimed = link.claimedGeneration();
+        try {
+            refresh();
+        } catch (IOException e) {
+            throw homeUnreadable(e);
+        }
+        link.lookedFor(claimed);
+        return search(to, deadlineNs);
+    }
+
+    private static CallException homeUnreadable(IOException e) {
+        return CallErrors.refused(ErrorCode.UNKNOWN_WORKER, "the home can't be read: " + e.getMessage());
     }
 
     private PeerLink search(String to, long deadlineNs) {
@@ -283,7 +315,7 @@ final class Links {
             try {
                 membership.refresh();
             } catch (IOException e) {
-                throw CallErrors.refused(ErrorCode.UNKNOWN_WORKER, "the home can't be read: " + e.getMessage());
+                throw homeUnreadable(e);
             }
             Optional<Peer> known = membership.members().find(to);
             if (known.isEmpty()
@@ -332,10 +364,9 @@ final class Links {
     void close() {
         synchronized (refreshing) {
             byId.values().forEach(PeerLink::close);
-            ended.forEach(PeerLink::close);
+            ended.close();
             byId.clear();
             byName.clear();
-            ended.clear();
             current = new PeerLink[0];
             membership.close();
         }

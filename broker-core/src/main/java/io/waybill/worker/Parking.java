@@ -33,6 +33,7 @@ final class Parking {
 
     void add(HandlerKey key, Place place) {
         byKey.computeIfAbsent(key, k -> new ArrayDeque<>()).add(place);
+        place.link().parked(1);
         size++;
     }
 
@@ -49,7 +50,7 @@ final class Parking {
     /** Takes the oldest request of a key. */
     void removeFirst(HandlerKey key) {
         ArrayDeque<Place> places = byKey.get(key);
-        places.remove();
+        places.remove().link().parked(-1);
         size--;
         if (places.isEmpty()) {
             byKey.remove(key);

@@ -61,9 +61,14 @@ final class PeerLink {
     private final PeerSegments segments;
     private volatile Condition condition = Condition.OPEN;
     private volatile String problem = "";
+    // Written by who made the link to the next life, read by the permit's holder.
+    private volatile long responsesEnd = Long.MAX_VALUE;
+    // Written by callers, who all write what the peer claims.
+    private volatile long lookedFor;
 
     // Of the permit's holder.
     private volatile boolean swept; // read by the housekeeper
+    private int parked;
     private boolean placed;
     private long requestsRead;
     private long requestsReadHere;
@@ -95,6 +100,7 @@ final class PeerLink {
         this.id = id;
         this.name = name;
         this.generation = generation;
+        this.lookedFor = generation;
         this.ownId = ownId;
         this.position = position;
         this.peerCursors = peerCursors;
@@ -117,6 +123,21 @@ final class PeerLink {
     /** Which life of the peer: counts how often its name was joined. */
     long generation() {
         return generation;
+    }
+
+    /** Whether the peer claims that it joined again, and nobody looked for that life yet. */
+    boolean isOutlived() {
+        return peerCursors.generation() > lookedFor;
+    }
+
+    /** The peer's generation as it claims it. */
+    long claimedGeneration() {
+        return peerCursors.generation();
+    }
+
+    /** The peer was looked for with this claim in hand: a claim that is not true is not followed again. */
+    void lookedFor(long claimedGeneration) {
+        lookedFor = claimedGeneration;
     }
 
     Condition condition() {
@@ -151,6 +172,16 @@ final class PeerLink {
         swept = true;
     }
 
+    /** Counts requests that wait for a handler and are read again then. */
+    void parked(int more) {
+        parked += more;
+    }
+
+    /** Whether nothing more is read of it. For the permit's holder. */
+    boolean isDone() {
+        return swept && parked == 0;
+    }
+
     JournalTail requests() {
         return requests;
     }
@@ -173,6 +204,16 @@ final class PeerLink {
 
     JournalTail responses() {
         return responses;
+    }
+
+    /** The link to the next life reads on from here; what it reads this one must not read too. */
+    void responsesEnd(long index) {
+        responsesEnd = index;
+    }
+
+    /** Whether the response that was read last is another link's to read. */
+    boolean isBeyondEnd() {
+        return responses.lastIndex() >= responsesEnd;
     }
 
     /** Counts a request that was read and writes down the place behind it, for the peer and for a restart. */

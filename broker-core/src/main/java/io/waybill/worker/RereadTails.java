@@ -29,7 +29,7 @@ final class RereadTails {
         return tail.moveTo(place.index()) && tail.poll(buffer, workerId) == Poll.RECORD;
     }
 
-    /** Closes the tails of peers that are no longer linked. */
+    /** Closes the tail of a peer that is no longer linked. */
     void close(PeerLink link) {
         JournalTail tail = tails.remove(link);
         if (tail != null) {

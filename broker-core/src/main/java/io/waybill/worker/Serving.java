@@ -24,6 +24,8 @@ import io.waybill.wire.RecordView;
 final class Serving {
 
     private static final int SERVED_PER_CLOCK_READ = 8;
+    /** A record has the low 32 bits of a generation. */
+    private static final long MASK_OF_RECORDED = 0xffff_ffffL;
 
     private final HandlerRegistry registry;
     private final Clock clock;
@@ -35,7 +37,7 @@ final class Serving {
     private final RereadTails reread;
     private final TensorTransit transit;
     private final Answers answers;
-    private final long bornNs;
+    private final long generation;
     private HandlerTable unparkedFor;
     private long nextParkingCheckNs;
     private long sequence;
@@ -52,7 +54,7 @@ final class Serving {
             RereadTails reread,
             TensorTransit transit,
             Answers answers,
-            long bornNs,
+            long generation,
             WorkerCounters counters) {
         this.registry = registry;
         this.clock = clock;
@@ -62,7 +64,7 @@ final class Serving {
         this.reread = reread;
         this.transit = transit;
         this.answers = answers;
-        this.bornNs = bornNs;
+        this.generation = generation & MASK_OF_RECORDED;
         this.counters = counters;
     }
 
@@ -104,13 +106,13 @@ final class Serving {
                             + " had passed before a handler began"));
             return true;
         }
-        if (request.sentNs() < bornNs) {
+        if (request.generation() != generation) {
             counters.countExpired();
             inbound.refuse(
                     ErrorKind.UNKNOWN_ERROR,
                     ErrorCode.WORKER_LOST,
-                    "call " + MessageId.text(request.id())
-                            + " was sent to an earlier process of this worker, which did not begin it");
+                    "call " + MessageId.text(request.id()) + " was sent to generation " + request.generation()
+                            + " of this worker, which did not begin it; this is generation " + generation);
             return true;
         }
         if (!answers.isComfortable()) {

@@ -37,7 +37,7 @@ final class TensorTransit implements AutoCloseable {
                 memory,
                 host.clock().wallNs(),
                 ledger);
-        pool.removeLeftovers(); // requests that name them are not begun: see Worker.bornNs
+        pool.removeLeftovers(); // requests that name them are not begun: they are for an earlier life
         sender = new TensorSender(pool, devices);
         receiver = new TensorReceiver(ledger, devices, new HostMemory(memory), memory, host.files());
     }

@@ -106,7 +106,17 @@ public final class Worker implements Caller, AutoCloseable {
         InboundPool pool = new InboundPool(own -> new Inbound(context, own));
         reread = new RereadTails(id, links::openRequests);
         Serving serving = new Serving(
-                registry, host.clock(), permit, inline, pool, reread, transit, answers, bornNs(directory), counters);
+                registry,
+                host.clock(),
+                permit,
+                inline,
+                pool,
+                reread,
+                transit,
+                answers,
+                directory.generation(),
+                counters);
+        links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestLane, responseLane);
         inlet = new Inlet(id, host.clock(), links, pending, deadlines, serving, pool, transit, selfTails, counters);
         indexer = new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock());
@@ -159,18 +169,11 @@ public final class Worker implements Caller, AutoCloseable {
         }
     }
 
-    /**
-     * Requests that were sent before this process took over from an earlier one are not begun: their callers were told that the worker is
-     * lost. A millisecond is left for clocks that were read in different processes.
-     */
-    private static long bornNs(WorkerDirectory directory) {
-        return directory.generation() == 1 ? Long.MIN_VALUE : directory.record().joinedAtMs() * 1_000_000 - 1_000_000;
-    }
-
     private void start() throws IOException {
         links.onChange(poller::wake);
         registry.onChange(poller::wake);
         links.refresh();
+        directory.takesCalls(); // before it can make a call: who hears of this life can call it
         poller.start(inlet);
         housekeeper.start(directory.name(), host.threads());
         indexer.start(directory.name(), host.threads());

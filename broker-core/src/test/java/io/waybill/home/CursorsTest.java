@@ -52,13 +52,11 @@ class CursorsTest {
         slot.responsesIndex(12);
         slot.requestsConsumed(13);
         slot.requestBytesConsumed(14);
-        slot.lastHandledId(15);
 
         assertThat(claim.requestsIndex()).isEqualTo(11);
         assertThat(claim.responsesIndex()).isEqualTo(12);
         assertThat(claim.requestsConsumed()).isEqualTo(13);
         assertThat(claim.requestBytesConsumed()).isEqualTo(14);
-        assertThat(claim.lastHandledId()).isEqualTo(15);
         assertThat(own.slot(PEER)).isSameAs(slot);
     }
 
@@ -72,6 +70,16 @@ class CursorsTest {
         assertThat(again.slot(PEER).requestsIndex()).isEqualTo(42);
         assertThat(again.taken()).hasSize(1);
         assertThat(openAsPeer().isAsleepAfterFence()).isFalse();
+    }
+
+    @Test
+    void tellsThoseWhoMappedItBeforeThatAnotherLifeBegan() throws IOException {
+        PeerCursors seen = openAsPeer();
+        assertThat(seen.generation()).isZero();
+        own.generation(1);
+        assertThat(seen.generation()).isEqualTo(1);
+        Cursors.openOwn(dir, OWNER, HOST).generation(2);
+        assertThat(seen.generation()).isEqualTo(2);
     }
 
     @Test

@@ -76,7 +76,7 @@ class BadRecordsSystemTest {
                 () -> bad.write(lying(next(), setInt(Envelope.SECTION_LENGTH, Integer.MAX_VALUE))),
                 () -> bad.write(lying(next(), setShort(Envelope.TENSOR_COUNT, 0xffff))),
                 () -> bad.write(lying(next(), setShort(Envelope.TENSOR_COUNT, 1))),
-                () -> bad.write(lying(next(), setInt(Envelope.RESERVED_INT, 1))),
+                () -> bad.write(lying(next(), memory -> memory.putByte(Envelope.RESERVED_BYTE, (byte) 1))),
                 () -> bad.write(lying(next(), memory -> memory.putByte(Envelope.VERSION_AT, (byte) 2))),
                 () -> bad.write(lying(next(), setShort(Envelope.TYPE, 0x13f))),
                 () -> bad.write(lying(next(), setShort(Envelope.TYPE, 0xffff))),
@@ -114,6 +114,18 @@ class BadRecordsSystemTest {
                         Request.raw("victim", MessageType.userRequest(0x50), ByteBuffer.allocate(0), List.of())))
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.UNKNOWN_TYPE));
+    }
+
+    @Test
+    void refusesRequestsThatAreForAnotherLife() throws Exception {
+        List<Integer> others = List.of(0, 2, -1);
+        for (int generation : others) {
+            bad.write(lying(next(), setInt(Envelope.GENERATION, generation)));
+        }
+        bad.write(next());
+        Waits.until("served behind them", () -> victim.counters().requestsBegun() == 2);
+        assertThat(victim.counters().failures(ErrorCode.WORKER_LOST)).isEqualTo(others.size());
+        assertThat(victim.counters().damagedRecords()).isZero();
     }
 
     @Test

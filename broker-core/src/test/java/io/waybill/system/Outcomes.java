@@ -62,6 +62,16 @@ final class Outcomes {
         return counts.getOrDefault(outcome, 0);
     }
 
+    Set<Long> withOutcome(String outcome) {
+        Set<Long> ids = new HashSet<>();
+        outcomes.forEach((id, its) -> {
+            if (its.equals(outcome)) {
+                ids.add(id);
+            }
+        });
+        return ids;
+    }
+
     /** No id was given twice, no call had two outcomes, no request was begun twice. */
     Outcomes hasNothingTwice() {
         assertThat(doubles).as("seen twice").isEmpty();

@@ -69,13 +69,14 @@ final class RawWorker implements AutoCloseable {
         return directory.path();
     }
 
-    /** A good request to a worker, with the next id. */
+    /** A good request to the first life of a worker, with the next id. */
     MessageBuffer request(int to) {
         byte[] payload = new byte[64];
         return new MessageBuffer()
                 .begin(MessageType.userRequest(0x42), MessageId.of(id(), counter++), id(), to, payload.length, 0)
                 .flags(0)
                 .sentNs(System.currentTimeMillis() * 1_000_000)
+                .generation(1)
                 .payload(payload, 0, payload.length);
     }
 

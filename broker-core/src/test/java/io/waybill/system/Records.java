@@ -16,6 +16,9 @@ final class Records {
     /** When each message was written, on the wall clock. */
     final Map<Long, Long> sentNs = new HashMap<>();
 
+    /** The life of the receiver that each message is for; 0 for responses. */
+    final Map<Long, Long> generations = new HashMap<>();
+
     int damaged;
 
     private Records() {}
@@ -32,6 +35,7 @@ final class Records {
                 assertThat(found).as(() -> tail.damage()).isEqualTo(Poll.RECORD);
                 assertThat(view.sequence()).as("sequence in " + queue).isEqualTo(sequence);
                 sequence++;
+                records.generations.put(view.id(), view.generation());
                 Long before = records.sentNs.put(view.id(), view.sentNs());
                 assertThat(before == null)
                         .as("id " + Long.toHexString(view.id()) + " is there once in " + queue)

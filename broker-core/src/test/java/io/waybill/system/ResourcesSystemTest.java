@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.CallException;
 import io.waybill.api.DType;
-import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -85,21 +84,9 @@ class ResourcesSystemTest {
         Worker comes = swarm.join("comes");
         comes.call(request("stays")).close();
         callWithTensor(comes, "stays");
-        callReturned(() -> stays.call(request("comes")).close());
-        callReturned(() -> callWithTensor(stays, "comes"));
+        stays.call(request("comes")).close();
+        callWithTensor(stays, "comes");
         swarm.leave(comes);
-    }
-
-    /** Until it is known that the worker is a new one, a call may go to the one that left, and ends with it. */
-    private static void callReturned(Runnable call) {
-        while (true) {
-            try {
-                call.run();
-                return;
-            } catch (CallException e) {
-                assertThat(e.code()).isEqualTo(ErrorCode.WORKER_LOST);
-            }
-        }
     }
 
     private static long linksOf(Worker worker) throws IOException {

@@ -73,8 +73,7 @@ final class WorkerMain {
         serve(registry, log, worker.directory().generation());
         registry.expectNoMore();
         worker.ready(Map.of());
-        say("ready " + worker.info().id() + " " + worker.directory().generation() + " "
-                + worker.directory().record().joinedAtMs());
+        say("ready " + worker.info().id() + " " + worker.directory().generation());
         new WorkerMain(worker, log).obey();
     }
 

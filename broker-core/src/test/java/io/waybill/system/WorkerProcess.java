@@ -24,7 +24,6 @@ final class WorkerProcess implements AutoCloseable {
     private final List<String> logLines = new ArrayList<>();
     private int id;
     private long generation;
-    private long joinedAtMs;
 
     private WorkerProcess(String name, Process process) {
         this.name = name;
@@ -81,7 +80,6 @@ final class WorkerProcess implements AutoCloseable {
         String[] words = answer("ready").split(" ");
         id = Integer.parseInt(words[1]);
         generation = Long.parseLong(words[2]);
-        joinedAtMs = Long.parseLong(words[3]);
         return this;
     }
 
@@ -91,10 +89,6 @@ final class WorkerProcess implements AutoCloseable {
 
     long generation() {
         return generation;
-    }
-
-    long joinedAtMs() {
-        return joinedAtMs;
     }
 
     /** All that it logged. */

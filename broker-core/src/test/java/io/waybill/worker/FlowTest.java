@@ -11,7 +11,9 @@ import io.waybill.api.Response;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -165,6 +168,44 @@ class FlowTest {
         // each time
         assertThat(overtaken(order)).isLessThanOrEqualTo(8);
         assertThat(server.counters().requestsBegun()).isEqualTo(501);
+    }
+
+    @Test
+    void servesWhatParkedForACallerThatLeftAndClosesItsFilesThen() throws IOException {
+        HandlerRegistry handlers = workers.registry();
+        HandlerRegistry.Registration first =
+                workers.handle(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        Worker server = workers.join("server", handlers);
+        Worker caller = workers.join("caller");
+        caller.call(numbered("server", -1));
+        first.withdraw(Duration.ofSeconds(10));
+        for (int i = 0; i < 5; i++) {
+            caller.callAsync(numbered("server", i));
+        }
+        Waits.until("all parked", () -> server.counters().requestsParked() == 5);
+        caller.close();
+        assertThat(descriptorsBelow(caller.directory().path())).isPositive();
+
+        workers.handle(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        Waits.until("all served", () -> server.counters().requestsBegun() == 6);
+        Waits.until(
+                "its files closed", () -> descriptorsBelow(caller.directory().path()) == 0);
+    }
+
+    private static long descriptorsBelow(Path path) {
+        try (Stream<Path> files = Files.list(Path.of("/proc/self/fd"))) {
+            return files.filter(file -> leadsBelow(path, file)).count();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static boolean leadsBelow(Path path, Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).startsWith(path);
+        } catch (IOException e) {
+            return false; // closed meanwhile
+        }
     }
 
     private static int overtaken(List<Integer> order) {
