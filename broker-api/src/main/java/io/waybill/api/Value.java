@@ -74,6 +74,13 @@ public sealed interface Value {
         }
     }
 
+    /** A sparse tensor: its two dense ones travel beside the payload. Two are equal when they are the same sparse tensor. */
+    record OfSparse(SparseTensor value) implements Value {
+        public OfSparse {
+            Objects.requireNonNull(value);
+        }
+    }
+
     /** A list. */
     record Items(List<Value> values) implements Value {
         public Items {
@@ -131,6 +138,10 @@ public sealed interface Value {
 
     static Value of(Tensor value) {
         return new OfTensor(value);
+    }
+
+    static Value of(SparseTensor value) {
+        return new OfSparse(value);
     }
 
     static Value of(Device value) {

@@ -104,7 +104,9 @@ public final class ValueDecoder {
                 buffer.get(bytes);
                 return new Value.Binary(bytes);
             case ValueEncoder.TENSOR:
-                return tensor(Integer.toUnsignedLong(buffer.getInt()));
+                return Value.of(tensor());
+            case ValueEncoder.SPARSE:
+                return sparse();
             case ValueEncoder.LIST:
                 return new Value.Items(elements(depth));
             case ValueEncoder.TUPLE:
@@ -120,11 +122,31 @@ public final class ValueDecoder {
         }
     }
 
-    private Value tensor(long index) throws RejectedMessageException {
+    private Tensor tensor() throws RejectedMessageException {
+        long index = Integer.toUnsignedLong(buffer.getInt());
         if (index >= tensors.size()) {
             throw malformed("tensor " + index + " of " + tensors.size());
         }
-        return Value.of(tensors.get((int) index));
+        return tensors.get((int) index);
+    }
+
+    private Value sparse() throws RejectedMessageException {
+        Tensor indices = tensor();
+        Tensor values = tensor();
+        int flags = Byte.toUnsignedInt(buffer.get());
+        int dimensions = Byte.toUnsignedInt(buffer.get());
+        if ((flags & ~ValueEncoder.COALESCED_BIT) != 0 || dimensions > Tensor.MAX_DIMENSIONS) {
+            throw malformed("a sparse tensor with the flags " + flags + " and " + dimensions + " dimensions");
+        }
+        long[] sizes = new long[dimensions];
+        for (int i = 0; i < dimensions; i++) {
+            sizes[i] = buffer.getLong();
+        }
+        try {
+            return Value.of(new SparseTensor(indices, values, sizes, flags == ValueEncoder.COALESCED_BIT));
+        } catch (IllegalArgumentException e) {
+            throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, e.getMessage(), e);
+        }
     }
 
     private List<Value> elements(int depth) throws RejectedMessageException {

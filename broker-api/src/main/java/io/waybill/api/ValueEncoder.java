@@ -28,6 +28,7 @@ import java.util.Map;
  * 11   dict     u32 count, count times a key and a value
  * 12   device   i8 index (-1: any), u8 length, the type's name in ASCII
  * 13   dtype    u8 libtorch's code
+ * 14   sparse   u32 index of the indices, u32 index of the values, u8 flags (bit 0: coalesced), u8 count, the sizes as int64
  * </pre>
  *
  * Reusable after {@link #reset()}. For one thread at a time. Grows its buffer, and allocates nothing else for scalars.
@@ -51,6 +52,9 @@ public final class ValueEncoder {
     static final byte DICT = 11;
     static final byte DEVICE = 12;
     static final byte DTYPE = 13;
+    static final byte SPARSE = 14;
+
+    static final int COALESCED_BIT = 1;
 
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<Tensor> tensorsView = Collections.unmodifiableList(tensors);
@@ -179,6 +183,8 @@ public final class ValueEncoder {
             binary(ByteBuffer.wrap(binary.value()));
         } else if (value instanceof Value.OfTensor tensor) {
             tensor(tensor.value());
+        } else if (value instanceof Value.OfSparse sparse) {
+            sparse(sparse.value());
         } else if (value instanceof Value.Items items) {
             collection(LIST, items.values(), depth);
         } else if (value instanceof Value.Tuple tuple) {
@@ -199,6 +205,17 @@ public final class ValueEncoder {
         } else if (value instanceof Value.OfDType dtype) {
             room(2);
             buffer.put(DTYPE).put((byte) dtype.value().code());
+        }
+    }
+
+    private void sparse(SparseTensor value) {
+        room(11 + 8L * value.dimensions());
+        buffer.put(SPARSE).putInt(tensors.size()).putInt(tensors.size() + 1);
+        tensors.add(value.indices());
+        tensors.add(value.values());
+        buffer.put((byte) (value.isCoalesced() ? COALESCED_BIT : 0)).put((byte) value.dimensions());
+        for (int i = 0; i < value.dimensions(); i++) {
+            buffer.putLong(value.size(i));
         }
     }
 

@@ -4,6 +4,7 @@ import io.waybill.api.Invocation;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.cli.show.Printable;
+import io.waybill.cli.show.ValueText;
 import io.waybill.query.Payload;
 import java.util.Arrays;
 import java.util.Map;
@@ -68,6 +69,8 @@ final class PayloadText {
         }
         if (value instanceof Value.OfTensor tensor) {
             return add(tensor(tensor.value()));
+        } else if (value instanceof Value.OfSparse sparse) {
+            return add(ValueText.kind(sparse.value()));
         } else if (value instanceof Value.Items items) {
             return values("[", items.values(), "]");
         } else if (value instanceof Value.Tuple tuple) {

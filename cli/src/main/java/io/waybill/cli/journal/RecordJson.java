@@ -3,8 +3,10 @@ package io.waybill.cli.journal;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.DType;
+import io.waybill.api.Device;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
+import io.waybill.api.SparseTensor;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.cli.show.Json;
@@ -111,6 +113,8 @@ final class RecordJson {
     private static Value described(Value value) {
         if (value instanceof Value.OfTensor tensor) {
             return describe(tensor.value());
+        } else if (value instanceof Value.OfSparse sparse) {
+            return describe(sparse.value());
         } else if (value instanceof Value.Items items) {
             return new Value.Items(described(items.values()));
         } else if (value instanceof Value.Tuple tuple) {
@@ -130,11 +134,22 @@ final class RecordJson {
     }
 
     private static Value describe(Tensor tensor) {
-        DType dtype = tensor.dtype();
+        return new Value.Dict(fields(tensor.dtype(), tensor.sizes(), tensor.device()));
+    }
+
+    private static Value describe(SparseTensor tensor) {
+        Map<Value, Value> fields = fields(tensor.dtype(), tensor.sizes(), tensor.device());
+        fields.put(Value.of("layout"), Value.of("sparse_coo"));
+        fields.put(Value.of("coalesced"), Value.of(tensor.isCoalesced()));
+        fields.put(Value.of("nnz"), Value.of(tensor.elementCount()));
+        return new Value.Dict(fields);
+    }
+
+    private static Map<Value, Value> fields(DType dtype, long[] sizes, Device device) {
         Map<Value, Value> fields = new LinkedHashMap<>();
         fields.put(Value.of("dtype"), Value.of(dtype.torchName()));
-        fields.put(Value.of("shape"), Value.ints(tensor.sizes()));
-        fields.put(Value.of("device"), Value.of(tensor.device().toString()));
-        return new Value.Dict(fields);
+        fields.put(Value.of("shape"), Value.ints(sizes));
+        fields.put(Value.of("device"), Value.of(device.toString()));
+        return fields;
     }
 }

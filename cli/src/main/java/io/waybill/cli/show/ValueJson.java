@@ -1,6 +1,7 @@
 package io.waybill.cli.show;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.api.SparseTensor;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import java.io.IOException;
@@ -8,7 +9,8 @@ import java.util.Map;
 
 /**
  * Shows a value as JSON. A dict whose keys are strings is an object, another one a list of pairs; a tensor is an object with
- * {@code dtype}, {@code shape}, {@code device} and, up to {@value #MAX_ELEMENTS} elements, {@code data}; a complex number is
+ * {@code dtype}, {@code shape}, {@code device} and, up to {@value #MAX_ELEMENTS} elements, {@code data}; a sparse one has
+ * {@code layout}, {@code coalesced}, {@code indices} and {@code values} instead of {@code data}; a complex number is
  * {@code {"re":…,"im":…}}; what JSON has no number for is a string. Stateless.
  */
 public final class ValueJson {
@@ -33,6 +35,8 @@ public final class ValueJson {
             json.writeBinary(binary.value());
         } else if (value instanceof Value.OfTensor tensor) {
             tensor(tensor.value(), json);
+        } else if (value instanceof Value.OfSparse sparse) {
+            sparse(sparse.value(), json);
         } else if (value instanceof Value.Items items) {
             list(items.values(), json);
         } else if (value instanceof Value.Tuple tuple) {
@@ -87,6 +91,21 @@ public final class ValueJson {
             json.writeFieldName("data");
             elements(tensor, 0, tensor.storageOffset(), json);
         }
+        json.writeEndObject();
+    }
+
+    private static void sparse(SparseTensor tensor, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("dtype", tensor.dtype().torchName());
+        json.writeFieldName("shape");
+        json.writeArray(tensor.sizes(), 0, tensor.dimensions());
+        json.writeStringField("device", tensor.device().toString());
+        json.writeStringField("layout", "sparse_coo");
+        json.writeBooleanField("coalesced", tensor.isCoalesced());
+        json.writeFieldName("indices");
+        tensor(tensor.indices(), json);
+        json.writeFieldName("values");
+        tensor(tensor.values(), json);
         json.writeEndObject();
     }
 

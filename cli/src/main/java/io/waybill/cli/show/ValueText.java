@@ -1,5 +1,6 @@
 package io.waybill.cli.show;
 
+import io.waybill.api.SparseTensor;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import java.util.Arrays;
@@ -28,6 +29,8 @@ public final class ValueText {
             return "<" + binary.value().length + " bytes>";
         } else if (value instanceof Value.OfTensor tensor) {
             return tensor(tensor.value());
+        } else if (value instanceof Value.OfSparse sparse) {
+            return sparse(sparse.value());
         } else if (value instanceof Value.Items items) {
             return joined("[", items.values(), "]");
         } else if (value instanceof Value.Tuple tuple) {
@@ -63,6 +66,16 @@ public final class ValueText {
         }
         elements(tensor, 0, tensor.storageOffset(), shown);
         return shown.toString();
+    }
+
+    private static String sparse(SparseTensor tensor) {
+        return kind(tensor) + "\nindices: " + tensor(tensor.indices()) + "\nvalues: " + tensor(tensor.values());
+    }
+
+    /** A sparse tensor's kind, without its elements. */
+    public static String kind(SparseTensor tensor) {
+        return "sparse " + tensor.dtype().torchName() + Arrays.toString(tensor.sizes()) + " nnz="
+                + tensor.elementCount() + (tensor.isCoalesced() ? " coalesced" : "");
     }
 
     private static void elements(Tensor tensor, int dimension, long place, StringBuilder shown) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.DType;
 import io.waybill.api.Device;
+import io.waybill.api.SparseTensor;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import java.io.PrintWriter;
@@ -62,6 +63,26 @@ class ValueTextTest {
                 .startsWith("uint8[100, 8]\n[[0, 1, 2, …, 5, 6, 7],\n [8, ")
                 .contains(",\n …,\n")
                 .hasLineCount(8);
+    }
+
+    private static SparseTensor sparse() {
+        ByteBuffer places = ByteBuffer.allocateDirect(16).order(ByteOrder.nativeOrder());
+        places.putLong(0, 0).putLong(8, 2);
+        Tensor indices = Tensor.contiguous(DType.INT64, new long[] {1, 2}, new ShownStorage(places));
+        Tensor values =
+                Tensor.contiguous(DType.UINT8, new long[] {2}, bytes(1, 2).storage());
+        return new SparseTensor(indices, values, new long[] {3}, true);
+    }
+
+    @Test
+    void showsSparseTensorsByTheirTwoParts() {
+        assertThat(ValueText.of(Value.of(sparse())))
+                .isEqualTo("sparse uint8[3] nnz=2 coalesced\nindices: int64[1, 2]\n[[0, 2]]\nvalues: uint8[2] [0, 1]");
+        assertThat(json(Value.of(sparse())))
+                .isEqualTo("{\"dtype\":\"uint8\",\"shape\":[3],\"device\":\"cpu\",\"layout\":\"sparse_coo\","
+                        + "\"coalesced\":true,\"indices\":{\"dtype\":\"int64\",\"shape\":[1,2],\"device\":\"cpu\","
+                        + "\"data\":[[0,2]]},\"values\":{\"dtype\":\"uint8\",\"shape\":[2],\"device\":\"cpu\","
+                        + "\"data\":[0,1]}}");
     }
 
     @Test

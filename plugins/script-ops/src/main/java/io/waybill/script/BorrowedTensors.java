@@ -2,10 +2,12 @@ package io.waybill.script;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.SparseTensor;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import java.util.ArrayList;
 import java.util.List;
+import org.bytedeco.pytorch.BoolOptional;
 import org.bytedeco.pytorch.TensorOptions;
 import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
@@ -53,6 +55,25 @@ final class BorrowedTensors {
         borrowed.add(tensor);
         views.add(view);
         return view;
+    }
+
+    /**
+     * libtorch's sparse tensor over the bytes of this one's indices and values.
+     *
+     * @throws RejectedMessageException as for a dense one
+     * @throws RuntimeException libtorch's, when an index lies outside of the sizes, or those of a coalesced one are not in order
+     */
+    org.bytedeco.pytorch.Tensor borrow(SparseTensor tensor) throws RejectedMessageException {
+        org.bytedeco.pytorch.Tensor indices = view(tensor.indices());
+        org.bytedeco.pytorch.Tensor values = view(tensor.values());
+        SparseCheck.check(indices, values, tensor.sizes(), tensor.isCoalesced());
+        TensorOptions options = new TensorOptions(SCALAR_TYPES[tensor.dtype().code()]);
+        org.bytedeco.pytorch.Tensor sparse = torch.sparse_coo_tensor(
+                indices, values, tensor.sizes(), options, new BoolOptional(tensor.isCoalesced()));
+        if (tensor.requiresGrad()) {
+            sparse.set_requires_grad(true);
+        }
+        return sparse;
     }
 
     /** The message's storage that begins at this address; null when there is none. */

@@ -12,6 +12,7 @@ import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.IValueVector;
 import org.bytedeco.pytorch.LongList;
 import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.Tuple;
 import org.bytedeco.pytorch.global.torch;
 
@@ -53,10 +54,7 @@ final class CallStack {
     private IValue convert(ParameterType type, Value value) throws RejectedMessageException {
         switch (type.kind()) {
             case TENSOR:
-                return new IValue(
-                        value instanceof Value.OfTensor tensor
-                                ? tensors.borrow(tensor.value())
-                                : torch.wrapped_scalar_tensor(scalar(value)));
+                return new IValue(tensor(value));
             case SCALAR:
                 return number(value);
             case INT:
@@ -87,6 +85,15 @@ final class CallStack {
                 break;
         }
         throw new IllegalStateException("a value was chosen for a parameter that takes none: " + type);
+    }
+
+    private Tensor tensor(Value value) throws RejectedMessageException {
+        if (value instanceof Value.OfTensor dense) {
+            return tensors.borrow(dense.value());
+        } else if (value instanceof Value.OfSparse sparse) {
+            return tensors.borrow(sparse.value());
+        }
+        return torch.wrapped_scalar_tensor(scalar(value));
     }
 
     private IValue list(ParameterType type, Value value) throws RejectedMessageException {

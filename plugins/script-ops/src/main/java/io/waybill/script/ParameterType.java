@@ -182,7 +182,7 @@ final class ParameterType {
     int fit(Value value) {
         switch (kind) {
             case TENSOR:
-                return value instanceof Value.OfTensor ? EXACT : isNumber(value) ? WRAPPED : NO_FIT;
+                return isTensor(value) ? EXACT : isNumber(value) ? WRAPPED : NO_FIT;
             case SCALAR:
                 return isNumber(value) ? EXACT : NO_FIT;
             case INT:
@@ -257,6 +257,10 @@ final class ParameterType {
         return value instanceof Value.Tuple tuple ? tuple.values() : null;
     }
 
+    private static boolean isTensor(Value value) {
+        return value instanceof Value.OfTensor || value instanceof Value.OfSparse;
+    }
+
     private static boolean isNumber(Value value) {
         return value instanceof Value.Int
                 || value instanceof Value.Float
@@ -278,7 +282,7 @@ final class ParameterType {
 
     /** What a value is, in the words of a schema. */
     static String describe(Value value) {
-        if (value instanceof Value.OfTensor) {
+        if (isTensor(value)) {
             return "Tensor";
         } else if (value instanceof Value.Int) {
             return "int";

@@ -4,6 +4,7 @@ import io.waybill.api.DType;
 import io.waybill.api.Device;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.SparseTensor;
 import io.waybill.api.Storage;
 import io.waybill.api.Value;
 import java.util.ArrayList;
@@ -64,7 +65,7 @@ final class Results {
     private Value value(IValue result) throws RejectedMessageException {
         if (result.isTensor()) {
             Tensor tensor = result.toTensor();
-            return tensor.defined() ? Value.of(tensor(tensor)) : Value.NONE;
+            return tensor.defined() ? anyTensor(tensor) : Value.NONE;
         } else if (result.isNone()) {
             return Value.NONE;
         } else if (result.isInt()) {
@@ -123,7 +124,25 @@ final class Results {
         return Value.of(DType.of((int) code));
     }
 
-    private io.waybill.api.Tensor tensor(Tensor result) throws RejectedMessageException {
+    private Value anyTensor(Tensor result) throws RejectedMessageException {
+        return result.is_sparse() ? Value.of(sparse(result)) : Value.of(dense(result, result.requires_grad()));
+    }
+
+    private SparseTensor sparse(Tensor result) throws RejectedMessageException {
+        io.waybill.api.Tensor indices = dense(result._indices(), false);
+        io.waybill.api.Tensor values = dense(result._values(), result.requires_grad());
+        return new SparseTensor(indices, values, sizes(result), result.is_coalesced());
+    }
+
+    private static long[] sizes(Tensor result) {
+        long[] sizes = new long[(int) result.dim()];
+        for (int i = 0; i < sizes.length; i++) {
+            sizes[i] = result.size(i);
+        }
+        return sizes;
+    }
+
+    private io.waybill.api.Tensor dense(Tensor result, boolean requiresGrad) throws RejectedMessageException {
         requirePlain(result);
         Tensor plain = result;
         if (plain.is_conj()) {
@@ -132,18 +151,15 @@ final class Results {
         if (plain.is_neg()) {
             plain = torch.resolve_neg(plain);
         }
-        int dimensions = (int) plain.dim();
-        long[] sizes = new long[dimensions];
-        long[] strides = new long[dimensions];
-        for (int i = 0; i < dimensions; i++) {
-            sizes[i] = plain.size(i);
+        long[] sizes = sizes(plain);
+        long[] strides = new long[sizes.length];
+        for (int i = 0; i < strides.length; i++) {
             strides[i] = plain.stride(i);
         }
         DType dtype = DType.of(plain.scalar_type().value);
         Storage storage = storage(plain);
         try {
-            return new io.waybill.api.Tensor(
-                    dtype, sizes, strides, plain.storage_offset(), plain.requires_grad(), storage);
+            return new io.waybill.api.Tensor(dtype, sizes, strides, plain.storage_offset(), requiresGrad, storage);
         } catch (IllegalArgumentException e) {
             // Some of libtorch's inner operators do what they are told, checked or not.
             throw new RejectedMessageException(ErrorCode.REFUSED, "the result does not travel: " + e.getMessage(), e);

@@ -127,7 +127,7 @@ class OwnershipTest {
         for (int i = 0; i < 1000; i++) {
             assertThatThrownBy(() -> CALLS.callOrRefuse("aten::mm", Map.of(), a, a))
                     .isInstanceOf(RejectedMessageException.class);
-            assertThatThrownBy(() -> CALLS.callOrRefuse("aten::to_sparse", Map.of(), a))
+            assertThatThrownBy(() -> CALLS.callOrRefuse("aten::to_sparse_csr", Map.of(), a))
                     .isInstanceOf(RejectedMessageException.class);
         }
         assertThat(Pointer.totalCount() - before).isLessThan(100);

@@ -107,8 +107,6 @@ class RefusalsTest {
 
     @Test
     void namesWhatDoesNotTravelBack() {
-        assertThat(refusal("aten::to_sparse", Map.of(), a))
-                .hasMessage("a tensor with the layout Sparse does not travel");
         assertThat(refusal("aten::zeros", Map.of("device", "meta"), List.of(2)))
                 .hasMessageContaining("the device meta");
         assertThat(refusal("aten::_reshape_alias", Map.of(), a, List.of(3, 3), List.of(3, 1)))
