@@ -48,7 +48,10 @@ class ArchitectureTest {
             Map.entry("tensor", List.of("api", "host", "wire")),
             Map.entry("device", List.of("api", "tensor")),
             Map.entry("dispatch", List.of("api", "host")),
-            Map.entry("worker", List.of("api", "host", "wire", "home", "journal", "tensor", "device", "dispatch")),
+            Map.entry("rref", List.of("api", "host")),
+            Map.entry(
+                    "worker",
+                    List.of("api", "host", "wire", "home", "journal", "tensor", "device", "dispatch", "rref")),
             Map.entry("query", List.of("api", "host", "wire", "home", "journal", "tensor")),
             Map.entry("osgi", List.of("api", "host", "device", "dispatch"))));
 

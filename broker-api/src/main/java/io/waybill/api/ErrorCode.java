@@ -18,6 +18,8 @@ public enum ErrorCode {
     UNKNOWN_WORKER(7, Blame.SENDER),
     /** No operator schema fits the arguments. */
     NO_MATCHING_SCHEMA(8, Blame.SENDER),
+    /** The remote reference was given back, or its value was dropped. */
+    REFERENCE_DELETED(9, Blame.SENDER),
 
     /** The handler threw. */
     HANDLER_FAILED(1001, Blame.HANDLER),
@@ -40,6 +42,8 @@ public enum ErrorCode {
     PEER_CORRUPT(2005, Blame.BROKER),
     /** The worker's journal failed and the worker stopped. */
     JOURNAL_FAILED(2006, Blame.BROKER),
+    /** The owner of a remote reference died, and its value is not kept. */
+    OWNER_LOST(2007, Blame.BROKER),
 
     /** No room for tensors. */
     DEVICE_FULL(3001, Blame.DEVICE),

@@ -1,0 +1,55 @@
+package io.waybill.rref;
+
+import io.waybill.host.Clock;
+import java.util.PriorityQueue;
+
+/** What is to happen at a time. Guarded by the {@link Gate}; rings when somebody calls {@link #ring}. */
+final class Alarms {
+
+    private record Alarm(long dueNs, long order, Runnable action) implements Comparable<Alarm> {
+        @Override
+        public int compareTo(Alarm other) {
+            int byTime = Long.compare(dueNs, other.dueNs);
+            return byTime != 0 ? byTime : Long.compare(order, other.order);
+        }
+    }
+
+    private final Clock clock;
+    private final PriorityQueue<Alarm> queue = new PriorityQueue<>();
+    private long order;
+    // Written under the lock, read by the one who looks whether anything is due.
+    private volatile long nextDueNs = Long.MAX_VALUE;
+
+    Alarms(Clock clock) {
+        this.clock = clock;
+    }
+
+    long nowNs() {
+        return clock.monotonicNs();
+    }
+
+    void in(long delayNs, Runnable action) {
+        long nowNs = nowNs();
+        long dueNs = delayNs > Long.MAX_VALUE - nowNs ? Long.MAX_VALUE : nowNs + delayNs;
+        queue.add(new Alarm(dueNs, order++, action));
+        nextDueNs = queue.peek().dueNs();
+    }
+
+    /** When the next is due; {@link Long#MAX_VALUE} for never. Any thread. */
+    long nextDueNs() {
+        return nextDueNs;
+    }
+
+    void ring() {
+        long nowNs = nowNs();
+        while (!queue.isEmpty() && queue.peek().dueNs() <= nowNs) {
+            queue.poll().action().run();
+        }
+        nextDueNs = queue.isEmpty() ? Long.MAX_VALUE : queue.peek().dueNs();
+    }
+
+    void clear() {
+        queue.clear();
+        nextDueNs = Long.MAX_VALUE;
+    }
+}

@@ -1,0 +1,51 @@
+package io.waybill.rref;
+
+import io.waybill.api.CallException;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The references of one request that arrived. Its body must not start before {@link References#whenReady} says so: until then their owners
+ * may not know of them, and their parents keep them alive.
+ *
+ * <p><b>Ownership.</b> Holds one handle of each reference, which {@link References#release(Arrival)} gives back.
+ */
+public final class Arrival {
+    private final List<Reference> references;
+    private int waitingFor;
+    private boolean released;
+
+    Arrival(List<Reference> references) {
+        this.references = List.copyOf(references);
+    }
+
+    /** In the order of the fork data. */
+    public List<Reference> references() {
+        return references;
+    }
+
+    // Guarded by the gate, as the rest.
+
+    boolean takeRelease() {
+        boolean first = !released;
+        released = true;
+        return first;
+    }
+
+    void waitFor(int count) {
+        waitingFor = count;
+    }
+
+    boolean oneLess() {
+        return --waitingFor == 0;
+    }
+
+    Optional<CallException> failure() {
+        for (Reference reference : references) {
+            if (reference instanceof UserReference user && user.failure != null) {
+                return Optional.of(user.failure);
+            }
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,11 @@
+package io.waybill.rref;
+
+/** What is to be done with a request to create a value. */
+public enum Begun {
+    /** Run its body, then call {@link References#finish} or {@link References#finishFailed}. */
+    RUN,
+    /** It runs or has run: answer when {@link References#whenSettled} says so. */
+    KNOWN,
+    /** Its creator has given it up, or is dead: run nothing, and answer with {@code REFERENCE_DELETED}. */
+    DELETED
+}

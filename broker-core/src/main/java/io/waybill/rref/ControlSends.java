@@ -1,0 +1,178 @@
+package io.waybill.rref;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.Set;
+
+/**
+ * Control messages until they are acknowledged. Each is tried six times, with PyTorch's waits between. After that a {@code
+ * RREF_FORK_REQUEST} has failed; the other two are sent again now and then for as long as their receiver lives, because a value or a fork
+ * is held at the other end.
+ *
+ * <p><b>Threads.</b> Guarded by the {@link Gate}.
+ */
+final class ControlSends {
+
+    private static final long MS = 1_000_000;
+    /** From the first retry to the fifth: PyTorch counts a retry after it has computed its wait, so that the first comes twice. */
+    private static final long[] WAITS_NS = {1000 * MS, 1000 * MS, 1500 * MS, 2250 * MS, 3375 * MS};
+
+    /** How a send ends. Under the lock. */
+    interface Ending {
+        void acknowledged();
+
+        /** It can't come to a good end. */
+        default void failed(CallException why) {}
+    }
+
+    private static final Ending NOTHING = () -> {};
+
+    private final Gate gate;
+    private final Alarms alarms;
+    private final Lives lives;
+    private final ControlTransport transport;
+    private final ReferenceListener listener;
+    private final long slowRetryNs;
+    private final Set<Send> open = new LinkedHashSet<>();
+    private boolean closed;
+
+    ControlSends(
+            Gate gate,
+            Alarms alarms,
+            Lives lives,
+            ControlTransport transport,
+            ReferenceListener listener,
+            long slowRetryNs) {
+        this.gate = gate;
+        this.alarms = alarms;
+        this.lives = lives;
+        this.transport = transport;
+        this.listener = listener;
+        this.slowRetryNs = slowRetryNs;
+    }
+
+    /** Sends until it is acknowledged, refused, or its receiver is dead. */
+    void persist(ControlMessage message, int to) {
+        start(new Send(message, to, NOTHING, true));
+    }
+
+    /** Sends at most six times. */
+    void attempt(ControlMessage message, int to, Ending ending) {
+        start(new Send(message, to, ending, false));
+    }
+
+    private void start(Send send) {
+        if (!closed) {
+            open.add(send);
+            send.attempt();
+        }
+    }
+
+    int size() {
+        return open.size();
+    }
+
+    /** What is on its way to a worker that died has come to nothing; nobody is told. */
+    void drop(Holder dead) {
+        for (Send send : new ArrayList<>(open)) {
+            if (send.to == dead.worker() && send.toGeneration <= dead.generation()) {
+                open.remove(send);
+            }
+        }
+    }
+
+    void close() {
+        closed = true;
+        open.clear();
+    }
+
+    /** One message on its way. */
+    private final class Send {
+        private final ControlMessage message;
+        private final int to;
+        private final int toGeneration;
+        private final Ending ending;
+        private final boolean persistent;
+        private int failures;
+        private Attempt current;
+
+        Send(ControlMessage message, int to, Ending ending, boolean persistent) {
+            this.message = message;
+            this.to = to;
+            this.toGeneration = lives.current(to, 1);
+            this.ending = ending;
+            this.persistent = persistent;
+        }
+
+        void attempt() {
+            if (open.contains(this)) {
+                Attempt next = new Attempt(this);
+                current = next;
+                gate.later(() -> transport.send(message, to, next));
+            }
+        }
+
+        /** An acknowledgement of any attempt counts, however late. */
+        void acknowledged() {
+            if (open.remove(this)) {
+                ending.acknowledged();
+            }
+        }
+
+        void failed(Attempt attempt, ErrorCode code, String text) {
+            if (attempt != current || !open.contains(this)) {
+                return;
+            }
+            current = null;
+            if (code == ErrorCode.REFERENCE_DELETED || code == ErrorCode.OWNER_LOST || code == ErrorCode.CLOSED) {
+                end(new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, text));
+            } else if (failures < WAITS_NS.length) {
+                alarms.in(WAITS_NS[failures++], this::attempt);
+            } else {
+                exhausted(code, text);
+            }
+        }
+
+        private void exhausted(ErrorCode code, String text) {
+            String why = "The RPC has not succeeded after the specified number of max retries (" + WAITS_NS.length
+                    + "). The last error was: " + text;
+            if (!persistent) {
+                end(new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, why));
+                return;
+            }
+            if (failures == WAITS_NS.length) {
+                failures++;
+                gate.later(() -> listener.onOverdue(message, to, why));
+            }
+            alarms.in(slowRetryNs, this::attempt);
+        }
+
+        private void end(CallException why) {
+            open.remove(this);
+            ending.failed(why);
+        }
+    }
+
+    /** One try; it hears from any thread. */
+    private final class Attempt implements ControlOutcome {
+        private final Send send;
+
+        Attempt(Send send) {
+            this.send = send;
+        }
+
+        @Override
+        public void acknowledged() {
+            gate.run(send::acknowledged);
+        }
+
+        @Override
+        public void failed(ErrorCode code, String text) {
+            gate.run(() -> send.failed(this, code, text));
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package io.waybill.rref;
+
+import java.util.function.Consumer;
+
+/**
+ * The graceful end of a worker's references: wait until everything is settled, give back all forks, wait until nobody has a fork of a
+ * value of this worker. Each wait is bounded.
+ *
+ * <p><b>Threads.</b> Guarded by the {@link Gate}, and looked at whenever something may have changed.
+ */
+final class Drain {
+
+    private enum Phase {
+        SETTLING,
+        RETURNING,
+        DONE
+    }
+
+    private final References references;
+    private final Owners owners;
+    private final Users users;
+    private final ControlSends sends;
+    private final Gate gate;
+    private final Consumer<DrainReport> told;
+    private final StringBuilder inVain = new StringBuilder();
+    private Phase phase = Phase.SETTLING;
+
+    Drain(
+            References references,
+            Owners owners,
+            Users users,
+            ControlSends sends,
+            Gate gate,
+            Consumer<DrainReport> told) {
+        this.references = references;
+        this.owners = owners;
+        this.users = users;
+        this.sends = sends;
+        this.gate = gate;
+        this.told = told;
+    }
+
+    void look() {
+        if (phase == Phase.SETTLING && users.isQuiet()) {
+            giveBack();
+        }
+        if (phase == Phase.RETURNING && isOver()) {
+            end();
+        }
+    }
+
+    private boolean isOver() {
+        return owners.isEmpty() && sends.size() == 0 && users.isQuiet() && users.confirmed() == 0;
+    }
+
+    /** Half of the time is over. */
+    void onHalf() {
+        if (phase == Phase.SETTLING) {
+            inVain.append("Timed out waiting for pending UserRRefs to be confirmed by owner and parent.");
+            giveBack();
+        }
+    }
+
+    void onLimit() {
+        if (phase == Phase.RETURNING) {
+            inVain.append(inVain.isEmpty() ? "" : " ")
+                    .append("Timed out waiting for pending OwnerRRefs to be deleted.");
+            end();
+        }
+    }
+
+    private void giveBack() {
+        phase = Phase.RETURNING;
+        users.endAll();
+        owners.dropUnforked();
+    }
+
+    private void end() {
+        phase = Phase.DONE;
+        DrainReport report = new DrainReport(isOver(), references.countersUnderLock(), inVain.toString());
+        gate.later(() -> told.accept(report));
+    }
+}

@@ -1,0 +1,10 @@
+package io.waybill.rref;
+
+/**
+ * How the references of a worker ended.
+ *
+ * @param complete whether nothing was left before the limit
+ * @param left what was left
+ * @param text for people: PyTorch's sentences where it waited in vain; empty when complete
+ */
+public record DrainReport(boolean complete, RRefCounters left, String text) {}

@@ -1,0 +1,71 @@
+package io.waybill.rref;
+
+import io.waybill.api.CallException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A value that this worker owns, or that is expected to be created here.
+ *
+ * <p><b>Threads.</b> The identity never changes; everything else is guarded by the {@link Gate}, and only {@link Owners} touches it.
+ */
+public final class OwnerReference implements Reference {
+
+    /** How far the value has come. */
+    enum State {
+        /** Others know of it, and its creation has not begun here. */
+        AWAITED,
+        CREATING,
+        SETTLED
+    }
+
+    private final int owner;
+    private final RRefId id;
+    private final String type;
+
+    final Map<ForkId, Holder> forks = new LinkedHashMap<>(4);
+    final List<ValueWaiter> waiters = new ArrayList<>(2);
+    final List<Runnable> whenSettled = new ArrayList<>(2);
+    State state;
+    KeptValue value; // null until SETTLED, and when it failed or was closed
+    CallException failure; // null unless it failed
+    int handles;
+    /** Fetches that are reading the value. */
+    int readers;
+
+    boolean inTable;
+    /** While AWAITED: the life of its creator that was known when it was first heard of. */
+    int creatorGeneration;
+    /** Whether the request that this worker sent to itself has begun. */
+    boolean begunHere;
+
+    OwnerReference(int owner, RRefId id, String type, State state) {
+        this.owner = owner;
+        this.id = id;
+        this.type = type;
+        this.state = state;
+    }
+
+    @Override
+    public RRefId id() {
+        return id;
+    }
+
+    @Override
+    public int owner() {
+        return owner;
+    }
+
+    @Override
+    public String type() {
+        return type;
+    }
+
+    /** As PyTorch writes it. */
+    @Override
+    public String toString() {
+        return "OwnerRRef(" + id + ")";
+    }
+}

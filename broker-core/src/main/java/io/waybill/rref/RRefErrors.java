@@ -1,0 +1,61 @@
+package io.waybill.rref;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+
+/** The errors of references, with PyTorch's texts where it has one. */
+final class RRefErrors {
+
+    private static final String CREATION_TIMED_OUT = "RRef creation via rpc.remote() timed out, and it is possible that"
+            + " the RRef on the owner node does not exist.";
+
+    private RRefErrors() {}
+
+    static CallException deleted(Reference reference, String operation) {
+        return error(
+                ErrorCode.REFERENCE_DELETED,
+                reference + " has been deleted. Cannot call " + operation + " on it after deletion.");
+    }
+
+    static CallException gone(RRefId rref, int owner) {
+        return error(ErrorCode.REFERENCE_DELETED, "worker " + owner + " has dropped the value of " + rref);
+    }
+
+    static CallException neverCreated(RRefId rref, int creator) {
+        return error(
+                ErrorCode.REFERENCE_DELETED,
+                rref + " was never created: worker " + creator + ", which was to ask for it, died");
+    }
+
+    static CallException ownerLost(RRefId rref, int owner) {
+        return error(
+                ErrorCode.OWNER_LOST,
+                "worker " + owner + ", which owned " + rref + ", died, and its value is not kept");
+    }
+
+    static CallException closed() {
+        return error(ErrorCode.CLOSED, "this worker is closed");
+    }
+
+    static CallException waitedTooLong(RRefId rref) {
+        return new CallException(
+                ErrorKind.TIMEOUT,
+                ErrorCode.TIMED_OUT,
+                MessageId.NONE,
+                ErrorKind.TIMEOUT.encode("the value of " + rref + " did not come before the deadline"));
+    }
+
+    /** What a reference says whose creation failed with this. */
+    static CallException creationFailed(CallException why) {
+        if (why.kind() == ErrorKind.UNKNOWN_ERROR) {
+            return why;
+        }
+        return new CallException(why.kind(), why.code(), why.messageId(), CREATION_TIMED_OUT, why);
+    }
+
+    private static CallException error(ErrorCode code, String text) {
+        return new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, text);
+    }
+}

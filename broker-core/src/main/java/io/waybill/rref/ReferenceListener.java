@@ -1,0 +1,14 @@
+package io.waybill.rref;
+
+/** Hears what an operator should read. Called without the lock of {@link References}. */
+public interface ReferenceListener {
+
+    /** The forks of a worker that died were given back, after the grace period. */
+    void onReleasedForDead(Holder dead, int forks);
+
+    /** A control message was not acknowledged after all retries; it is sent again now and then. */
+    void onOverdue(ControlMessage message, int to, String why);
+
+    /** The worker closes while somebody still has a fork of its value. */
+    void onLeak(RRefId rref, ForkId fork, Holder holder);
+}

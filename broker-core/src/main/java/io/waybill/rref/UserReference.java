@@ -1,0 +1,96 @@
+package io.waybill.rref;
+
+import io.waybill.api.CallException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A fork of somebody else's value.
+ *
+ * <p><b>Threads.</b> The identity never changes; everything else is guarded by the {@link Gate}, and only {@link Users} touches it.
+ */
+public final class UserReference implements Reference {
+
+    /** What its owner has said about it. */
+    enum State {
+        PENDING,
+        CONFIRMED,
+        FAILED
+    }
+
+    /** The parent of a reference that this worker made itself. */
+    static final int NO_PARENT = -1;
+
+    private final int owner;
+    private final RRefId id;
+    private final ForkId fork;
+    private final String type;
+
+    /** Who shared it and still waits to hear of it; {@link #NO_PARENT} when nobody does. */
+    int awaitingParent;
+
+    final boolean created;
+    State state = State.PENDING;
+    int ownerGeneration;
+    int handles = 1;
+    int children;
+    /** Its owner died, and may come back with the value. */
+    boolean orphan;
+    /** The owner's life that a fork request is on its way to; 0 for none. */
+    int requestedOf;
+    /** The owner has no fork of this name, so that nobody need be told of the end. */
+    boolean unknownToOwner;
+
+    boolean ended;
+    CallException failure; // null unless FAILED
+    private List<Runnable> whenSettled = new ArrayList<>(2);
+
+    UserReference(int owner, int ownerGeneration, RRefId id, ForkId fork, String type, int parent) {
+        this.owner = owner;
+        this.ownerGeneration = ownerGeneration;
+        this.id = id;
+        this.fork = fork;
+        this.type = type;
+        this.awaitingParent = parent;
+        this.created = parent == NO_PARENT;
+    }
+
+    @Override
+    public RRefId id() {
+        return id;
+    }
+
+    public ForkId fork() {
+        return fork;
+    }
+
+    @Override
+    public int owner() {
+        return owner;
+    }
+
+    @Override
+    public String type() {
+        return type;
+    }
+
+    boolean isSettled() {
+        return state != State.PENDING && !orphan;
+    }
+
+    void whenSettled(Runnable told) {
+        whenSettled.add(told);
+    }
+
+    List<Runnable> takeListeners() {
+        List<Runnable> taken = whenSettled;
+        whenSettled = new ArrayList<>(2);
+        return taken;
+    }
+
+    /** As PyTorch writes it. */
+    @Override
+    public String toString() {
+        return "UserRRef(RRefId = " + id + ", ForkId = " + fork + ")";
+    }
+}

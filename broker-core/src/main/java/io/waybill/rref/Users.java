@@ -1,0 +1,325 @@
+package io.waybill.rref;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * This worker's forks of others' values, and the forks that it made of them for third workers.
+ *
+ * <p>A fork is given back once its creation is known to have ended one way or the other, no handle is left, and every fork made of it has
+ * been reported by its receiver or died with it (G2).
+ *
+ * <p><b>Threads.</b> Guarded by the {@link Gate}.
+ */
+final class Users {
+
+    /** A fork on its way to a receiver, and the reference that stays alive for it. */
+    private record Child(UserReference parent, Holder to) {}
+
+    private final int self;
+    private final Gate gate;
+    private final Alarms alarms;
+    private final Lives lives;
+    private final ControlSends sends;
+    private final long ownerReturnNs;
+    private final Map<ForkId, UserReference> pending = new LinkedHashMap<>();
+    private final Map<ForkId, UserReference> confirmed = new LinkedHashMap<>();
+    private final Map<ForkId, Child> children = new LinkedHashMap<>();
+    private long ignored;
+
+    Users(int self, Gate gate, Alarms alarms, Lives lives, ControlSends sends, long ownerReturnNs) {
+        this.self = self;
+        this.gate = gate;
+        this.alarms = alarms;
+        this.lives = lives;
+        this.sends = sends;
+        this.ownerReturnNs = ownerReturnNs;
+    }
+
+    // ---- creation
+
+    UserReference create(int owner, int ownerGeneration, RRefId id, ForkId fork, String type) {
+        UserReference user = new UserReference(owner, ownerGeneration, id, fork, type, UserReference.NO_PARENT);
+        pending.put(fork, user);
+        return user;
+    }
+
+    void created(UserReference user, RRefId id, ForkId fork) {
+        if (!user.created || user.state != UserReference.State.PENDING) {
+            ignored++;
+        } else if (!user.id().equals(id) || !user.fork().equals(fork)) {
+            fail(user, RRefErrors.gone(user.id(), user.owner()));
+        } else {
+            confirm(user);
+        }
+    }
+
+    /** In whatever way the creation failed, the reference has an error now, and its owner will hear of its end. */
+    void creationFailed(UserReference user, CallException why) {
+        if (!user.created || user.state != UserReference.State.PENDING) {
+            ignored++;
+            return;
+        }
+        user.unknownToOwner = why.code() == ErrorCode.WORKER_LOST;
+        fail(user, RRefErrors.creationFailed(why));
+    }
+
+    // ---- arriving
+
+    /** A fork that somebody shared with this worker, as an open handle. */
+    UserReference take(ForkData data) {
+        UserReference known = pending.containsKey(data.fork()) ? pending.get(data.fork()) : confirmed.get(data.fork());
+        if (known != null) {
+            ignored++;
+            known.handles++;
+            return known;
+        }
+        boolean fromOwner = data.parent() == data.owner();
+        UserReference user = new UserReference(
+                data.owner(), data.ownerGeneration(), data.rref(), data.fork(), data.type(), data.parent());
+        if (fromOwner) {
+            user.awaitingParent = UserReference.NO_PARENT;
+        }
+        pending.put(data.fork(), user);
+        if (lives.isOver(data.owner(), data.ownerGeneration())) {
+            orphan(user);
+        } else if (fromOwner) {
+            confirm(user);
+        } else {
+            request(user);
+        }
+        return user;
+    }
+
+    /** Gives a fork back that arrived in a request that is not begun. */
+    void decline(ForkData data) {
+        if (data.parent() == data.owner()) {
+            sends.persist(ControlMessage.userDelete(data.rref(), data.fork()), data.owner());
+        } else {
+            accept(data.fork(), data.parent());
+        }
+    }
+
+    /** Tells a parent that it need not wait for this fork any more. */
+    void accept(ForkId fork, int parent) {
+        if (!lives.isDown(parent)) {
+            sends.persist(ControlMessage.childAccept(fork), parent);
+        }
+    }
+
+    private void request(UserReference user) {
+        user.requestedOf = lives.current(user.owner(), user.ownerGeneration);
+        ControlMessage message = ControlMessage.forkRequest(user.id(), user.fork(), user.ownerGeneration);
+        sends.attempt(message, user.owner(), new ControlSends.Ending() {
+            @Override
+            public void acknowledged() {
+                user.requestedOf = 0;
+                user.ownerGeneration = lives.current(user.owner(), user.ownerGeneration);
+                confirm(user);
+            }
+
+            @Override
+            public void failed(CallException why) {
+                user.requestedOf = 0;
+                user.unknownToOwner = why.code() == ErrorCode.REFERENCE_DELETED || why.code() == ErrorCode.OWNER_LOST;
+                fail(user, why);
+            }
+        });
+    }
+
+    // ---- settling
+
+    private void confirm(UserReference user) {
+        if (user.state == UserReference.State.FAILED) {
+            ignored++;
+            return;
+        }
+        user.orphan = false;
+        user.state = UserReference.State.CONFIRMED;
+        pending.remove(user.fork());
+        if (!user.ended) {
+            confirmed.put(user.fork(), user);
+        }
+        settled(user);
+    }
+
+    private void fail(UserReference user, CallException why) {
+        if (user.state == UserReference.State.FAILED) {
+            return;
+        }
+        user.orphan = false;
+        user.state = UserReference.State.FAILED;
+        user.failure = why;
+        pending.remove(user.fork());
+        confirmed.remove(user.fork());
+        settled(user);
+    }
+
+    private void settled(UserReference user) {
+        if (user.awaitingParent != UserReference.NO_PARENT) {
+            accept(user.fork(), user.awaitingParent);
+            user.awaitingParent = UserReference.NO_PARENT;
+        }
+        user.takeListeners().forEach(gate::later);
+        endIfUnused(user);
+    }
+
+    private void endIfUnused(UserReference user) {
+        boolean failed = user.state == UserReference.State.FAILED;
+        if (user.ended
+                || user.requestedOf != 0
+                || user.state == UserReference.State.PENDING
+                || user.children > 0
+                || user.handles > 0 && !failed) {
+            return;
+        }
+        user.ended = true;
+        confirmed.remove(user.fork());
+        if (user.orphan || user.unknownToOwner || lives.isOver(user.owner(), user.ownerGeneration)) {
+            return;
+        }
+        sends.persist(
+                failed && user.created
+                        ? ControlMessage.userDelete(user.id(), user.fork(), user.failure)
+                        : ControlMessage.userDelete(user.id(), user.fork()),
+                user.owner());
+    }
+
+    // ---- sharing
+
+    ForkData share(UserReference user, ForkId fork, Holder to) {
+        children.put(fork, new Child(user, to));
+        user.children++;
+        return new ForkData(user.owner(), user.id(), fork, self, user.ownerGeneration, user.type());
+    }
+
+    /** The receiver has reported, or there is none. */
+    void childDone(ForkId fork) {
+        Child child = children.remove(fork);
+        if (child == null) {
+            ignored++;
+            return;
+        }
+        child.parent().children--;
+        endIfUnused(child.parent());
+    }
+
+    /** Forks whose receivers died will not be reported. @return how many */
+    int release(Holder dead) {
+        int released = 0;
+        for (Map.Entry<ForkId, Child> child : new ArrayList<>(children.entrySet())) {
+            Holder to = child.getValue().to();
+            if (to.worker() == dead.worker() && to.generation() <= dead.generation()) {
+                childDone(child.getKey());
+                released++;
+            }
+        }
+        return released;
+    }
+
+    // ---- handles
+
+    void releaseHandle(UserReference user) {
+        user.handles--;
+        endIfUnused(user);
+    }
+
+    // ---- owners that die
+
+    void ownerLost(Holder dead) {
+        for (UserReference user : everyone()) {
+            if (user.owner() != dead.worker()) {
+                continue;
+            }
+            if (user.requestedOf <= dead.generation()) {
+                user.requestedOf = 0; // it was dropped
+            }
+            boolean itsLife = user.ownerGeneration <= dead.generation();
+            boolean byCall = user.created && user.state == UserReference.State.PENDING; // the call will tell
+            if (user.orphan || itsLife && !byCall) {
+                orphan(user);
+                endIfUnused(user);
+            }
+        }
+    }
+
+    /** Its owner is dead: it waits for a while whether the owner comes back with the value. */
+    private void orphan(UserReference user) {
+        if (ownerReturnNs == 0) {
+            lost(user);
+            return;
+        }
+        user.orphan = true;
+        alarms.in(ownerReturnNs, () -> {
+            if (user.orphan && lives.isDown(user.owner())) {
+                lost(user);
+            }
+        });
+        if (!lives.isDown(user.owner()) && user.requestedOf == 0) {
+            request(user);
+        }
+    }
+
+    private void lost(UserReference user) {
+        user.unknownToOwner = true;
+        fail(user, RRefErrors.ownerLost(user.id(), user.owner()));
+    }
+
+    void ownerReturned(int owner) {
+        for (UserReference user : everyone()) {
+            if (user.orphan && user.requestedOf == 0 && user.owner() == owner) {
+                request(user);
+            }
+        }
+    }
+
+    private List<UserReference> everyone() {
+        List<UserReference> all = new ArrayList<>(pending.values());
+        all.addAll(confirmed.values());
+        return all;
+    }
+
+    // ---- the end of the worker
+
+    boolean isQuiet() {
+        return pending.isEmpty() && children.isEmpty();
+    }
+
+    /** Gives back whatever is confirmed, though handles are open. */
+    void endAll() {
+        for (UserReference user : new ArrayList<>(confirmed.values())) {
+            user.handles = 0;
+            endIfUnused(user);
+        }
+    }
+
+    void close() {
+        for (UserReference user : everyone()) {
+            user.unknownToOwner = true;
+            fail(user, RRefErrors.closed());
+        }
+        pending.clear();
+        confirmed.clear();
+        children.clear();
+    }
+
+    int pending() {
+        return pending.size();
+    }
+
+    int confirmed() {
+        return confirmed.size();
+    }
+
+    int children() {
+        return children.size();
+    }
+
+    long ignored() {
+        return ignored;
+    }
+}

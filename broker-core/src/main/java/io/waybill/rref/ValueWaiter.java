@@ -1,0 +1,18 @@
+package io.waybill.rref;
+
+import io.waybill.api.CallException;
+
+/** Is told a value: exactly one of the two methods, once, without the lock of {@link References}. */
+public interface ValueWaiter {
+
+    /** The value; good until this returns. */
+    void onValue(KeptValue value);
+
+    /** There is no value, and none will come; or its creation failed with this. */
+    void onFailure(CallException failure);
+
+    /** When nobody waits any more, on the clock of {@link References}; {@link Long#MAX_VALUE} for never. */
+    default long deadlineNs() {
+        return Long.MAX_VALUE;
+    }
+}

@@ -1,0 +1,268 @@
+package io.waybill.rref;
+
+import static io.waybill.rref.ReferencesTest.error;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import io.waybill.api.ValueEncoder;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Messages that come twice, late, in another order or never, and workers that die. Worker 1 is the owner. */
+@Timeout(10)
+class DisorderTest {
+
+    private final Exchange exchange = new Exchange();
+    private final SimulatedValue value = new SimulatedValue(null);
+    private final List<Optional<CallException>> ready = new ArrayList<>();
+
+    private void requireClean(int... workers) {
+        for (int id : workers) {
+            assertThat(exchange.worker(id).counters()).as("worker " + id).matches(RRefCounters::isClean);
+        }
+    }
+
+    @Test
+    void leaksNothingWhenADeleteOvertakesItsCreation() {
+        UserReference user = exchange.worker(0).create(exchange.life(1), "Tensor");
+        exchange.worker(0).release(user);
+        exchange.worker(0).creationFailed(user, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "late"));
+        exchange.deliverAll();
+        assertThat(exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
+                .isEqualTo(Begun.DELETED);
+        requireClean(0, 1);
+    }
+
+    @Test
+    void leaksNothingWhenADeleteComesWhileTheBodyRuns() {
+        UserReference user = exchange.worker(0).create(exchange.life(1), "Tensor");
+        exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor");
+        exchange.worker(0).release(user);
+        exchange.worker(0).creationFailed(user, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "late"));
+        exchange.deliverAll();
+        exchange.worker(1).finish(user.id(), value);
+        exchange.worker(0).created(user, user.id(), user.fork());
+        assertThat(value.isClosed()).isTrue();
+        requireClean(0, 1);
+    }
+
+    @Test
+    void createsOnceWhenARequestComesTwice() {
+        UserReference user = exchange.worker(0).create(exchange.life(1), "Tensor");
+        List<String> answered = new ArrayList<>();
+        exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor");
+        assertThat(exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
+                .isEqualTo(Begun.KNOWN);
+        exchange.worker(1).whenSettled(user.id(), () -> answered.add("now"));
+        assertThat(answered).isEmpty();
+        exchange.worker(1).finish(user.id(), value);
+        assertThat(answered).hasSize(1);
+        exchange.worker(0).created(user, user.id(), user.fork());
+        exchange.worker(0).created(user, user.id(), user.fork());
+        exchange.worker(0).release(user);
+        exchange.deliverAll();
+        assertThat(exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
+                .isEqualTo(Begun.DELETED);
+        requireClean(0, 1);
+    }
+
+    @Test
+    void ignoresWhatComesTwice() {
+        UserReference parent = exchange.created(0, 1, value);
+        Arrival arrival = exchange.share(parent, 0, 2);
+        Exchange.Sent request = exchange.wire.peek();
+        exchange.deliver(exchange.wire.poll());
+        exchange.deliver(request);
+        assertThat(exchange.worker(1).counters().forks()).isEqualTo(2);
+        Exchange.Sent accept = exchange.wire.peek();
+        exchange.deliver(exchange.wire.poll());
+        exchange.deliver(accept);
+        exchange.worker(2).release(arrival);
+        Exchange.Sent delete = exchange.wire.peek();
+        exchange.deliver(exchange.wire.poll());
+        exchange.deliver(delete);
+        exchange.deliver(request); // long after its fork was given back
+        exchange.worker(0).release(parent);
+        exchange.deliverAll();
+        assertThat(value.isClosed()).isTrue();
+        requireClean(0, 1, 2);
+    }
+
+    @Test
+    void sendsTheSameBytesAfterOneOneAndAHalfAndSoOnSeconds() {
+        UserReference user = exchange.created(0, 1, value);
+        long beganNs = exchange.time.monotonicNs();
+        exchange.worker(0).release(user);
+        ByteBuffer first = exchange.wire.peek().message().payload();
+        long[] waitsMs = {1000, 1000, 1500, 2250, 3375};
+        for (long waitMs : waitsMs) {
+            exchange.failAll();
+            exchange.pass(Duration.ofMillis(waitMs - 1));
+            assertThat(exchange.wire).as("before " + waitMs).isEmpty();
+            exchange.pass(Duration.ofMillis(1));
+            assertThat(exchange.wire).as("after " + waitMs).hasSize(1);
+            assertThat(exchange.wire.peek().message().payload()).isEqualTo(first);
+        }
+        assertThat(exchange.time.monotonicNs() - beganNs).isEqualTo(9_125_000_000L);
+        exchange.deliverAll();
+        requireClean(0, 1);
+    }
+
+    @Test
+    void goesOnSendingADeleteNowAndThen() {
+        UserReference user = exchange.created(0, 1, value);
+        exchange.worker(0).release(user);
+        for (int i = 0; i < 8; i++) {
+            exchange.failAll();
+            exchange.pass(Duration.ofSeconds(30));
+        }
+        assertThat(exchange.told)
+                .containsExactly(
+                        "overdue RREF_USER_DELETE to 1: The RPC has not succeeded after the specified number of"
+                                + " max retries (5). The last error was: nothing came");
+        exchange.deliverAll();
+        requireClean(0, 1);
+    }
+
+    @Test
+    void failsAReferenceWhoseOwnerNeverHearsOfIt() {
+        UserReference parent = exchange.created(0, 1, value);
+        Arrival arrival = exchange.share(parent, 0, 2);
+        exchange.worker(2).whenReady(arrival, ready::add);
+        for (int i = 0; i < 6; i++) {
+            exchange.failAll();
+            exchange.pass(Duration.ofSeconds(4));
+        }
+        assertThat(ready).hasSize(1);
+        assertThat(ready.get(0).orElseThrow()).hasMessageContaining("max retries (5)");
+        assertThat(exchange.deliverAll()).containsExactlyInAnyOrder("RREF_CHILD_ACCEPT", "RREF_USER_DELETE");
+        exchange.worker(0).release(parent);
+        exchange.deliverAll();
+        requireClean(0, 1, 2);
+    }
+
+    @Test
+    void takesALateAcknowledgementForWhatItIs() {
+        UserReference user = exchange.created(0, 1, value);
+        exchange.worker(0).release(user);
+        Exchange.Sent first = exchange.wire.poll();
+        first.outcome().failed(ErrorCode.TIMED_OUT, "nothing came");
+        exchange.deliver(first);
+        assertThat(exchange.worker(0).counters().pendingFutures()).isZero();
+        exchange.pass(Duration.ofSeconds(2));
+        assertThat(exchange.wire).isEmpty();
+        first.outcome().acknowledged();
+        requireClean(0, 1);
+    }
+
+    @Test
+    void releasesTheForksOfAWorkerThatDiedAfterAWhile() {
+        exchange.created(0, 1, value);
+        exchange.worker(1).lost(exchange.life(0));
+        exchange.pass(Duration.ofSeconds(29));
+        assertThat(value.isClosed()).isFalse();
+        exchange.pass(Duration.ofSeconds(1));
+        assertThat(value.isClosed()).isTrue();
+        assertThat(exchange.told).containsExactly("released 1 of worker 0");
+        requireClean(1);
+    }
+
+    @Test
+    void letsAParentGoWhoseChildDiedWithItsReceiver() {
+        UserReference parent = exchange.created(0, 1, value);
+        exchange.worker(0).fork(parent, exchange.life(2));
+        exchange.worker(0).release(parent);
+        exchange.worker(0).lost(exchange.life(2));
+        assertThat(exchange.wire).isEmpty();
+        exchange.pass(Duration.ofSeconds(30));
+        assertThat(exchange.deliverAll()).containsExactly("RREF_USER_DELETE");
+        requireClean(0, 1);
+    }
+
+    @Test
+    void settlesAReferenceWhoseOwnerDied() {
+        UserReference user = exchange.created(0, 1, value);
+        exchange.worker(0).lost(exchange.life(1));
+        assertThat(exchange.worker(0).confirmedByOwner(user)).isFalse();
+        exchange.worker(0).whenSettled(user, ready::add);
+        exchange.pass(Duration.ofSeconds(20));
+        assertThat(ready.get(0).orElseThrow().code()).isEqualTo(ErrorCode.OWNER_LOST);
+        exchange.worker(0).release(user);
+        assertThat(exchange.wire).isEmpty();
+        requireClean(0);
+    }
+
+    @Test
+    void findsAValueAgainThatItsOwnerBroughtBack() {
+        UserReference user = exchange.created(0, 1, value);
+        exchange.worker(0).lost(exchange.life(1));
+        exchange.worker(0).whenSettled(user, ready::add);
+        References back = exchange.begin(new Holder(1, 2), 1000);
+        SimulatedValue kept = new SimulatedValue(user.id());
+        back.restore(user.id(), kept, "Tensor");
+        exchange.worker(0).returned(new Holder(1, 2));
+        assertThat(exchange.deliverAll()).containsExactly("RREF_FORK_REQUEST");
+        assertThat(ready).containsExactly(Optional.empty());
+        exchange.pass(Duration.ofSeconds(31));
+        assertThat(kept.isClosed()).isFalse();
+        exchange.worker(0).release(user);
+        exchange.deliverAll();
+        assertThat(kept.isClosed()).isTrue();
+        requireClean(0, 1);
+    }
+
+    @Test
+    void settlesAReferenceWhoseOwnerCameBackWithoutTheValue() {
+        UserReference user = exchange.created(0, 1, value);
+        exchange.worker(0).lost(exchange.life(1));
+        exchange.worker(0).whenSettled(user, ready::add);
+        exchange.begin(new Holder(1, 2), 1000);
+        exchange.worker(0).returned(new Holder(1, 2));
+        exchange.deliverAll();
+        assertThat(ready.get(0).orElseThrow().code()).isEqualTo(ErrorCode.OWNER_LOST);
+        exchange.worker(0).release(user);
+        requireClean(0, 1);
+    }
+
+    @Test
+    void endsAFetchWhoseCreatorDied() {
+        Recorded fetch = new Recorded();
+        exchange.worker(1).fetch(new RRefId(0, 0), 1, fetch);
+        exchange.worker(1).lost(exchange.life(0));
+        exchange.pass(Duration.ofSeconds(30));
+        assertThat(fetch.failure.code()).isEqualTo(ErrorCode.REFERENCE_DELETED);
+        requireClean(1);
+    }
+
+    @Test
+    void refusesPayloadsThatAreNone() throws RejectedMessageException {
+        Value[] wrong = {
+            Value.of(1),
+            Value.tuple(),
+            Value.tuple(Value.of(0), Value.of("x"), Value.of(0), Value.of(0)),
+            Value.tuple(Value.of(-1), Value.of(0), Value.of(0), Value.of(0)),
+            Value.tuple(Value.of(0), Value.of(1L << 48), Value.of(0), Value.of(0)),
+            Value.tuple(Value.of(1L << 40), Value.of(0), Value.of(0), Value.of(0))
+        };
+        for (Value value : wrong) {
+            ByteBuffer payload = ByteBuffer.wrap(new ValueEncoder().value(value).toBytes());
+            try {
+                ControlMessage.decode(MessageType.RREF_USER_DELETE, payload);
+            } catch (RejectedMessageException e) {
+                assertThat(e.code()).isEqualTo(ErrorCode.MALFORMED_BODY);
+                continue;
+            }
+            throw new AssertionError("read as a delete: " + value);
+        }
+    }
+}

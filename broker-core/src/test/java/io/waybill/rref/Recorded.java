@@ -1,0 +1,33 @@
+package io.waybill.rref;
+
+import io.waybill.api.CallException;
+
+/** A waiter that keeps what it was told. */
+final class Recorded implements ValueWaiter {
+    KeptValue value;
+    CallException failure;
+    private final long deadlineNs;
+
+    Recorded() {
+        this(Long.MAX_VALUE);
+    }
+
+    Recorded(long deadlineNs) {
+        this.deadlineNs = deadlineNs;
+    }
+
+    @Override
+    public void onValue(KeptValue told) {
+        value = told;
+    }
+
+    @Override
+    public void onFailure(CallException told) {
+        failure = told;
+    }
+
+    @Override
+    public long deadlineNs() {
+        return deadlineNs;
+    }
+}

@@ -1,0 +1,64 @@
+package io.waybill.rref;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** One life of a worker in the simulation: its references, the handles that its program holds, and whom it knows. */
+final class SimulatedWorker implements ReferenceListener {
+    final Holder self;
+    final References references;
+    final List<Reference> handles = new ArrayList<>();
+    final Set<SimulatedCall> calls = new LinkedHashSet<>();
+    final List<SimulatedValue> values = new ArrayList<>();
+    final List<UserReference> made = new ArrayList<>();
+    /** The life of each other worker that it believes to run; none for one that is down. */
+    final Map<Integer, Holder> known = new HashMap<>();
+
+    boolean alive = true;
+    long nextLocalId;
+    int releasedForDead;
+
+    SimulatedWorker(Holder self, long firstLocalId, RRefSettings settings, SimulatedTime time, Simulation home) {
+        this.self = self;
+        this.nextLocalId = firstLocalId;
+        this.references = new References(
+                self,
+                firstLocalId,
+                settings,
+                time,
+                (message, to, outcome) -> home.control(this, message, to, outcome),
+                this);
+    }
+
+    int id() {
+        return self.worker();
+    }
+
+    SimulatedValue value(RRefId id) {
+        SimulatedValue value = new SimulatedValue(id);
+        values.add(value);
+        return value;
+    }
+
+    @Override
+    public void onReleasedForDead(Holder dead, int forks) {
+        releasedForDead += forks;
+    }
+
+    @Override
+    public void onOverdue(ControlMessage message, int to, String why) {}
+
+    @Override
+    public void onLeak(RRefId rref, ForkId fork, Holder holder) {
+        throw new AssertionError("a leak of " + rref + " with fork " + fork + " held by " + holder);
+    }
+
+    @Override
+    public String toString() {
+        return "worker " + self.worker() + " in life " + self.generation();
+    }
+}
