@@ -45,13 +45,13 @@ public final class Journal implements Closeable {
     private long lastId;
     private Throwable failure;
 
-    private Journal(Path directory, JournalSettings settings, DiskSpace disk) {
+    private Journal(Path directory, JournalSettings settings, DiskSpace disk, LastRecord last) {
         this.directory = directory;
         this.settings = settings;
         this.fileName =
                 DateTimeFormatter.ofPattern(settings.roll().cycle().format()).withZone(ZoneOffset.UTC);
         this.reservation = new Reservation(disk, settings.reserveBytes());
-        this.last = LastRecord.read(directory, settings);
+        this.last = last;
         this.nextSequence = last.sequence() + 1;
         this.lastId = last.id();
         this.time = new RollTime(last.cycle() == Integer.MIN_VALUE ? 0 : startMs(last.cycle()));
@@ -69,12 +69,15 @@ public final class Journal implements Closeable {
     public static Journal open(Path directory, JournalSettings settings, Clock clock, DiskSpace disk)
             throws JournalFullException {
         ChronicleFlags.require();
+        LastRecord last;
         try {
             QueueRepair.prepare(directory);
+            last = LastRecord.read(directory, settings);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        Journal journal = new Journal(directory, settings, disk);
+        reserveTable(directory.resolve(QueueStructure.TABLE), disk);
+        Journal journal = new Journal(directory, settings, disk, last);
         try {
             journal.time.advanceTo(clock.wallNs());
             journal.enterCycle(journal.currentCycle());
@@ -83,6 +86,18 @@ public final class Journal implements Closeable {
         } catch (JournalFullException | RuntimeException e) {
             journal.close();
             throw e;
+        }
+    }
+
+    /** Chronicle maps its table and writes: without room on the disk that would be a fault in the mapping. */
+    private static void reserveTable(Path table, DiskSpace disk) throws JournalFullException {
+        try {
+            disk.reserve(table, 0, QueueStructure.TABLE_BYTES);
+        } catch (IOException e) {
+            throw new JournalFullException(
+                    "the journal needs " + QueueStructure.TABLE_BYTES + " bytes on its disk for " + table
+                            + " and could not reserve them",
+                    e);
         }
     }
 

@@ -37,6 +37,9 @@ public final class JournalTail implements Closeable {
     /** Most records for others that one poll skips. */
     private static final int MAX_SKIPPED = 256;
 
+    /** Chronicle publishes a file only when its header is there: for a header that is not, it would wait for nothing, and for seconds. */
+    private static final long HEADER_WAIT_MS = 0;
+
     private final Path directory;
     private final int maxRecordBytes;
     private final ChronicleQueue queue;
@@ -51,7 +54,10 @@ public final class JournalTail implements Closeable {
     private JournalTail(Path directory, JournalSettings settings) {
         this.directory = directory;
         this.maxRecordBytes = settings.maxRecordBytes();
-        this.queue = Journal.builder(directory, settings).readOnly(true).build();
+        this.queue = Journal.builder(directory, settings)
+                .readOnly(true)
+                .timeoutMS(HEADER_WAIT_MS)
+                .build();
         this.tailer = queue.createTailer();
         this.tailer.singleThreadedCheckDisabled(true); // several threads, one at a time under the polling permit: ADR 3
     }
@@ -70,10 +76,16 @@ public final class JournalTail implements Closeable {
         return new JournalTail(directory, settings);
     }
 
-    /** Over files that are damaged in their structure Chronicle would wait for long, or fault. */
+    /** Over files that are damaged in their structure, or a table that is locked, Chronicle would wait for long, or fault. */
     private static void requireReadable(Path directory) {
         try {
             String problem = QueueStructure.problem(directory);
+            if (!problem.isEmpty()) {
+                problem = QueueStructure.problem(directory); // a live writer may have begun a file between two looks
+            }
+            if (problem.isEmpty()) {
+                problem = TableLock.problem(directory.resolve(QueueStructure.TABLE), TableLock.Mode.READER);
+            }
             if (!problem.isEmpty()) {
                 throw new IllegalStateException("the queue can't be read: " + problem);
             }

@@ -11,6 +11,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -30,6 +31,9 @@ final class QueueStructure {
     static final String TABLE = "metadata.cq4t";
 
     static final int HEAD_BYTES = 4096;
+    /** What Chronicle maps of its table. */
+    static final int TABLE_BYTES = 128 << 10;
+
     private static final int MAX_TABLE_ENTRY_BYTES = 256;
     /** More than a year of hours, or a month of five minutes. */
     private static final int MAX_FILES = 10_000;
@@ -39,6 +43,8 @@ final class QueueStructure {
     private static final String HIGHEST = "listing.highestCycle";
     private static final String LOWEST = "listing.lowestCycle";
     private static final List<String> TABLE_ENTRIES = List.of(HIGHEST, LOWEST, "listing.modCount");
+    private static final String LOCK = ".lock";
+    static final long LOCK_FREE = Long.MIN_VALUE;
     private static final Pattern TABLE_ENTRY = Pattern.compile("\u00b9[\u0004-\u0040]([A-Za-z.]{4,64})");
     private static final List<String> FILE_HEADER = List.of("SCQStore", "writePosition", "SCQSIndexing");
     private static final String WRITE_POSITION = "writePosition";
@@ -72,9 +78,18 @@ final class QueueStructure {
         return "";
     }
 
-    /** Whether a file of a queue begins as one. */
-    static boolean hasFileHeader(Path file) throws IOException {
-        return hasFileHeader(head(file));
+    /** Where in the table locks lie that are held: 8 bytes each, of which the holder's process id is a part. */
+    static List<Long> heldLocks(Path directory) throws IOException {
+        return table(directory.resolve(TABLE)).heldLocks;
+    }
+
+    /** Whether a file's header was never published: it is written last of all that Chronicle begins a file with. */
+    static boolean isUnpublished(Path file) throws IOException {
+        return isUnpublished(head(file));
+    }
+
+    private static boolean isUnpublished(ByteBuffer head) {
+        return head.limit() < Frame.LENGTH || Frame.isOpen(head.getInt(0));
     }
 
     private static boolean hasFileHeader(ByteBuffer head) {
@@ -94,13 +109,24 @@ final class QueueStructure {
     }
 
     /** Chronicle's table of files and locks, as far as it says which files there are. */
-    private record Table(String problem, long lowest, long highest) {
+    private record Table(String problem, long lowest, long highest, List<Long> heldLocks) {
 
         /** Nothing is said. */
-        static final Table NONE = new Table("", Long.MIN_VALUE, Long.MAX_VALUE);
+        static final Table NONE = new Table("", Long.MIN_VALUE, Long.MAX_VALUE, List.of());
 
         static Table damaged(String problem) {
-            return new Table(problem, 0, 0);
+            return new Table(problem, 0, 0, List.of());
+        }
+
+        /** Whether newer files than this one are among those. */
+        boolean listsNewer(Path file) {
+            for (Roll roll : Roll.values()) {
+                OptionalInt number = roll.numberOf(file.getFileName().toString());
+                if (number.isPresent() && this != NONE && number.getAsInt() < highest) {
+                    return true;
+                }
+            }
+            return false;
         }
 
         /** Whether the file is one of those, and the others are not too many: Chronicle looks for each of them. */
@@ -125,10 +151,14 @@ final class QueueStructure {
         } catch (NoSuchFileException e) {
             return Table.NONE;
         }
+        if (head.limit() < HEAD_BYTES) {
+            return Table.damaged("a queue's table has " + TABLE_BYTES + " bytes, this one " + head.limit());
+        }
         if (!hasHeader(head, header -> TABLE_HEADERS.stream().anyMatch(known -> isTableHeader(header, known)))) {
             return Table.damaged("there is no header of a queue's table");
         }
         Map<String, Long> entries = new HashMap<>();
+        List<Long> heldLocks = new ArrayList<>();
         int at = (int) Frame.behind(0, Frame.bytes(head.getInt(0)));
         while (at + Frame.LENGTH <= head.limit() && head.getInt(at) != 0) {
             int frame = head.getInt(at);
@@ -141,7 +171,11 @@ final class QueueStructure {
             if (!entry.lookingAt()) {
                 return Table.damaged("the entry at " + at + " is none");
             }
-            entries.put(entry.group(1), head.getLong(at + Frame.LENGTH + bytes - Long.BYTES)); // the value comes last
+            int valueAt = at + Frame.LENGTH + bytes - Long.BYTES; // the value comes last
+            entries.put(entry.group(1), head.getLong(valueAt));
+            if (entry.group(1).endsWith(LOCK) && head.getLong(valueAt) != LOCK_FREE) {
+                heldLocks.add((long) valueAt);
+            }
             at = (int) Frame.behind(at, bytes);
         }
         if (!entries.keySet().containsAll(TABLE_ENTRIES)) {
@@ -150,20 +184,22 @@ final class QueueStructure {
         long highest = entries.get(HIGHEST);
         long lowest = entries.get(LOWEST);
         return highest == (int) highest && lowest == (int) lowest
-                ? new Table("", lowest, highest)
+                ? new Table("", lowest, highest, heldLocks)
                 : Table.damaged("no files have the numbers " + lowest + ".." + highest);
     }
 
     private static String fileProblem(Path file, Table table) throws IOException {
         ByteBuffer head = head(file);
         if (head.limit() == 0) {
-            return ""; // begun, and nothing written yet
+            // begun, and nothing written yet; a tailer would not get past it
+            return table.listsNewer(file) ? "it is empty, and newer ones follow" : "";
+        }
+        if (!hasFileHeader(head)) {
+            // what its writer is beginning is not listed yet, and Chronicle does not look at it
+            return isUnpublished(head) && !table.lists(file) ? "" : "there is no header of a queue's file";
         }
         if (!table.lists(file)) {
             return "the queue's table does not list it";
-        }
-        if (!hasFileHeader(head)) {
-            return "there is no header of a queue's file";
         }
         long size = Files.size(file);
         long written = writePosition(head);

@@ -1,6 +1,9 @@
 package io.waybill.journal;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -27,13 +30,26 @@ final class Reservation {
         this.reserveBytes = reserveBytes;
     }
 
-    /** A file begins, or is gone on with. */
+    /** A file begins, or is gone on with. When nothing was written into the one before, it goes: a reader would not get past it. */
     void enter(Path newFile, long position) throws JournalFullException {
         synchronized (extending) {
+            if (file != null && !file.equals(newFile)) {
+                removeEmpty(file);
+            }
             file = newFile;
             writtenTo.set(position);
             reservedTo = position;
             extend(SLACK_BYTES * 2);
+        }
+    }
+
+    private static void removeEmpty(Path file) {
+        try {
+            if (Files.exists(file, LinkOption.NOFOLLOW_LINKS) && Files.size(file) == 0) {
+                Files.delete(file);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

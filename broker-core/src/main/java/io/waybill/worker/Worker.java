@@ -144,11 +144,20 @@ public final class Worker implements Caller, AutoCloseable {
             worker.start();
             return worker;
         } catch (IOException | RuntimeException e) {
-            closeQuietly(requests);
-            closeQuietly(responses);
-            directory.close();
+            abandon(directory, requests, responses);
             throw e;
+        } catch (InternalError e) { // a fault in a mapped file, which JDK 17 may tell late
+            abandon(directory, requests, responses);
+            throw new HomeException(
+                    "a fault in a mapped file of worker " + name + ", whose disk is full or failed: " + e.getMessage(),
+                    e);
         }
+    }
+
+    private static void abandon(WorkerDirectory directory, Journal requests, Journal responses) throws IOException {
+        closeQuietly(requests);
+        closeQuietly(responses);
+        directory.close();
     }
 
     private static Journal openJournal(WorkerDirectory directory, String name, WorkerSettings settings)

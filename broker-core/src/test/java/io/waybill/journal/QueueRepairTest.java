@@ -6,8 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -87,5 +94,83 @@ class QueueRepairTest {
         assertThatThrownBy(() -> WrittenQueue.open(worker, JournalQueue.REQUESTS))
                 .hasMessageContaining("no header of a queue's file");
         assertThat(file).exists();
+    }
+
+    private static int today() {
+        return (int) (System.currentTimeMillis() / Duration.ofDays(1).toMillis());
+    }
+
+    private void goesOnAndReads(int before, int after) {
+        WrittenQueue.open(worker, JournalQueue.REQUESTS).requests(before, after).close();
+        assertThat(readAll()).isEqualTo(after);
+    }
+
+    @Test
+    void goesOnBesideFilesThatAFullDiskLeftEmpty() throws IOException {
+        int records = RECORDS;
+        for (int day : new int[] {-1, 1, -2, 2}) {
+            Path empty = Files.createFile(directory.resolve(Roll.DAILY.fileName(today() + day)));
+            goesOnAndReads(records, records + 10);
+            assertThat(empty).as("day " + day).doesNotExist();
+            records += 10;
+        }
+    }
+
+    @Test
+    void beginsWithAnEmptyFileInItsPlace() throws IOException {
+        for (int i = 0; i < 6; i++) {
+            Path begun = worker.resolve("begun" + i);
+            Files.createDirectories(begun);
+            for (int day = 0; day < 2; day++) {
+                Files.createFile(begun.resolve(Roll.DAILY.fileName(today() + day)));
+            }
+            WrittenQueue.open(begun, WrittenQueue.settings()).requests(0, 1).close();
+            assertThat(JournalTail.exists(begun)).isTrue();
+        }
+    }
+
+    @Test
+    void beginsAFileAnewWhoseHeaderWasNeverPublished() throws IOException {
+        Path begun = worker.resolve("begun");
+        WrittenQueue.openAt(
+                        begun,
+                        WrittenQueue.settings(),
+                        Duration.ofDays(today() + 1).toNanos())
+                .close();
+        String name = Roll.DAILY.fileName(today() + 1);
+        for (byte[] header : new byte[][] {{0, 0, 0, 0}, {7, 1, 0, (byte) 0x80}}) {
+            Files.copy(begun.resolve(name), directory.resolve(name), StandardCopyOption.REPLACE_EXISTING);
+            overwrite(directory.resolve(name), 0, header);
+            WrittenQueue.open(worker, JournalQueue.REQUESTS).close();
+            assertThat(directory.resolve(name)).doesNotExist();
+            assertThat(readAll()).isEqualTo(RECORDS);
+        }
+    }
+
+    @Test
+    void freesLocksOfAProcessWhoseIdIsUsedAgain() throws IOException {
+        Path table = directory.resolve(QueueStructure.TABLE);
+        for (int i = 0; i < 6; i++) {
+            ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(table)).order(ByteOrder.LITTLE_ENDIAN);
+            int at = new String(bytes.array(), StandardCharsets.ISO_8859_1).indexOf("chronicle.write.lock");
+            while (bytes.getLong(at) != QueueStructure.LOCK_FREE) {
+                at++;
+            }
+            ByteBuffer held = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+            overwrite(table, at, held.putLong(0, ProcessHandle.current().pid()).array());
+            assertThat(QueueStructure.heldLocks(directory)).containsExactly((long) at);
+            goesOnAndReads(RECORDS + i, RECORDS + i + 1);
+        }
+    }
+
+    @Test
+    void opensAlthoughAStoppedReaderHoldsTheTablesLock() throws IOException {
+        for (int i = 0; i < 6; i++) {
+            try (FileChannel reader = FileChannel.open(directory.resolve(QueueStructure.TABLE));
+                    FileLock lock = reader.lock(0, Long.MAX_VALUE, true)) {
+                assertThat(lock.isShared()).isTrue();
+                goesOnAndReads(RECORDS + i, RECORDS + i + 1);
+            }
+        }
     }
 }
