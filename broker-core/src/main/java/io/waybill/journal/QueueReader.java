@@ -36,6 +36,8 @@ public final class QueueReader implements Closeable {
         WHOLE
     }
 
+    private static final String HOLE =
+            "no document begins here, and a record lies behind: a tailer stops here, silently";
     private static final long NOWHERE = -1;
     private static final long UNKNOWN = Long.MIN_VALUE;
     private static final int READ_GROWTH = 4;
@@ -92,7 +94,7 @@ public final class QueueReader implements Closeable {
             return Step.END;
         }
         long found = wholeRecordBehind(position);
-        return found == NOWHERE || !isOpenNow() ? Step.END : skipTo(found, "no document begins here");
+        return found == NOWHERE || !isOpenNow() ? Step.END : skipTo(found, HOLE);
     }
 
     private Step step(Depth depth) throws IOException {
@@ -221,7 +223,7 @@ public final class QueueReader implements Closeable {
         if (frame != Frame.END) {
             long found = wholeRecordBehind(position);
             if (found != NOWHERE) {
-                return skipTo(found, "no document begins here");
+                return skipTo(found, HOLE);
             }
         }
         window.close();

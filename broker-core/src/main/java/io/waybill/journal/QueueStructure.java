@@ -1,5 +1,6 @@
 package io.waybill.journal;
 
+import io.waybill.host.SafeFiles;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -16,6 +17,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -26,9 +28,10 @@ import java.util.regex.Pattern;
  * Looks at the files of a queue before Chronicle does: over a damaged table of its own Chronicle waits for seconds, and over a file that
  * was cut it faults. A look costs a read of a few hundred bytes for each file. Stateless.
  */
-final class QueueStructure {
+public final class QueueStructure {
 
-    static final String TABLE = "metadata.cq4t";
+    /** Chronicle's table: which files there are, and its locks. Derived from the files. */
+    public static final String TABLE = "metadata.cq4t";
 
     static final int HEAD_BYTES = 4096;
     /** What Chronicle maps of its table. */
@@ -53,13 +56,38 @@ final class QueueStructure {
 
     private QueueStructure() {}
 
+    /**
+     * What keeps the readers that map a queue from reading it, and makes them refuse it. Neither a FIFO nor a link can make this wait.
+     *
+     * @throws IOException when something in the directory is not what it must be
+     */
+    public static Optional<Damage> damage(Path directory, SafeFiles files) throws IOException {
+        files.requireQueueDirectory(directory);
+        Optional<Damage> damage = damage(directory);
+        return damage.isEmpty() ? damage : damage(directory); // a live writer may have begun a file between two looks
+    }
+
     /** What keeps Chronicle from reading the queue; empty text when nothing does. */
     static String problem(Path directory) throws IOException {
+        return damage(directory)
+                .map(damage -> damage.file() + ": " + damage.text())
+                .orElse("");
+    }
+
+    private static Optional<Damage> damage(Path directory) throws IOException {
         Table table = table(directory.resolve(TABLE));
         if (!table.problem.isEmpty()) {
-            return directory.resolve(TABLE) + ": " + table.problem;
+            return Optional.of(new Damage(directory.resolve(TABLE), 0, 0, table.problem));
         }
-        return filesProblem(directory, table);
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*" + Roll.FILE_SUFFIX)) {
+            for (Path file : files) {
+                String problem = fileProblem(file, table);
+                if (!problem.isEmpty()) {
+                    return Optional.of(new Damage(file, 0, 0, problem));
+                }
+            }
+        }
+        return Optional.empty();
     }
 
     /** What is wrong with Chronicle's table, by itself or beside the files; empty text when nothing is, or there is none. */
@@ -94,18 +122,6 @@ final class QueueStructure {
 
     private static boolean hasFileHeader(ByteBuffer head) {
         return hasHeader(head, header -> FILE_HEADER.stream().allMatch(header::contains));
-    }
-
-    private static String filesProblem(Path directory, Table table) throws IOException {
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*" + Roll.FILE_SUFFIX)) {
-            for (Path file : files) {
-                String problem = fileProblem(file, table);
-                if (!problem.isEmpty()) {
-                    return file + ": " + problem;
-                }
-            }
-        }
-        return "";
     }
 
     /** Chronicle's table of files and locks, as far as it says which files there are. */

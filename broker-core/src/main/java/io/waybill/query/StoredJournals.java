@@ -66,6 +66,10 @@ final class StoredJournals implements Closeable {
         }
     }
 
+    Home home() {
+        return home;
+    }
+
     Host host() {
         return home.host();
     }

@@ -59,8 +59,13 @@ final class Verifier {
                     0,
                     problem));
         }
+        DirectoryCheck directories = new DirectoryCheck(journals.home(), this::found);
+        directories.checkRecords(journals.all());
         try {
             for (StoredJournal journal : journals.all()) {
+                for (JournalQueue queue : JournalQueue.values()) {
+                    directories.checkQueue(journal, queue);
+                }
                 readRequests(journal);
             }
             for (StoredJournal journal : journals.all()) {

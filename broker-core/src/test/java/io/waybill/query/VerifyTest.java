@@ -5,25 +5,33 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.api.MessageId;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
+import io.waybill.journal.JournalTail;
+import io.waybill.journal.Poll;
 import io.waybill.journal.QueueReader;
 import io.waybill.journal.QueueReader.Step;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.index.IndexBuilder;
 import io.waybill.query.Finding.Kind;
 import io.waybill.wire.Envelope;
+import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class VerifyTest {
@@ -203,5 +211,80 @@ class VerifyTest {
         assertThat(damages())
                 .anyMatch(finding ->
                         finding.kind() == Kind.UNREADABLE && finding.text().contains("FIFO"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 0x80000000 | 64})
+    void namesAHoleAtWhichATailerStopsSilently(int frame) throws IOException {
+        long at = offsetOf(100);
+        write(
+                at,
+                ByteBuffer.allocate(Integer.BYTES)
+                        .order(ByteOrder.LITTLE_ENDIAN)
+                        .putInt(0, frame));
+        Path requests = JournalQueue.REQUESTS.in(written.worker(WrittenHome.CALLER));
+        MessageBuffer buffer = new MessageBuffer();
+        try (JournalTail tail = JournalTail.open(requests, WrittenQueue.settings())) {
+            for (int i = 0; i < 100; i++) {
+                assertThat(tail.poll(buffer, JournalTail.ANY_RECEIVER)).isEqualTo(Poll.RECORD);
+            }
+            assertThat(tail.poll(buffer, JournalTail.ANY_RECEIVER)).isEqualTo(Poll.NONE);
+        }
+        verify();
+        assertThat(damages())
+                .anyMatch(finding -> finding.kind() == Kind.UNREADABLE
+                        && finding.file().orElseThrow().startsWith(requests)
+                        && finding.from() == at
+                        && finding.text().contains("a tailer stops here"));
+    }
+
+    private void assertFound(Path file, String text) throws IOException {
+        assertThat(verify().isWhole()).isFalse();
+        assertThat(damages())
+                .anyMatch(finding -> finding.kind() == Kind.UNREADABLE
+                        && finding.worker().orElseThrow().id() == WrittenHome.CALLER
+                        && finding.file().orElseThrow().equals(file)
+                        && finding.text().contains(text));
+    }
+
+    @Test
+    void findsADamagedTable() throws IOException {
+        Path table =
+                JournalQueue.REQUESTS.in(written.worker(WrittenHome.CALLER)).resolve("metadata.cq4t");
+        byte[] bytes = Files.readAllBytes(table);
+        bytes[60] ^= 1;
+        Files.write(table, bytes);
+        assertFound(table, "no header of a queue's table");
+        Files.write(table, new byte[0]);
+        assertFound(table, "this one 0");
+    }
+
+    @Test
+    void notesAMissingTable() throws IOException {
+        Files.delete(
+                JournalQueue.REQUESTS.in(written.worker(WrittenHome.CALLER)).resolve("metadata.cq4t"));
+        assertThat(verify().isWhole()).isTrue();
+        assertThat(findings)
+                .anyMatch(
+                        finding -> finding.file().map(Path::toString).orElse("").endsWith("requests/metadata.cq4t"));
+    }
+
+    @Test
+    void findsAnEmptyFileBeforeOthers() throws IOException {
+        Path file = written.file(WrittenHome.CALLER, JournalQueue.REQUESTS);
+        Path empty = file.resolveSibling("20200101L.cq4");
+        Files.createFile(empty, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+        assertFound(empty, "it is empty, and newer ones follow");
+    }
+
+    @Test
+    void findsADamagedWorkerJson() throws IOException {
+        Path json = written.worker(WrittenHome.CALLER).resolve("worker.json");
+        Files.write(json, new byte[10]);
+        assertFound(json, "no JSON of a worker");
+        Files.delete(json);
+        findings.clear();
+        assertThat(verify().isWhole()).isTrue();
+        assertThat(findings).anyMatch(finding -> finding.file().equals(Optional.of(json)));
     }
 }

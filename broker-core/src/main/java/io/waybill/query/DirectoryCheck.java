@@ -1,0 +1,107 @@
+package io.waybill.query;
+
+import io.waybill.home.Home;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
+import io.waybill.journal.Damage;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalTail;
+import io.waybill.journal.QueueStructure;
+import io.waybill.query.Finding.Kind;
+import io.waybill.query.Finding.Severity;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * Checks what lies in a worker's directory beside the records: what it says of itself, and what the readers that map its queues find
+ * before they read the first record. One thread, once.
+ */
+final class DirectoryCheck {
+
+    private static final String RECORD_FILE = "worker.json";
+
+    private final Home home;
+    private final Consumer<Finding> findings;
+
+    DirectoryCheck(Home home, Consumer<Finding> findings) {
+        this.home = home;
+        this.findings = findings;
+    }
+
+    /** Checks what the workers say of themselves. */
+    void checkRecords(Iterable<StoredJournal> journals) throws IOException {
+        try (Membership membership = new Membership(home)) {
+            membership.refresh();
+            for (StoredJournal journal : journals) {
+                Optional<Peer> peer = membership.members().all().stream()
+                        .filter(member -> member.path().equals(journal.path()))
+                        .findFirst();
+                if (peer.isEmpty()) {
+                    find(
+                            Severity.NOTE,
+                            journal,
+                            Optional.empty(),
+                            RECORD_FILE,
+                            "there is none: it never joined wholly");
+                } else if (peer.get().state() == PeerState.UNREADABLE) {
+                    find(
+                            Severity.DAMAGE,
+                            journal,
+                            Optional.empty(),
+                            RECORD_FILE,
+                            peer.get().problem());
+                }
+            }
+        }
+    }
+
+    /** Checks the table and the files of a queue. */
+    void checkQueue(StoredJournal journal, JournalQueue queue) {
+        Path directory = queue.in(journal.path());
+        if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        String table = queue.directoryName() + "/" + QueueStructure.TABLE;
+        try {
+            Optional<Damage> damage =
+                    QueueStructure.damage(directory, home.host().files());
+            if (damage.isPresent()) {
+                String file = queue.directoryName() + "/" + damage.get().file().getFileName();
+                find(
+                        Severity.DAMAGE,
+                        journal,
+                        Optional.of(queue),
+                        file,
+                        damage.get().text() + ": no worker can read the queue");
+            } else if (JournalTail.exists(directory)
+                    && !Files.exists(journal.path().resolve(table), LinkOption.NOFOLLOW_LINKS)) {
+                find(
+                        Severity.NOTE,
+                        journal,
+                        Optional.of(queue),
+                        table,
+                        "there is none: its worker makes it anew when it starts");
+            }
+        } catch (IOException e) {
+            find(Severity.DAMAGE, journal, Optional.of(queue), queue.directoryName(), String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void find(
+            Severity severity, StoredJournal journal, Optional<JournalQueue> queue, String file, String text) {
+        findings.accept(new Finding(
+                severity,
+                Kind.UNREADABLE,
+                Optional.of(journal.info()),
+                queue,
+                Optional.of(journal.path().resolve(file)),
+                0,
+                0,
+                text));
+    }
+}
