@@ -235,7 +235,16 @@ public final class JournalTail implements Closeable {
 
     @Override
     public void close() {
-        tailer.close();
-        queue.close();
+        closeDespiteFault(tailer::close);
+        closeDespiteFault(queue::close);
+    }
+
+    /** JDK 17 may tell of a fault in the file as late as here: no reason to leave open what follows. */
+    private void closeDespiteFault(Runnable close) {
+        try {
+            close.run();
+        } catch (InternalError e) {
+            faulted = true;
+        }
     }
 }
