@@ -30,6 +30,7 @@ final class Calls implements Caller {
     private final Links links;
     private final TensorTransit transit;
     private final Poller poller;
+    private final WaitingCallers waits;
     private final WorkerCounters counters;
     private volatile boolean closed;
 
@@ -42,6 +43,7 @@ final class Calls implements Caller {
             Links links,
             TensorTransit transit,
             Poller poller,
+            WaitingCallers waits,
             WorkerCounters counters) {
         this.workerId = workerId;
         this.settings = settings;
@@ -51,6 +53,7 @@ final class Calls implements Caller {
         this.links = links;
         this.transit = transit;
         this.poller = poller;
+        this.waits = waits;
         this.counters = counters;
     }
 
@@ -73,10 +76,10 @@ final class Calls implements Caller {
         if (closed) {
             throw closedError();
         }
-        poller.requireMayBlock();
+        waits.requireMayBlock();
         BlockingCall call = new BlockingCall();
         send(request, call, parent, parentDeadlineNs);
-        poller.await(call);
+        waits.await(call);
         return call.outcome();
     }
 
@@ -178,7 +181,7 @@ final class Calls implements Caller {
                 counters.countTimeout();
                 throw CallErrors.timedOutBeforeSending(timeoutNs, noRoom(link));
             }
-            poller.helpBriefly();
+            waits.helpBriefly();
         }
     }
 
@@ -276,11 +279,11 @@ final class Calls implements Caller {
             counters.countTimeout();
             throw CallErrors.timedOutBeforeSending(timeoutNs, why);
         }
-        poller.helpBriefly();
+        waits.helpBriefly();
     }
 
     private boolean mustNotWait() {
-        return settings.limits().overflow() == Overflow.REFUSE || !poller.mayBlock();
+        return settings.limits().overflow() == Overflow.REFUSE || !waits.mayBlock();
     }
 
     private boolean isPast(long deadlineNs) {

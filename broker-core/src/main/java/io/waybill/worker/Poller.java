@@ -7,16 +7,14 @@ import io.waybill.host.Threads;
 import java.io.IOException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sees to it that somebody polls: a thread of its own, or a thread that waits for an answer and polls for itself meanwhile.
+ * The thread that polls when nobody else does.
  *
- * <p>The poller's thread steps aside while callers poll, and looks now and then whether one still does. When it is caught in a
+ * <p>It steps aside while {@link WaitingCallers} poll, and looks now and then whether one still does. When it is caught in a
  * non-blocking handler that does not come back, a second thread takes its role; the first becomes the spare when it returns.
  *
  * <p><b>Threads.</b> Any.
@@ -29,29 +27,20 @@ final class Poller {
     private static final long CALLERS_NS = 10_000_000;
 
     private static final long LONGEST_SLEEP_NS = 500_000_000;
-    private static final long LONGEST_PARK_NS = 50_000_000;
     private static final int MOST_THREADS = 8;
-    private static final int MOST_HELPING_POLLS = 8;
 
     private final String workerName;
     private final Waiting waiting;
     private final Clock clock;
     private final Threads threads;
+    private final PollTurns turns;
     private final PollPermit permit;
     private final InlineCalls inline;
     private final Deadlines deadlines;
     private final Cursors cursors;
     private final Doorbell doorbell;
-    private final AtomicInteger pollingCallers = new AtomicInteger();
-    private final AtomicInteger parkedCallers = new AtomicInteger();
     private final Queue<Thread> spares = new ConcurrentLinkedQueue<>();
-    private Inlet inlet;
-
-    // Changes with every call that polled for itself: written by them, read by the poller's thread.
-    private final AtomicLong callerPolls = new AtomicLong();
-    private volatile boolean sleeping;
-    private volatile long sleepingUntilNs;
-    private volatile boolean closed;
+    // Set by the thread that takes the role, or the one that gives it; read by those and by who wakes it.
     private volatile Thread active;
     private int started; // guarded by this
     private long pollerStepsSeen; // of the housekeeper
@@ -61,7 +50,7 @@ final class Poller {
             Waiting waiting,
             Clock clock,
             Threads threads,
-            PollPermit permit,
+            PollTurns turns,
             InlineCalls inline,
             Deadlines deadlines,
             Cursors cursors,
@@ -70,7 +59,8 @@ final class Poller {
         this.waiting = waiting;
         this.clock = clock;
         this.threads = threads;
-        this.permit = permit;
+        this.turns = turns;
+        this.permit = turns.permit();
         this.inline = inline;
         this.deadlines = deadlines;
         this.cursors = cursors;
@@ -79,7 +69,7 @@ final class Poller {
 
     /** Begins to poll. */
     void start(Inlet polled) {
-        inlet = polled;
+        turns.open(polled);
         startThread();
     }
 
@@ -88,25 +78,23 @@ final class Poller {
         threads.start(workerName + "-poller-" + started, this::run);
     }
 
-    // ---- the poller's own thread
-
     private void run() {
         Thread self = Thread.currentThread();
         becomeActive(self);
         long callerPollsSeen = 0;
         long callersUntilNs = clock.monotonicNs();
-        while (!closed) {
+        while (!turns.isClosed()) {
             if (active != self) {
                 standAside(self);
                 continue;
             }
-            long seen = callerPolls.get();
+            long seen = turns.callerPolls();
             if (seen != callerPollsSeen) {
                 callerPollsSeen = seen;
                 callersUntilNs = clock.monotonicNs() + CALLERS_NS;
             }
             boolean callersAbout = clock.monotonicNs() - callersUntilNs < 0;
-            if (pollingCallers.get() > 0 || !permit.tryAcquire()) {
+            if (turns.callersPoll() || !permit.tryAcquire()) {
                 LockSupport.parkNanos(this, STANDBY_NS);
                 continue;
             }
@@ -119,7 +107,7 @@ final class Poller {
                 }
             } catch (InternalError e) { // JDK 17 may tell of a fault in a peer's file late, and anywhere
                 LOG.error("The poller of {} met a fault in a mapped file and goes on", workerName, e);
-                sleeping = false;
+                turns.wakeUp();
                 if (permit.isMine()) {
                     permit.release();
                 }
@@ -130,9 +118,9 @@ final class Poller {
     /** Polls with the permit as long as there is work, and leaves it to the callers that poll for themselves. */
     private void pollWhatIsThere() {
         cursors.markAwake();
-        int work = pollSafely();
-        while (work > 0 && pollingCallers.get() == 0 && !closed) {
-            work = pollSafely();
+        int work = turns.poll();
+        while (work > 0 && !turns.callersPoll() && !turns.isClosed()) {
+            work = turns.poll();
         }
         if (work != Inlet.PERMIT_LOST) {
             permit.release();
@@ -142,7 +130,7 @@ final class Poller {
     /** Another thread has the role: waits to be given it again. */
     private void standAside(Thread self) {
         spares.add(self);
-        while (active != self && !closed) {
+        while (active != self && !turns.isClosed()) {
             LockSupport.park(this);
         }
         spares.remove(self);
@@ -158,11 +146,11 @@ final class Poller {
         cursors.markAwake();
         long idleSinceNs = 0;
         while (true) {
-            int work = pollSafely();
+            int work = turns.poll();
             if (work == Inlet.PERMIT_LOST) {
                 return;
             }
-            if (closed || pollingCallers.get() > 0) {
+            if (turns.isClosed() || turns.callersPoll()) {
                 permit.release();
                 return;
             }
@@ -189,202 +177,54 @@ final class Poller {
 
     /** Sleeps on the doorbell, while whoever wants it may take the permit. Returns whether this thread has it again. */
     private boolean sleep() {
-        inlet.expire();
+        turns.expire();
         long untilNs = Math.min(clock.bootNs() + LONGEST_SLEEP_NS, deadlines.earliestNs());
         long timeoutNs = untilNs - clock.bootNs();
         if (timeoutNs <= 0) {
             return true;
         }
         cursors.markAsleep(clock.monotonicNs() + timeoutNs);
-        sleepingUntilNs = untilNs;
-        sleeping = true;
-        int work = pollAllSafely();
+        turns.sleepUntil(untilNs);
+        int work = turns.pollAll();
         if (work == Inlet.PERMIT_LOST) {
-            sleeping = false;
+            turns.wakeUp();
             return false;
         }
         if (work == 0 && deadlines.earliestNs() >= untilNs) {
             permit.release();
             doorbell.await(timeoutNs);
-            sleeping = false;
+            turns.wakeUp();
             if (!permit.tryAcquire()) {
                 return false; // a caller polls: it saw to the mark
             }
         }
-        sleeping = false;
+        turns.wakeUp();
         cursors.markAwake();
         return true;
     }
 
-    private int pollSafely() {
-        try {
-            return inlet.poll();
-        } catch (Throwable e) { // a fault while reading must not end the thread that reads
-            LOG.error("The poller of {} met an error and goes on", workerName, e);
-            return permit.isMine() ? 0 : Inlet.PERMIT_LOST;
-        }
-    }
-
-    private int pollAllSafely() {
-        try {
-            return inlet.pollAll();
-        } catch (Throwable e) { // likewise
-            LOG.error("The poller of {} met an error and goes on", workerName, e);
-            return permit.isMine() ? 0 : Inlet.PERMIT_LOST;
-        }
-    }
-
-    // ---- threads that wait for an answer
-
-    /** Whether this thread may wait for other workers: not while it polls, nor inside a non-blocking handler. */
-    boolean mayBlock() {
-        return !permit.isMine() && !inline.isInside();
-    }
-
-    void requireMayBlock() {
-        if (!mayBlock()) {
-            throw new IllegalStateException("a non-blocking handler or a listener must not wait for another worker:"
-                    + " use callAsync, or declare the handler without @NonBlocking");
-        }
-    }
-
-    /** Waits until the call is settled, polling meanwhile. */
-    void await(BlockingCall call) {
-        pollingCallers.getAndIncrement();
-        try {
-            pollFor(call);
-        } finally {
-            callerPolls.lazySet(callerPolls.get() + 1); // any change will do, also when two threads make the same
-            pollingCallers.getAndDecrement();
-        }
-        if (!call.isSettled()) {
-            parkFor(call);
-        } else if (parkedCallers.get() > 0) {
-            wakePoller();
-        }
-    }
-
-    private void pollFor(BlockingCall call) {
-        long budgetNs = waiting.callerNs();
-        long sinceNs = 0;
-        boolean mine = false;
-        while (!call.isSettled() && !closed) {
-            if (!mine && permit.tryAcquire()) {
-                mine = true;
-                if (sleeping) {
-                    cursors.markAwake();
-                }
-            }
-            if (mine) {
-                int work = pollSafely();
-                if (work == Inlet.PERMIT_LOST) {
-                    mine = false;
-                }
-                if (work != 0) {
-                    continue;
-                }
-            }
-            if (waiting == Waiting.SPIN) {
-                Thread.onSpinWait();
-                continue;
-            }
-            long nowNs = clock.monotonicNs();
-            sinceNs = sinceNs == 0 ? nowNs : sinceNs;
-            if (nowNs - sinceNs >= budgetNs) {
-                break;
-            } else if (nowNs - sinceNs < waiting.spinNs()) {
-                Thread.onSpinWait();
-            } else {
-                Thread.yield();
-            }
-        }
-        if (mine) {
-            stopPolling();
-        }
-    }
-
-    /** Gives the permit back. When the poller sleeps, peers must ring again from now on. */
-    private void stopPolling() {
-        if (sleeping) {
-            cursors.markAsleep(sleepingUntilNs);
-            if (pollAllSafely() == Inlet.PERMIT_LOST) {
-                return;
-            }
-        }
-        permit.release();
-    }
-
-    private void parkFor(BlockingCall call) {
-        parkedCallers.getAndIncrement();
-        boolean interrupted = false;
-        try {
-            while (!call.isSettled()) {
-                wakePollerIfStandingBy();
-                call.park(LONGEST_PARK_NS);
-                interrupted |= Thread.interrupted(); // the outcome is what counts; the interrupt is kept for later
-            }
-        } finally {
-            parkedCallers.getAndDecrement();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
-    }
-
-    private void wakePollerIfStandingBy() {
-        if (!sleeping && permit.isFree()) {
-            wakePoller();
-        }
-    }
-
-    private void wakePoller() {
+    /** Ends the rest of a poller that stands by. */
+    void unpark() {
         LockSupport.unpark(active);
     }
 
-    /** Polls a little, or lets others run: for a caller that waits for room. */
-    void helpBriefly() {
-        pollingCallers.getAndIncrement();
-        try {
-            if (permit.tryAcquire()) {
-                if (sleeping) {
-                    cursors.markAwake();
-                }
-                int work = pollSafely();
-                int done = work;
-                for (int i = 1; i < MOST_HELPING_POLLS && work > 0; i++) {
-                    work = pollSafely();
-                    done |= work;
-                }
-                if (work != Inlet.PERMIT_LOST) {
-                    stopPolling();
-                }
-                if (done != 0) {
-                    return;
-                }
-            }
-        } finally {
-            callerPolls.lazySet(callerPolls.get() + 1); // any change will do, also when two threads make the same
-            pollingCallers.getAndDecrement();
-        }
-        if (waiting == Waiting.SPIN) {
-            Thread.onSpinWait();
-        } else {
-            Thread.yield();
+    /** The same when nobody polls. */
+    void unparkIfStandingBy() {
+        if (!turns.isSleeping() && permit.isFree()) {
+            unpark();
         }
     }
 
-    // ---- others
-
     /** A call was sent that ends at this time; 0 for never. */
     void onDeadline(long deadlineNs) {
-        if (deadlines.add(deadlineNs) && sleeping && deadlineNs < sleepingUntilNs) {
+        if (deadlines.add(deadlineNs) && turns.isSleeping() && deadlineNs < turns.sleepingUntilNs()) {
             wake();
         }
     }
 
     /** Something changed that only a poll can see. */
     void wake() {
-        if (sleeping) {
+        if (turns.isSleeping()) {
             try {
                 doorbell.ring();
             } catch (IOException e) {
@@ -395,7 +235,7 @@ final class Poller {
                         e);
             }
         } else {
-            wakePoller();
+            unpark();
         }
     }
 
@@ -412,7 +252,7 @@ final class Poller {
         long steps = inline.pollerSteps();
         boolean stuck = steps == pollerStepsSeen && (steps & 1) == 1;
         pollerStepsSeen = steps;
-        if (!stuck || !permit.isFree() || closed) {
+        if (!stuck || !permit.isFree() || turns.isClosed()) {
             return;
         }
         Thread spare = spares.peek();
@@ -430,7 +270,7 @@ final class Poller {
 
     /** Ends the threads, and every wait. */
     void close() {
-        closed = true;
+        turns.close();
         wake();
         LockSupport.unpark(active);
         spares.forEach(LockSupport::unpark);

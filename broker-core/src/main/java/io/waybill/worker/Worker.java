@@ -84,17 +84,19 @@ public final class Worker implements Caller, AutoCloseable {
         responseLane = new Lane(responses);
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
         links = new Links(directory, new Membership(directory.home()), settings, permit, transit);
+        PollTurns turns = new PollTurns(directory.name(), permit, directory.cursors());
         poller = new Poller(
                 directory.name(),
                 settings.waiting(),
                 host.clock(),
                 host.threads(),
-                permit,
+                turns,
                 inline,
                 deadlines,
                 directory.cursors(),
                 directory.doorbell());
-        calls = new Calls(id, settings, host.clock(), requestLane, pending, links, transit, poller, counters);
+        WaitingCallers waits = new WaitingCallers(settings.waiting(), host.clock(), turns, inline, poller);
+        calls = new Calls(id, settings, host.clock(), requestLane, pending, links, transit, poller, waits, counters);
         Answers answers = new Answers(
                 id,
                 responseLane,

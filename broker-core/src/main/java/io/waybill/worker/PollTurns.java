@@ -1,0 +1,140 @@
+package io.waybill.worker;
+
+import io.waybill.home.Cursors;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What the poller's thread and the callers that poll for themselves know of each other, and the turn at polling that both take with the
+ * {@link PollPermit}.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+final class PollTurns {
+
+    private static final Logger LOG = LoggerFactory.getLogger(PollTurns.class);
+
+    private final String workerName;
+    private final PollPermit permit;
+    private final Cursors cursors;
+    private final AtomicInteger pollingCallers = new AtomicInteger();
+    // Changes with every call that polled for itself: written by them, read by the poller's thread.
+    private final AtomicLong callerPolls = new AtomicLong();
+    private Inlet inlet; // set before the first thread polls
+    // Of the poller's thread, read by callers: whether it sleeps on the doorbell, and until when on the boot clock.
+    private volatile boolean sleeping;
+    private volatile long sleepingUntilNs;
+    private volatile boolean closed;
+
+    PollTurns(String workerName, PollPermit permit, Cursors cursors) {
+        this.workerName = workerName;
+        this.permit = permit;
+        this.cursors = cursors;
+    }
+
+    void open(Inlet polled) {
+        inlet = polled;
+    }
+
+    void close() {
+        closed = true;
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    PollPermit permit() {
+        return permit;
+    }
+
+    // ---- callers
+
+    void callerBegins() {
+        pollingCallers.getAndIncrement();
+    }
+
+    void callerEnds() {
+        callerPolls.lazySet(callerPolls.get() + 1); // any change will do, also when two threads make the same
+        pollingCallers.getAndDecrement();
+    }
+
+    boolean callersPoll() {
+        return pollingCallers.get() > 0;
+    }
+
+    /** Another number than before when callers polled since. */
+    long callerPolls() {
+        return callerPolls.get();
+    }
+
+    // ---- sleep
+
+    /** The poller's thread is about to sleep, or sleeps; peers ring when they want something. */
+    void sleepUntil(long bootNs) {
+        sleepingUntilNs = bootNs;
+        sleeping = true;
+    }
+
+    void wakeUp() {
+        sleeping = false;
+    }
+
+    boolean isSleeping() {
+        return sleeping;
+    }
+
+    long sleepingUntilNs() {
+        return sleepingUntilNs;
+    }
+
+    // ---- the turn
+
+    /** A caller took the permit: while the poller sleeps, peers need not ring for what the caller finds itself. */
+    void takenByCaller() {
+        if (sleeping) {
+            cursors.markAwake();
+        }
+    }
+
+    /** A caller gives the permit back. When the poller sleeps, peers must ring again from now on. */
+    void leftByCaller() {
+        if (sleeping) {
+            cursors.markAsleep(sleepingUntilNs);
+            if (pollAll() == Inlet.PERMIT_LOST) {
+                return;
+            }
+        }
+        permit.release();
+    }
+
+    /** As {@link Inlet#poll()}, whatever happens. */
+    int poll() {
+        try {
+            return inlet.poll();
+        } catch (Throwable e) { // a fault while reading must not end the thread that reads
+            return failed(e);
+        }
+    }
+
+    /** As {@link Inlet#pollAll()}, whatever happens. */
+    int pollAll() {
+        try {
+            return inlet.pollAll();
+        } catch (Throwable e) { // likewise
+            return failed(e);
+        }
+    }
+
+    /** Settles calls that are overdue. */
+    void expire() {
+        inlet.expire();
+    }
+
+    private int failed(Throwable e) {
+        LOG.error("The poller of {} met an error and goes on", workerName, e);
+        return permit.isMine() ? 0 : Inlet.PERMIT_LOST;
+    }
+}

@@ -1,0 +1,145 @@
+package io.waybill.worker;
+
+import io.waybill.host.Clock;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Threads that wait for an answer, or for room: they poll for themselves for a while, and leave it to the {@link Poller} then.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+final class WaitingCallers {
+
+    private static final long LONGEST_PARK_NS = 50_000_000;
+    private static final int MOST_HELPING_POLLS = 8;
+
+    private final Waiting waiting;
+    private final Clock clock;
+    private final PollTurns turns;
+    private final PollPermit permit;
+    private final InlineCalls inline;
+    private final Poller poller;
+    private final AtomicInteger parked = new AtomicInteger();
+
+    WaitingCallers(Waiting waiting, Clock clock, PollTurns turns, InlineCalls inline, Poller poller) {
+        this.waiting = waiting;
+        this.clock = clock;
+        this.turns = turns;
+        this.permit = turns.permit();
+        this.inline = inline;
+        this.poller = poller;
+    }
+
+    /** Whether this thread may wait for other workers: not while it polls, nor inside a non-blocking handler. */
+    boolean mayBlock() {
+        return !permit.isMine() && !inline.isInside();
+    }
+
+    void requireMayBlock() {
+        if (!mayBlock()) {
+            throw new IllegalStateException("a non-blocking handler or a listener must not wait for another worker:"
+                    + " use callAsync, or declare the handler without @NonBlocking");
+        }
+    }
+
+    /** Waits until the call is settled, polling meanwhile. */
+    void await(BlockingCall call) {
+        turns.callerBegins();
+        try {
+            pollFor(call);
+        } finally {
+            turns.callerEnds();
+        }
+        if (!call.isSettled()) {
+            parkFor(call);
+        } else if (parked.get() > 0) {
+            poller.unpark();
+        }
+    }
+
+    private void pollFor(BlockingCall call) {
+        long budgetNs = waiting.callerNs();
+        long sinceNs = 0;
+        boolean mine = false;
+        while (!call.isSettled() && !turns.isClosed()) {
+            if (!mine && permit.tryAcquire()) {
+                mine = true;
+                turns.takenByCaller();
+            }
+            if (mine) {
+                int work = turns.poll();
+                if (work == Inlet.PERMIT_LOST) {
+                    mine = false;
+                }
+                if (work != 0) {
+                    continue;
+                }
+            }
+            if (waiting == Waiting.SPIN) {
+                Thread.onSpinWait();
+                continue;
+            }
+            long nowNs = clock.monotonicNs();
+            sinceNs = sinceNs == 0 ? nowNs : sinceNs;
+            if (nowNs - sinceNs >= budgetNs) {
+                break;
+            } else if (nowNs - sinceNs < waiting.spinNs()) {
+                Thread.onSpinWait();
+            } else {
+                Thread.yield();
+            }
+        }
+        if (mine) {
+            turns.leftByCaller();
+        }
+    }
+
+    private void parkFor(BlockingCall call) {
+        parked.getAndIncrement();
+        boolean interrupted = false;
+        try {
+            while (!call.isSettled()) {
+                poller.unparkIfStandingBy();
+                call.park(LONGEST_PARK_NS);
+                interrupted |= Thread.interrupted(); // the outcome is what counts; the interrupt is kept for later
+            }
+        } finally {
+            parked.getAndDecrement();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Polls a little, or lets others run: for a caller that waits for room. */
+    void helpBriefly() {
+        turns.callerBegins();
+        try {
+            if (permit.tryAcquire() && pollBriefly() != 0) {
+                return;
+            }
+        } finally {
+            turns.callerEnds();
+        }
+        if (waiting == Waiting.SPIN) {
+            Thread.onSpinWait();
+        } else {
+            Thread.yield();
+        }
+    }
+
+    /** Polls with the permit, and gives it back. Returns 0 when there was nothing to do. */
+    private int pollBriefly() {
+        turns.takenByCaller();
+        int work = turns.poll();
+        int done = work;
+        for (int i = 1; i < MOST_HELPING_POLLS && work > 0; i++) {
+            work = turns.poll();
+            done |= work;
+        }
+        if (work != Inlet.PERMIT_LOST) {
+            turns.leftByCaller();
+        }
+        return done;
+    }
+}
