@@ -9,7 +9,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -77,12 +76,12 @@ public final class HandlerExecutor {
                 toWake = helpIfNeeded();
             } else {
                 toWake = idle.remove(idle.size() - 1);
-                toWake.handed = task;
+                toWake.hand(task);
                 running++;
             }
         }
         if (toWake != null) {
-            LockSupport.unpark(toWake.thread);
+            toWake.unpark();
         }
     }
 
@@ -116,7 +115,7 @@ public final class HandlerExecutor {
         }
         if (!idle.isEmpty()) {
             PoolThread helper = idle.remove(idle.size() - 1);
-            helper.helps = true;
+            helper.sendToHelp();
             helping = true;
             return helper;
         }
@@ -127,7 +126,7 @@ public final class HandlerExecutor {
     }
 
     private void startThread(long delayNs) {
-        PoolThread added = new PoolThread(delayNs);
+        PoolThread added = new PoolThread(this, settings, threads, clock, delayNs);
         helping = true;
         alive.add(added);
         try {
@@ -182,17 +181,13 @@ public final class HandlerExecutor {
             dropped = List.copyOf(waiting);
             waiting.clear();
             toEnd = List.copyOf(alive);
-            for (PoolThread pooled : toEnd) {
-                if (pooled.thread != null) {
-                    pooled.thread.interrupt();
-                }
-            }
+            toEnd.forEach(PoolThread::interrupt);
         }
         dropped.forEach(this::tellAbandoned);
         long untilNs = clock.monotonicNs() + limit.toNanos();
         int givenUp = 0;
         for (PoolThread pooled : toEnd) {
-            Runnable unfinished = pooled.awaitEnd(untilNs);
+            Runnable unfinished = awaitEnd(pooled, untilNs);
             if (unfinished != null) {
                 givenUp++;
                 tellAbandoned(unfinished);
@@ -207,167 +202,110 @@ public final class HandlerExecutor {
         }
     }
 
-    /** One thread of the pool. */
-    private final class PoolThread implements Runnable {
+    // ---- for its threads
 
-        private final long delayNs;
-        private volatile Thread thread; // set by itself, read by those who wake it
-        private volatile Runnable handed; // set under lock by who hands it a task, taken by itself
-        private volatile boolean helps; // set under lock by who sends it to what waits, taken by itself
-        private Runnable current; // guarded by lock
-        private boolean ended; // its own
+    String provider() {
+        return provider;
+    }
 
-        PoolThread(long delayNs) {
-            this.delayNs = delayNs;
+    /** Takes what waits for a thread that was sent to help; null when nothing does. */
+    Runnable help(PoolThread helper) {
+        Runnable task;
+        PoolThread toWake;
+        synchronized (lock) {
+            helping = false;
+            task = takeWaiting(helper);
+            toWake = helpIfNeeded();
         }
-
-        @Override
-        public void run() {
-            // the starting thread's loader may be of a bundle that leaves earlier
-            Thread.currentThread().setContextClassLoader(HandlerExecutor.class.getClassLoader());
-            synchronized (lock) {
-                thread = Thread.currentThread();
-            }
-            long helpAfterNs = delayNs; // it was started because something waits
-            while (!ended) {
-                if (helpAfterNs > 0) {
-                    threads.pause(helpAfterNs);
-                }
-                Runnable task = help();
-                while (task != null || (task = becomeIdle()) != null) {
-                    runSafely(task);
-                    task = nextTask();
-                }
-                helpAfterNs = settings.growDelayNs();
-            }
+        if (toWake != null) {
+            toWake.unpark();
         }
+        return task;
+    }
 
-        /** Takes what waits; null when nothing does. */
-        private Runnable help() {
-            Runnable task;
-            PoolThread toWake;
-            synchronized (lock) {
-                helping = false;
-                task = takeWaiting();
-                toWake = helpIfNeeded();
+    /** Counts a thread's last task out and takes what waits; null when nothing does. */
+    Runnable nextTask(PoolThread free) {
+        synchronized (lock) {
+            running--;
+            free.current(null);
+            lastEndedNs = clock.monotonicNs();
+            return takeWaiting(free);
+        }
+    }
+
+    /** Under lock. */
+    private Runnable takeWaiting(PoolThread taker) {
+        Runnable next = waiting.poll();
+        if (next != null) {
+            running++;
+            taker.current(next);
+        }
+        return next;
+    }
+
+    /** Takes what came meanwhile. When it gives null, the thread is idle from now on, or has ended. */
+    Runnable missedOrIdle(PoolThread resting) {
+        synchronized (lock) {
+            Runnable missed = takeWaiting(resting);
+            if (missed == null && closed) {
+                end(resting);
+            } else if (missed == null) {
+                idle.add(resting);
             }
-            if (toWake != null) {
-                LockSupport.unpark(toWake.thread);
+            return missed;
+        }
+    }
+
+    /** What a thread was handed while it was idle; null when it is to help, or has ended. */
+    Runnable afterRest(PoolThread rested) {
+        synchronized (lock) {
+            Runnable task = rested.takeHanded();
+            if (task == null && !rested.takeHelp()) {
+                idle.remove(rested);
+                end(rested);
             }
             return task;
         }
+    }
 
-        /** Counts the last task out and takes what waits; null when nothing does. */
-        private Runnable nextTask() {
-            synchronized (lock) {
-                running--;
-                current = null;
-                lastEndedNs = clock.monotonicNs();
-                return takeWaiting();
+    /** Under lock. */
+    private void end(PoolThread last) {
+        last.end();
+        alive.remove(last);
+        lock.notifyAll();
+    }
+
+    boolean isClosed() {
+        synchronized (lock) {
+            return closed;
+        }
+    }
+
+    /** What interrupted a task is not the next one's. */
+    void dropInterrupt() {
+        synchronized (lock) {
+            if (!closed) {
+                Thread.interrupted();
             }
         }
+    }
 
-        /** Under lock. */
-        private Runnable takeWaiting() {
-            Runnable next = waiting.poll();
-            if (next != null) {
-                running++;
-                current = next;
-            }
-            return next;
-        }
-
-        /** Waits for a task; null when this thread is to help, or has ended. */
-        private Runnable becomeIdle() {
-            synchronized (lock) {
-                Runnable missed = takeWaiting();
-                if (missed != null) {
-                    return missed;
+    /** Waits until a thread ended; at the limit returns what it still runs. */
+    private Runnable awaitEnd(PoolThread ending, long untilNs) {
+        synchronized (lock) {
+            while (alive.contains(ending)) {
+                long leftMs = TimeUnit.NANOSECONDS.toMillis(untilNs - clock.monotonicNs());
+                if (leftMs <= 0) {
+                    return ending.current();
                 }
-                if (closed) {
-                    end();
-                    return null;
-                }
-                idle.add(this);
-            }
-            awaitWork();
-            synchronized (lock) {
-                Runnable task = handed;
-                handed = null;
-                if (task != null) {
-                    current = task;
-                } else if (helps) {
-                    helps = false;
-                } else {
-                    idle.remove(this);
-                    end();
-                }
-                return task;
-            }
-        }
-
-        private void awaitWork() {
-            long idleSinceNs = clock.monotonicNs();
-            long keepAliveNs = settings.keepAlive().toNanos();
-            while (handed == null && !helps) {
-                long idleNs = clock.monotonicNs() - idleSinceNs;
-                if (idleNs < settings.spinNs()) {
-                    Thread.onSpinWait();
-                } else if (idleNs >= keepAliveNs || isClosed()) {
-                    return;
-                } else {
-                    LockSupport.parkNanos(this, keepAliveNs - idleNs);
-                    if (Thread.interrupted() && isClosed()) {
-                        return;
-                    }
+                try {
+                    lock.wait(Math.min(leftMs, 50));
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    return ending.current();
                 }
             }
-        }
-
-        private boolean isClosed() {
-            synchronized (lock) {
-                return closed;
-            }
-        }
-
-        /** Under lock. */
-        private void end() {
-            ended = true;
-            alive.remove(this);
-            lock.notifyAll();
-        }
-
-        /** Waits until this thread ended; at the limit returns what it still runs. */
-        Runnable awaitEnd(long untilNs) {
-            synchronized (lock) {
-                while (alive.contains(this)) {
-                    long leftMs = TimeUnit.NANOSECONDS.toMillis(untilNs - clock.monotonicNs());
-                    if (leftMs <= 0) {
-                        return current;
-                    }
-                    try {
-                        lock.wait(Math.min(leftMs, 50));
-                    } catch (InterruptedException e) {
-                        Thread.currentThread().interrupt();
-                        return current;
-                    }
-                }
-                return null;
-            }
-        }
-
-        private void runSafely(Runnable task) {
-            try {
-                task.run();
-            } catch (Throwable e) { // the boundary around a handler: whatever it throws costs its own request only
-                LOG.error("A task of {} failed", provider, e);
-            } finally {
-                synchronized (lock) {
-                    if (!closed) {
-                        Thread.interrupted(); // what interrupted the task is not the next one's
-                    }
-                }
-            }
+            return null;
         }
     }
 }

@@ -1,0 +1,143 @@
+package io.waybill.dispatch;
+
+import io.waybill.host.Clock;
+import io.waybill.host.Threads;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One thread of a {@link HandlerExecutor}: takes tasks from it, runs them, and rests in between.
+ *
+ * <p><b>Threads.</b> Runs on its own. What others hand it stands in volatile fields that they set under the executor's lock.
+ */
+final class PoolThread implements Runnable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(PoolThread.class);
+
+    private final HandlerExecutor executor;
+    private final ExecutorSettings settings;
+    private final Threads threads;
+    private final Clock clock;
+    private final long delayNs;
+    private volatile Thread thread; // set by itself, read by those who wake it
+    private volatile Runnable handed; // set by who hands it a task, taken by itself
+    private volatile boolean helps; // set by who sends it to what waits, taken by itself
+    private Runnable current; // guarded by the executor's lock
+    private boolean ended; // its own
+
+    /** @param delayNs how long it waits, before it looks whether it is needed */
+    PoolThread(HandlerExecutor executor, ExecutorSettings settings, Threads threads, Clock clock, long delayNs) {
+        this.executor = executor;
+        this.settings = settings;
+        this.threads = threads;
+        this.clock = clock;
+        this.delayNs = delayNs;
+    }
+
+    @Override
+    public void run() {
+        // the starting thread's loader may be of a bundle that leaves earlier
+        Thread.currentThread().setContextClassLoader(HandlerExecutor.class.getClassLoader());
+        thread = Thread.currentThread();
+        long helpAfterNs = delayNs; // it was started because something waits
+        while (!ended) {
+            if (helpAfterNs > 0) {
+                threads.pause(helpAfterNs);
+            }
+            Runnable task = executor.help(this);
+            while (task != null || (task = becomeIdle()) != null) {
+                runSafely(task);
+                task = executor.nextTask(this);
+            }
+            helpAfterNs = settings.growDelayNs();
+        }
+    }
+
+    /** Waits for a task; null when this thread is to help, or has ended. */
+    private Runnable becomeIdle() {
+        Runnable missed = executor.missedOrIdle(this);
+        if (missed == null && !ended) {
+            awaitWork();
+            missed = executor.afterRest(this);
+        }
+        return missed;
+    }
+
+    private void awaitWork() {
+        long idleSinceNs = clock.monotonicNs();
+        long keepAliveNs = settings.keepAlive().toNanos();
+        while (handed == null && !helps) {
+            long idleNs = clock.monotonicNs() - idleSinceNs;
+            if (idleNs < settings.spinNs()) {
+                Thread.onSpinWait();
+            } else if (idleNs >= keepAliveNs || executor.isClosed()) {
+                return;
+            } else {
+                LockSupport.parkNanos(this, keepAliveNs - idleNs);
+                if (Thread.interrupted() && executor.isClosed()) {
+                    return;
+                }
+            }
+        }
+    }
+
+    private void runSafely(Runnable task) {
+        try {
+            task.run();
+        } catch (Throwable e) { // the boundary around a handler: whatever it throws costs its own request only
+            LOG.error("A task of {} failed", executor.provider(), e);
+        } finally {
+            executor.dropInterrupt();
+        }
+    }
+
+    // ---- under the executor's lock
+
+    void hand(Runnable task) {
+        handed = task;
+    }
+
+    void sendToHelp() {
+        helps = true;
+    }
+
+    /** Takes what it was handed; null when nothing was. */
+    Runnable takeHanded() {
+        Runnable task = handed;
+        handed = null;
+        current = task;
+        return task;
+    }
+
+    /** Whether it was sent to what waits; it goes now. */
+    boolean takeHelp() {
+        boolean sent = helps;
+        helps = false;
+        return sent;
+    }
+
+    void current(Runnable task) {
+        current = task;
+    }
+
+    Runnable current() {
+        return current;
+    }
+
+    void end() {
+        ended = true;
+    }
+
+    void interrupt() {
+        if (thread != null) {
+            thread.interrupt();
+        }
+    }
+
+    // ---- any
+
+    void unpark() {
+        LockSupport.unpark(thread);
+    }
+}
