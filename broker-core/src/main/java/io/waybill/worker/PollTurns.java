@@ -96,6 +96,7 @@ final class PollTurns {
     void takenByCaller() {
         if (sleeping) {
             cursors.markAwake();
+            inlet.expire(); // reads the clock, by which deadlines of what came meanwhile are judged
         }
     }
 
@@ -128,7 +129,7 @@ final class PollTurns {
         }
     }
 
-    /** Settles calls that are overdue. */
+    /** Reads the clock and settles calls that are overdue. */
     void expire() {
         inlet.expire();
     }

@@ -197,6 +197,7 @@ final class Poller {
             if (!permit.tryAcquire()) {
                 return false; // a caller polls: it saw to the mark
             }
+            turns.expire(); // reads the clock, by which deadlines of what came meanwhile are judged
         }
         turns.wakeUp();
         cursors.markAwake();
