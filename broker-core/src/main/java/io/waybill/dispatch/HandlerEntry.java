@@ -3,6 +3,7 @@ package io.waybill.dispatch;
 import io.waybill.api.MessageHandler;
 import io.waybill.host.Clock;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -31,6 +32,13 @@ public final class HandlerEntry {
     // the two
     // sees the other, so no request slips in after withdraw returned.
     private volatile boolean withdrawn;
+
+    // What a watchdog found, read by who serves requests. Of its calls that don't come back so many keep a thread that
+    // polls.
+    private final AtomicInteger keptPollers = new AtomicInteger();
+    private final AtomicInteger stuck = new AtomicInteger();
+    private volatile boolean outOfService;
+    private volatile boolean givenUp; // set by the withdrawing thread, read by a watchdog
 
     private final Object drained = new Object();
 
@@ -76,9 +84,48 @@ public final class HandlerEntry {
         return spec.handler();
     }
 
-    /** Whether the handler runs on the worker's poller. */
+    /** Whether the next request runs on the worker's poller: the handler says so, and no call of it keeps a thread that polls. */
+    public boolean runsOnPoller() {
+        return spec.nonBlocking() && keptPollers.get() == 0;
+    }
+
+    /** Whether the handler says that it runs on the worker's poller. */
     public boolean nonBlocking() {
         return spec.nonBlocking();
+    }
+
+    /** A call does not come back to its poller; until it does, other requests run on {@link #executor()}. */
+    public void keepsPoller() {
+        keptPollers.getAndIncrement();
+    }
+
+    /** That call came back. */
+    public void freesPoller() {
+        keptPollers.getAndDecrement();
+    }
+
+    /** Counts calls that are found stuck ({@code change} above zero), or no longer (below); returns how many are now. */
+    public int countStuck(int change) {
+        return stuck.addAndGet(change);
+    }
+
+    /** With too many stuck calls: whether new requests are refused with {@link io.waybill.api.ErrorCode#HANDLER_STUCK}. */
+    public boolean isOutOfService() {
+        return outOfService;
+    }
+
+    /** Called by who counts stuck calls; {@link HandlerRegistry#serviceChanged()} tells others. */
+    public void outOfService(boolean out) {
+        outOfService = out;
+    }
+
+    /** Whether the handler left while it still ran requests, and nobody waits for them any more. */
+    public boolean isGivenUp() {
+        return givenUp;
+    }
+
+    void giveUp() {
+        givenUp = true;
     }
 
     public HandlerExecutor executor() {
@@ -109,7 +156,7 @@ public final class HandlerEntry {
         long failedNow = failed.get();
         long done = Math.max(0, endedBefore - failedNow - refused.get());
         return new HandlerStatus(
-                key, state, provider(), sinceWallNs, nonBlocking(), inFlight(), parked, done, failedNow);
+                key, state, provider(), sinceWallNs, nonBlocking(), inFlight(), parked, done, failedNow, stuck.get());
     }
 
     /** Lets no more requests begin. The entry must have left the published table before. */

@@ -50,6 +50,7 @@ public final class HandlerExecutor {
     private final Set<PoolThread> alive = new HashSet<>();
     private int running;
     private int started;
+    private int writtenOff;
     private boolean helping;
     private long lastEndedNs;
     private boolean closed;
@@ -119,8 +120,8 @@ public final class HandlerExecutor {
             helping = true;
             return helper;
         }
-        if (alive.size() < settings.maxTasks()) {
-            startThread(alive.size() < settings.eagerThreads() ? 0 : settings.growDelayNs());
+        if (alive.size() - writtenOff < settings.maxTasks()) {
+            startThread(alive.size() - writtenOff < settings.eagerThreads() ? 0 : settings.growDelayNs());
         }
         return null;
     }
@@ -141,6 +142,32 @@ public final class HandlerExecutor {
             }
             LOG.warn("The host gives no more than {} threads to {}: {}", alive.size(), provider, e.getMessage());
         }
+    }
+
+    /**
+     * Does without a thread that does not come back from its task: neither counts any more, so that another thread and another task may
+     * take their place. When the thread comes back after all, it goes on as before.
+     *
+     * @return whether it is a thread of this executor that runs a task now and was not written off before
+     */
+    public boolean writeOff(Thread stuck) {
+        PoolThread toWake;
+        synchronized (lock) {
+            PoolThread found = null;
+            for (PoolThread pooled : alive) {
+                found = pooled.isOn(stuck) ? pooled : found;
+            }
+            if (found == null || found.current() == null || !found.writeOff()) {
+                return false;
+            }
+            writtenOff++;
+            running--;
+            toWake = helpIfNeeded();
+        }
+        if (toWake != null) {
+            toWake.unpark();
+        }
+        return true;
     }
 
     /** Threads alive now. */
@@ -226,7 +253,11 @@ public final class HandlerExecutor {
     /** Counts a thread's last task out and takes what waits; null when nothing does. */
     Runnable nextTask(PoolThread free) {
         synchronized (lock) {
-            running--;
+            if (free.isWrittenOff()) {
+                writtenOff--;
+            } else {
+                running--;
+            }
             free.current(null);
             lastEndedNs = clock.monotonicNs();
             return takeWaiting(free);

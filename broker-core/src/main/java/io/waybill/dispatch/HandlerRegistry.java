@@ -120,7 +120,12 @@ public final class HandlerRegistry {
         return parking;
     }
 
-    /** Calls {@code listener} after every change of the table. */
+    /** A handler was taken out of service, or is back. */
+    public void serviceChanged() {
+        listeners.forEach(Runnable::run);
+    }
+
+    /** Calls {@code listener} after every change of the table, and of what is in service. */
     public void onChange(Runnable listener) {
         listeners.add(listener);
     }
@@ -150,6 +155,7 @@ public final class HandlerRegistry {
                     0,
                     parked(key),
                     0,
+                    0,
                     0)));
         }
         return statuses;
@@ -160,9 +166,11 @@ public final class HandlerRegistry {
         if (!ofKey.contains(entry)) {
             return entry.status(HandlerStatus.State.DRAINING, 0);
         }
-        return ofKey.get(0) == entry
-                ? entry.status(HandlerStatus.State.SERVING, parked(entry.key()))
-                : entry.status(HandlerStatus.State.SHADOWED, 0);
+        if (ofKey.get(0) != entry) {
+            return entry.status(HandlerStatus.State.SHADOWED, 0);
+        }
+        HandlerStatus.State state = entry.isOutOfService() ? HandlerStatus.State.STUCK : HandlerStatus.State.SERVING;
+        return entry.status(state, parked(entry.key()));
     }
 
     private long parked(HandlerKey key) {
@@ -216,7 +224,11 @@ public final class HandlerRegistry {
             listeners.forEach(Runnable::run);
             long stillRunning = 0;
             for (HandlerEntry entry : entries) {
-                stillRunning += entry.awaitDrained(clock, untilNs);
+                long left = entry.awaitDrained(clock, untilNs);
+                if (left > 0) {
+                    entry.giveUp();
+                }
+                stillRunning += left;
             }
             synchronized (lock) {
                 draining.removeAll(entries);

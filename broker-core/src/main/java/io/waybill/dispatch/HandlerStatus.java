@@ -9,6 +9,7 @@ package io.waybill.dispatch;
  * @param parked requests of the key that wait for a handler
  * @param done requests that it ended without an error
  * @param failed requests that it ended with an error
+ * @param stuck requests that it should have ended long ago, of those in flight
  */
 public record HandlerStatus(
         HandlerKey key,
@@ -19,12 +20,15 @@ public record HandlerStatus(
         long inFlight,
         long parked,
         long done,
-        long failed) {
+        long failed,
+        long stuck) {
 
     /** What becomes of a new request of the key as far as this handler goes. */
     public enum State {
         /** It goes to this handler. */
         SERVING,
+        /** It is refused: too many requests are stuck in this handler, which would get it. */
+        STUCK,
         /** It goes to another handler with a higher ranking, or an older one. */
         SHADOWED,
         /** The handler was withdrawn and still has requests of its own to end. */

@@ -24,6 +24,7 @@ final class PoolThread implements Runnable {
     private volatile Runnable handed; // set by who hands it a task, taken by itself
     private volatile boolean helps; // set by who sends it to what waits, taken by itself
     private Runnable current; // guarded by the executor's lock
+    private boolean writtenOff; // likewise
     private boolean ended; // its own
 
     /** @param delayNs how long it waits, before it looks whether it is needed */
@@ -119,6 +120,22 @@ final class PoolThread implements Runnable {
 
     void current(Runnable task) {
         current = task;
+        writtenOff = false;
+    }
+
+    /** Until the current task ends. Returns whether that is new. */
+    boolean writeOff() {
+        boolean before = writtenOff;
+        writtenOff = true;
+        return !before;
+    }
+
+    boolean isWrittenOff() {
+        return writtenOff;
+    }
+
+    boolean isOn(Thread wanted) {
+        return thread == wanted;
     }
 
     Runnable current() {

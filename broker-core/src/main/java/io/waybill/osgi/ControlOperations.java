@@ -24,14 +24,15 @@ import java.util.Map;
  * The control operations that an operator's command calls by name.
  *
  * <pre>
- * control:bundle.list                     {bundles: [{name, version, kind, state, since, sha256, source, problem}],
+ * control:bundle.list                     {bundles: [{name, version, kind, state, since, sha256, source, problem, stuck}],
  *                                          refused: [{path, problem}]}
  * control:bundle.install    path          {bundle: {…}}
  * control:bundle.update     path, [name]  {bundle: {…}}
  * control:bundle.start      name          {bundle: {…}}
  * control:bundle.stop       name          {bundle: {…}}
  * control:bundle.uninstall  name          {bundle: {…}}
- * control:handlers.list                   {handlers: [{key, state, provider, version, since, nonBlocking, inFlight, parked, done, failed}]}
+ * control:handlers.list                   {handlers: [{key, state, provider, version, since, nonBlocking, inFlight, parked, done, failed,
+ *                                          stuck}]}
  * control:loaders.leaked    seconds       {loaders: [{name, version, since, ageMs}]}
  * </pre>
  *
@@ -116,7 +117,7 @@ final class ControlOperations implements AutoCloseable {
         BundleStatus run(Message message) throws BundleRefusedException, RejectedMessageException;
     }
 
-    private static Value bundle(Message message, Operation operation) throws RejectedMessageException {
+    private Value bundle(Message message, Operation operation) throws RejectedMessageException {
         try {
             return value(operation.run(message));
         } catch (BundleRefusedException e) {
@@ -144,8 +145,7 @@ final class ControlOperations implements AutoCloseable {
     }
 
     private Value listBundles() {
-        return new Value.Items(
-                bundles.list().stream().map(ControlOperations::value).toList());
+        return new Value.Items(bundles.list().stream().map(this::value).toList());
     }
 
     private Value listRefused() {
@@ -159,7 +159,7 @@ final class ControlOperations implements AutoCloseable {
         return new Value.Items(refused);
     }
 
-    private static Value value(BundleStatus bundle) {
+    private Value value(BundleStatus bundle) {
         Map<Value, Value> fields = new LinkedHashMap<>();
         put(fields, "name", Value.of(bundle.symbolicName()));
         put(fields, "version", Value.of(bundle.version()));
@@ -169,7 +169,16 @@ final class ControlOperations implements AutoCloseable {
         put(fields, "sha256", Value.of(bundle.sha256()));
         put(fields, "source", Value.of(bundle.source()));
         put(fields, "problem", bundle.problem().<Value>map(Value::of).orElse(Value.NONE));
+        put(fields, "stuck", Value.of(stuckIn(bundle)));
         return new Value.Dict(fields);
+    }
+
+    private long stuckIn(BundleStatus bundle) {
+        Provider provider = new Provider(bundle.symbolicName(), bundle.version());
+        return handlers.statuses().stream()
+                .filter(status -> status.provider().equals(provider))
+                .mapToLong(HandlerStatus::stuck)
+                .sum();
     }
 
     private Value listHandlers() {
@@ -189,6 +198,7 @@ final class ControlOperations implements AutoCloseable {
         put(fields, "parked", Value.of(handler.parked()));
         put(fields, "done", Value.of(handler.done()));
         put(fields, "failed", Value.of(handler.failed()));
+        put(fields, "stuck", Value.of(handler.stuck()));
         return new Value.Dict(fields);
     }
 

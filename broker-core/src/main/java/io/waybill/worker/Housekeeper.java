@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Does beside the path of a call what must not be on it: reserves disk space, looks who came and went, keeps the clocks right, relieves a
- * poller that is stuck.
+ * Does beside the path of a call what must not be on it: reserves disk space, looks who came and went, keeps the clocks right, looks for
+ * handlers that don't come back.
  *
  * <p>Runs on a thread of its own.
  */
@@ -29,6 +29,7 @@ final class Housekeeper {
     private final Clock clock;
     private final Links links;
     private final Poller poller;
+    private final Watchdog watchdog;
     private final Journal requests;
     private final Journal responses;
     private final PageToucher requestPages;
@@ -41,10 +42,11 @@ final class Housekeeper {
     private boolean diskFull;
     private long writtenBefore;
 
-    Housekeeper(Host host, Links links, Poller poller, Journal requests, Journal responses) {
+    Housekeeper(Host host, Links links, Poller poller, Watchdog watchdog, Journal requests, Journal responses) {
         this.clock = host.clock();
         this.links = links;
         this.poller = poller;
+        this.watchdog = watchdog;
         this.requests = requests;
         this.responses = responses;
         this.requestPages = new PageToucher(requests, host.calls());
@@ -61,8 +63,10 @@ final class Housekeeper {
         while (!closed) {
             try {
                 turn();
-            } catch (InternalError e) { // JDK 17 may tell of a fault in a peer's file late, and anywhere
-                LOG.error("Housekeeping met a fault in a mapped file and goes on", e);
+            } catch (RuntimeException | VirtualMachineError e) {
+                // JDK 17 may tell of a fault in a peer's file late, and anywhere; and a handler may have taken all
+                // memory
+                LOG.error("Housekeeping met an error and goes on", e);
             }
             LockSupport.parkNanos(this, isIdle() ? IDLE_TICK_NS : TICK_NS);
         }
@@ -87,6 +91,7 @@ final class Housekeeper {
             look();
         }
         topUp();
+        watchdog.look(); // first: who takes the poller's role does not run the handler that keeps its last thread
         poller.relieve();
         requestPages.touch();
         responsePages.touch();

@@ -19,6 +19,7 @@ import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * One request on its way through its handler: the record, what the handler sees of it, and what it answers. Pooled: from being read
@@ -26,7 +27,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p><b>Threads.</b> Handed from the poller to the handler's thread, and with {@link #later} to whoever answers.
  */
-final class Inbound implements HandlerExecutor.Abandonable, Outbox {
+final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
 
     private final ServingContext context;
     private final InboundPool pool;
@@ -35,7 +36,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
     private final InboundMessage message;
     private final ReplyBody reply = new ReplyBody();
     private final NestedCaller caller;
-    private final AtomicBoolean answered = new AtomicBoolean();
+    // The number of the request that has no outcome yet; 0 once somebody took it upon himself to give it one.
+    private final AtomicLong open = new AtomicLong();
 
     private PeerLink link;
     private long index;
@@ -44,7 +46,6 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
     private Late late;
     // Written by the handler's thread and by the one that ends its executor, each read by the other.
     private final AtomicBoolean begun = new AtomicBoolean();
-    private final AtomicBoolean abandoned = new AtomicBoolean();
     private ReceivedTensors tensors; // null without
     // The polling thread while it runs the handler itself; another one that ends the request sees that it is not the
     // same.
@@ -90,18 +91,21 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         entry = chosen;
         tensors = arrived;
         handlerSequence = sequence;
-        answered.lazySet(false);
         begun.lazySet(false);
-        abandoned.lazySet(false);
         late = null;
         reply.reset();
         message.open(chosen.key(), arrived == null ? List.of() : arrived.tensors());
         caller.open(view.id(), view.deadlineNs());
+        open.lazySet(sequence); // last: who sees it sees the rest
+    }
+
+    @Override
+    public void run() {
+        run(context.invocations().own());
     }
 
     /** Calls the handler and sends its answer. */
-    @Override
-    public void run() {
+    private void run(InvocationSlot slot) {
         begun.lazySet(true);
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
@@ -110,7 +114,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
             thread.setContextClassLoader(wanted);
         }
         try {
-            entry.handler().handle(message, this);
+            handle(slot);
             returned();
         } catch (RejectedMessageException e) {
             rejected(e);
@@ -123,6 +127,15 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         }
     }
 
+    private void handle(InvocationSlot slot) throws RejectedMessageException {
+        Invocation before = slot.enter(this);
+        try {
+            entry.handler().handle(message, this);
+        } finally {
+            slot.leave(before);
+        }
+    }
+
     /**
      * Runs on the thread that polls, which may use this object for the next request if it is free then.
      *
@@ -131,7 +144,13 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
     boolean runInline() {
         inlineThread = Thread.currentThread();
         freedInline = false;
-        run();
+        InvocationSlot slot = context.invocations().own();
+        slot.beginInline();
+        try {
+            run(slot);
+        } finally {
+            slot.endInline();
+        }
         boolean free = freedInline;
         inlineThread = null;
         return free;
@@ -203,7 +222,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
     }
 
     private void settle() {
-        if (answered.compareAndSet(false, true)) {
+        if (open.compareAndSet(handlerSequence, 0)) {
             context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, reply);
             ended(Outcome.DONE);
         } else {
@@ -212,7 +231,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
     }
 
     private void settle(ErrorKind kind, ErrorCode code, String text) {
-        if (answered.compareAndSet(false, true)) {
+        if (open.compareAndSet(handlerSequence, 0)) {
             context.answers().fail(link, view.id(), view.parent(), handlerSequence, kind, code, text);
             ended(Outcome.FAILED);
         } else {
@@ -244,10 +263,14 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
 
     @Override
     public void abandoned() {
+        abandon(handlerSequence);
+    }
+
+    @Override
+    public void abandon(long sequence) {
         // its thread may still be in the handler: this object is not used again
-        if (answered.compareAndSet(false, true)) {
+        if (sequence != 0 && open.compareAndSet(sequence, 0)) {
             HandlerEntry ended = entry;
-            abandoned.set(true);
             if (!begun.get()) {
                 giveUp();
             }
@@ -264,6 +287,28 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
                                             ended.provider() + " did not finish " + ended.key() + " before it left"));
             ended.end(Outcome.FAILED);
         }
+    }
+
+    // ---- Invocation, read by the housekeeper's thread
+
+    @Override
+    public long sequence() {
+        return open.get();
+    }
+
+    @Override
+    public HandlerEntry entry() {
+        return entry;
+    }
+
+    @Override
+    public long id() {
+        return caller.parent();
+    }
+
+    @Override
+    public long deadlineNs() {
+        return caller.deadlineNs();
     }
 
     // ---- Outbox
@@ -338,7 +383,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Outbox {
         private void answer() {
             if (failure != null) {
                 settle(ErrorKind.UNKNOWN_ERROR, failure, failureText);
-            } else if (answered.compareAndSet(false, true)) {
+            } else if (open.compareAndSet(handlerSequence, 0)) {
                 context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, body);
                 ended(Outcome.DONE);
             }

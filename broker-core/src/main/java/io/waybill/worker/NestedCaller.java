@@ -25,6 +25,14 @@ final class NestedCaller implements Caller {
         deadlineNs = parentDeadlineNs;
     }
 
+    long parent() {
+        return parent;
+    }
+
+    long deadlineNs() {
+        return deadlineNs;
+    }
+
     void close() {
         parent = MessageId.NONE;
     }

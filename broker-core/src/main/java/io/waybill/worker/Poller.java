@@ -27,7 +27,6 @@ final class Poller {
     private static final long CALLERS_NS = 10_000_000;
 
     private static final long LONGEST_SLEEP_NS = 500_000_000;
-    private static final int MOST_THREADS = 8;
 
     private final String workerName;
     private final Waiting waiting;
@@ -35,15 +34,15 @@ final class Poller {
     private final Threads threads;
     private final PollTurns turns;
     private final PollPermit permit;
-    private final InlineCalls inline;
+    private final Invocations invocations;
     private final Deadlines deadlines;
     private final Cursors cursors;
     private final Doorbell doorbell;
-    private final Queue<Thread> spares = new ConcurrentLinkedQueue<>();
+    private final Queue<InvocationSlot> spares = new ConcurrentLinkedQueue<>();
     // Set by the thread that takes the role, or the one that gives it; read by those and by who wakes it.
-    private volatile Thread active;
-    private int started; // guarded by this
-    private long pollerStepsSeen; // of the housekeeper
+    private volatile InvocationSlot active;
+    private volatile boolean starting; // set by who starts a thread for the role, taken by that thread
+    private int started; // of the housekeeper, and before it runs of who starts
 
     Poller(
             String workerName,
@@ -51,7 +50,7 @@ final class Poller {
             Clock clock,
             Threads threads,
             PollTurns turns,
-            InlineCalls inline,
+            Invocations invocations,
             Deadlines deadlines,
             Cursors cursors,
             Doorbell doorbell) {
@@ -61,7 +60,7 @@ final class Poller {
         this.threads = threads;
         this.turns = turns;
         this.permit = turns.permit();
-        this.inline = inline;
+        this.invocations = invocations;
         this.deadlines = deadlines;
         this.cursors = cursors;
         this.doorbell = doorbell;
@@ -73,17 +72,20 @@ final class Poller {
         startThread();
     }
 
-    private synchronized void startThread() {
+    private void startThread() {
+        starting = true;
         started++;
         threads.start(workerName + "-poller-" + started, this::run);
     }
 
     private void run() {
-        Thread self = Thread.currentThread();
-        becomeActive(self);
+        InvocationSlot self = invocations.own();
+        active = self;
+        starting = false;
         long callerPollsSeen = 0;
         long callersUntilNs = clock.monotonicNs();
         while (!turns.isClosed()) {
+            Thread.interrupted(); // a handler may have left it, and park would not wait any more
             if (active != self) {
                 standAside(self);
                 continue;
@@ -103,7 +105,7 @@ final class Poller {
                     pollWhatIsThere();
                     LockSupport.parkNanos(this, STANDBY_NS);
                 } else {
-                    pollUntilDisplaced();
+                    pollUntilDisplaced(self);
                 }
             } catch (InternalError e) { // JDK 17 may tell of a fault in a peer's file late, and anywhere
                 LOG.error("The poller of {} met a fault in a mapped file and goes on", workerName, e);
@@ -128,21 +130,17 @@ final class Poller {
     }
 
     /** Another thread has the role: waits to be given it again. */
-    private void standAside(Thread self) {
+    private void standAside(InvocationSlot self) {
         spares.add(self);
         while (active != self && !turns.isClosed()) {
             LockSupport.park(this);
+            Thread.interrupted(); // a handler may have left it, and park would not wait any more
         }
         spares.remove(self);
     }
 
-    private void becomeActive(Thread thread) {
-        active = thread;
-        inline.poller(thread);
-    }
-
     /** Polls with the permit until a caller wants it, another thread has it, or the worker closes. */
-    private void pollUntilDisplaced() {
+    private void pollUntilDisplaced(InvocationSlot self) {
         cursors.markAwake();
         long idleSinceNs = 0;
         while (true) {
@@ -168,6 +166,9 @@ final class Poller {
                     Thread.onSpinWait();
                 } else if (idleNs < waiting.spinNs() + waiting.yieldNs()) {
                     Thread.yield();
+                } else if (active != self) { // one at a time sleeps
+                    permit.release();
+                    return;
                 } else if (!sleep()) {
                     return;
                 }
@@ -206,7 +207,10 @@ final class Poller {
 
     /** Ends the rest of a poller that stands by. */
     void unpark() {
-        LockSupport.unpark(active);
+        InvocationSlot role = active;
+        if (role != null) {
+            LockSupport.unpark(role.thread());
+        }
     }
 
     /** The same when nobody polls. */
@@ -242,30 +246,31 @@ final class Poller {
 
     /** Whether the poller's thread is inside a handler now. */
     boolean isInHandler() {
-        return (inline.pollerSteps() & 1) == 1;
+        InvocationSlot role = active;
+        return role != null && role.innermost() != null;
     }
 
     /**
-     * Gives the role to another thread when the poller's is in the same handler as at the last call of this, and nobody polls. For the
-     * housekeeper.
+     * Gives the role to another thread when the {@link Watchdog} found the poller's in the same handler twice, and nobody polls. For the
+     * housekeeper. A handler costs one thread at most: until it comes back, its other requests don't run on a poller.
      */
     void relieve() {
-        long steps = inline.pollerSteps();
-        boolean stuck = steps == pollerStepsSeen && (steps & 1) == 1;
-        pollerStepsSeen = steps;
-        if (!stuck || !permit.isFree() || turns.isClosed()) {
+        InvocationSlot role = active;
+        boolean caught = role != null && role.sighting().isAgain();
+        if (!caught || starting || !permit.isFree() || turns.isClosed()) {
             return;
         }
-        Thread spare = spares.peek();
+        InvocationSlot spare = spares.peek();
         if (spare != null) {
-            becomeActive(spare);
-            LockSupport.unpark(spare);
+            active = spare;
+            LockSupport.unpark(spare.thread());
             return;
         }
-        synchronized (this) {
-            if (started < MOST_THREADS) {
-                startThread();
-            }
+        try {
+            startThread();
+        } catch (OutOfMemoryError e) { // the host gives no more threads now; callers still poll for themselves
+            starting = false;
+            LOG.warn("The poller of {} is caught in a handler, and the host gives no other thread", workerName, e);
         }
     }
 
@@ -273,7 +278,7 @@ final class Poller {
     void close() {
         turns.close();
         wake();
-        LockSupport.unpark(active);
-        spares.forEach(LockSupport::unpark);
+        unpark();
+        spares.forEach(spare -> LockSupport.unpark(spare.thread()));
     }
 }

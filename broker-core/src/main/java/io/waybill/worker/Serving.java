@@ -30,7 +30,6 @@ final class Serving {
     private final HandlerRegistry registry;
     private final Clock clock;
     private final PollPermit permit;
-    private final InlineCalls inline;
     private final InboundPool pool;
     private final WorkerCounters counters;
     private final Parking parking = new Parking();
@@ -49,7 +48,6 @@ final class Serving {
             HandlerRegistry registry,
             Clock clock,
             PollPermit permit,
-            InlineCalls inline,
             InboundPool pool,
             RereadTails reread,
             TensorTransit transit,
@@ -59,7 +57,6 @@ final class Serving {
         this.registry = registry;
         this.clock = clock;
         this.permit = permit;
-        this.inline = inline;
         this.pool = pool;
         this.reread = reread;
         this.transit = transit;
@@ -129,7 +126,12 @@ final class Serving {
                 absent(table, inbound);
                 return true;
             }
-            if (!hasRoom(entry)) { // it waits in the journal, behind those that came before it
+            if (entry.isOutOfService()) {
+                inbound.refuse(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_STUCK, outOfService(entry));
+                return true;
+            }
+            boolean onPoller = entry.runsOnPoller();
+            if (!onPoller && !entry.executor().hasRoom()) { // it waits in the journal, behind those that came before it
                 park(inbound, entry.key());
                 return true;
             }
@@ -139,14 +141,21 @@ final class Serving {
                     return true;
                 }
                 counters.countBegun();
-                return entry.nonBlocking() ? runInline(inbound) : runElsewhere(inbound, entry);
+                return onPoller ? runInline(inbound) : runElsewhere(inbound, entry);
             }
             Thread.onSpinWait(); // withdrawn between the look and begin: the new table is on its way
         }
     }
 
+    private static String outOfService(HandlerEntry entry) {
+        return entry.provider() + " is out of service for " + entry.key().text()
+                + ", because earlier requests are stuck in it; update its bundle or start it anew";
+    }
+
     private static boolean hasRoom(HandlerEntry entry) {
-        return entry.nonBlocking() || entry.executor().hasRoom();
+        return entry.runsOnPoller()
+                || entry.isOutOfService()
+                || entry.executor().hasRoom();
     }
 
     /** Whether the request's tensors could be had; its caller has an error otherwise. */
@@ -181,13 +190,7 @@ final class Serving {
 
     private boolean runInline(Inbound inbound) {
         permit.release();
-        InlineCalls.Depth depth = inline.enter();
-        boolean free = false;
-        try {
-            free = inbound.runInline();
-        } finally {
-            inline.leave(depth);
-        }
+        boolean free = inbound.runInline();
         boolean mine = permit.tryAcquire();
         if (free && mine) {
             spare = inbound;

@@ -4,4 +4,9 @@ import io.waybill.host.Clock;
 
 /** What serving a request needs of its worker. */
 record ServingContext(
-        Clock clock, Answers answers, Calls calls, TensorTransit transit, HandlerErrorLog handlerErrors) {}
+        Clock clock,
+        Answers answers,
+        Calls calls,
+        TensorTransit transit,
+        Invocations invocations,
+        HandlerErrorLog handlerErrors) {}

@@ -17,22 +17,22 @@ final class WaitingCallers {
     private final Clock clock;
     private final PollTurns turns;
     private final PollPermit permit;
-    private final InlineCalls inline;
+    private final Invocations invocations;
     private final Poller poller;
     private final AtomicInteger parked = new AtomicInteger();
 
-    WaitingCallers(Waiting waiting, Clock clock, PollTurns turns, InlineCalls inline, Poller poller) {
+    WaitingCallers(Waiting waiting, Clock clock, PollTurns turns, Invocations invocations, Poller poller) {
         this.waiting = waiting;
         this.clock = clock;
         this.turns = turns;
         this.permit = turns.permit();
-        this.inline = inline;
+        this.invocations = invocations;
         this.poller = poller;
     }
 
     /** Whether this thread may wait for other workers: not while it polls, nor inside a non-blocking handler. */
     boolean mayBlock() {
-        return !permit.isMine() && !inline.isInside();
+        return !permit.isMine() && !invocations.own().isInline();
     }
 
     void requireMayBlock() {

@@ -79,7 +79,7 @@ public final class Worker implements Caller, AutoCloseable {
         long firstCounter = requests.size() == 0 ? 0 : MessageId.counter(requests.lastId()) + 1;
         transit = new TensorTransit(directory, settings.tensors());
         Deadlines deadlines = new Deadlines();
-        InlineCalls inline = new InlineCalls();
+        Invocations invocations = new Invocations();
         requestLane = new Lane(requests);
         responseLane = new Lane(responses);
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
@@ -91,11 +91,11 @@ public final class Worker implements Caller, AutoCloseable {
                 host.clock(),
                 host.threads(),
                 turns,
-                inline,
+                invocations,
                 deadlines,
                 directory.cursors(),
                 directory.doorbell());
-        WaitingCallers waits = new WaitingCallers(settings.waiting(), host.clock(), turns, inline, poller);
+        WaitingCallers waits = new WaitingCallers(settings.waiting(), host.clock(), turns, invocations, poller);
         calls = new Calls(id, settings, host.clock(), requestLane, pending, links, transit, poller, waits, counters);
         Answers answers = new Answers(
                 id,
@@ -104,25 +104,18 @@ public final class Worker implements Caller, AutoCloseable {
                 transit.sender(),
                 settings.journal().maxRecordBytes(),
                 counters);
-        ServingContext context = new ServingContext(host.clock(), answers, calls, transit, new HandlerErrorLog());
+        ServingContext context =
+                new ServingContext(host.clock(), answers, calls, transit, invocations, new HandlerErrorLog());
         InboundPool pool = new InboundPool(own -> new Inbound(context, own));
         reread = new RereadTails(id, links::openRequests);
         Serving serving = new Serving(
-                registry,
-                host.clock(),
-                permit,
-                inline,
-                pool,
-                reread,
-                transit,
-                answers,
-                directory.generation(),
-                counters);
+                registry, host.clock(), permit, pool, reread, transit, answers, directory.generation(), counters);
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestLane, responseLane);
         inlet = new Inlet(id, host.clock(), links, pending, deadlines, serving, pool, transit, selfTails, counters);
         indexer = new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock());
-        housekeeper = new Housekeeper(host, links, poller, requests, responses);
+        Watchdog watchdog = new Watchdog(invocations, settings.stuck(), registry, host.clock(), counters);
+        housekeeper = new Housekeeper(host, links, poller, watchdog, requests, responses);
     }
 
     /**
@@ -196,12 +189,21 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     private List<String> served() {
+        return keysIn(HandlerStatus.State.SERVING);
+    }
+
+    private List<String> keysIn(HandlerStatus.State state) {
         return registry.statuses().stream()
-                .filter(status -> status.state() == HandlerStatus.State.SERVING)
+                .filter(status -> status.state() == state)
                 .map(status -> status.key().text())
                 .distinct()
                 .sorted()
                 .toList();
+    }
+
+    /** The keys of handlers that are out of service because requests are stuck in them, sorted. */
+    public List<String> stuck() {
+        return keysIn(HandlerStatus.State.STUCK);
     }
 
     public WorkerInfo info() {

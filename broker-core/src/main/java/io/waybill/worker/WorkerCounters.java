@@ -17,6 +17,8 @@ public final class WorkerCounters {
     private final Tally requestsParked = new Tally();
     private final Tally damagedRecords = new Tally();
     private final Tally listenerErrors = new Tally();
+    // By the housekeeper.
+    private final Tally requestsStuck = new Tally();
     // By anyone.
     private final LongAdder timeouts = new LongAdder();
     private final AtomicLongArray failures = new AtomicLongArray(ErrorCode.values().length);
@@ -47,6 +49,10 @@ public final class WorkerCounters {
 
     void countParked() {
         requestsParked.increment();
+    }
+
+    void countStuck() {
+        requestsStuck.increment();
     }
 
     void countDamaged() {
@@ -94,6 +100,11 @@ public final class WorkerCounters {
     /** Requests that had to wait for a handler. */
     public long requestsParked() {
         return requestsParked.sum();
+    }
+
+    /** Requests that were found stuck in their handler, some of which may have ended since. */
+    public long requestsStuck() {
+        return requestsStuck.sum();
     }
 
     /** Records of peers that were not whole. */

@@ -1,6 +1,7 @@
 package io.waybill.worker;
 
 import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.StuckSettings;
 import io.waybill.journal.JournalSettings;
 import io.waybill.tensor.TensorConfig;
 import java.time.Duration;
@@ -15,6 +16,7 @@ import java.util.Objects;
  * @param journal of both its queues
  * @param limits of what may be on its way
  * @param parking of requests whose handler left
+ * @param stuck of handlers that don't come back
  * @param tensors of tensors in transit
  */
 public record WorkerSettings(
@@ -24,6 +26,7 @@ public record WorkerSettings(
         JournalSettings journal,
         FlowLimits limits,
         ParkingSettings parking,
+        StuckSettings stuck,
         TensorConfig tensors) {
 
     /** PyTorch's default. */
@@ -43,6 +46,7 @@ public record WorkerSettings(
         Objects.requireNonNull(journal);
         Objects.requireNonNull(limits);
         Objects.requireNonNull(parking);
+        Objects.requireNonNull(stuck);
         Objects.requireNonNull(tensors);
         if (defaultTimeout.isNegative()) {
             throw new IllegalArgumentException("RPC Timeout must be non-negative: " + defaultTimeout);
@@ -58,34 +62,39 @@ public record WorkerSettings(
                 JournalSettings.defaults(),
                 FlowLimits.defaults(),
                 ParkingSettings.DEFAULT,
+                StuckSettings.DEFAULT,
                 TensorConfig.DEFAULTS);
     }
 
     public WorkerSettings withRole(Role other) {
-        return new WorkerSettings(other, waiting, defaultTimeout, journal, limits, parking, tensors);
+        return new WorkerSettings(other, waiting, defaultTimeout, journal, limits, parking, stuck, tensors);
     }
 
     public WorkerSettings withWaiting(Waiting other) {
-        return new WorkerSettings(role, other, defaultTimeout, journal, limits, parking, tensors);
+        return new WorkerSettings(role, other, defaultTimeout, journal, limits, parking, stuck, tensors);
     }
 
     public WorkerSettings withDefaultTimeout(Duration other) {
-        return new WorkerSettings(role, waiting, other, journal, limits, parking, tensors);
+        return new WorkerSettings(role, waiting, other, journal, limits, parking, stuck, tensors);
     }
 
     public WorkerSettings withJournal(JournalSettings other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, other, limits, parking, tensors);
+        return new WorkerSettings(role, waiting, defaultTimeout, other, limits, parking, stuck, tensors);
     }
 
     public WorkerSettings withLimits(FlowLimits other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, other, parking, tensors);
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, other, parking, stuck, tensors);
     }
 
     public WorkerSettings withParking(ParkingSettings other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, other, tensors);
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, other, stuck, tensors);
+    }
+
+    public WorkerSettings withStuck(StuckSettings other) {
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, parking, other, tensors);
     }
 
     public WorkerSettings withTensors(TensorConfig other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, parking, other);
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, parking, stuck, other);
     }
 }

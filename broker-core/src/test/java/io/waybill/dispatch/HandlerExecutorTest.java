@@ -202,6 +202,36 @@ class HandlerExecutorTest {
         eventually("the thread ends by itself", () -> executor.threadCount() == 0);
     }
 
+    @Test
+    void doesWithoutAThreadThatWasWrittenOffUntilItComesBack() throws Exception {
+        CountDownLatch never = new CountDownLatch(1);
+        Set<Thread> stuck = ConcurrentHashMap.newKeySet();
+        for (int i = 0; i < MAX_TASKS; i++) {
+            executor.execute(() -> {
+                stuck.add(Thread.currentThread());
+                await(never);
+            });
+        }
+        eventually("all run", () -> stuck.size() == MAX_TASKS);
+        assertThat(executor.hasRoom()).isFalse();
+        Thread one = stuck.iterator().next();
+
+        assertThat(executor.writeOff(one)).isTrue();
+        assertThat(executor.writeOff(one)).as("once").isFalse();
+        assertThat(executor.writeOff(Thread.currentThread())).as("another's").isFalse();
+
+        assertThat(executor.taskCount()).isEqualTo(MAX_TASKS - 1);
+        CountDownLatch ran = new CountDownLatch(1);
+        executor.execute(ran::countDown);
+        assertThat(ran.await(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(executor.threadCount()).isEqualTo(MAX_TASKS + 1);
+
+        never.countDown();
+        eventually("all ended", () -> executor.taskCount() == 0);
+        assertThat(executor.writeOff(one)).as("it has no task").isFalse();
+        runsEveryTaskOnce();
+    }
+
     private static void await(CountDownLatch latch) {
         try {
             latch.await();

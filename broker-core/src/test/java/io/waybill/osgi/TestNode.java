@@ -51,6 +51,10 @@ final class TestNode implements AutoCloseable {
         this(directory, SYSTEM_BUNDLES, Duration.ofSeconds(20), Duration.ofSeconds(20), Map.of(), registry);
     }
 
+    TestNode(Path directory, HandlerRegistry registry, Duration drainLimit) throws IOException {
+        this(directory, SYSTEM_BUNDLES, drainLimit, Duration.ofSeconds(20), Map.of(), registry);
+    }
+
     private TestNode(
             Path directory, Path bundles, Duration drainLimit, Duration startLimit, Map<String, String> framework)
             throws IOException {

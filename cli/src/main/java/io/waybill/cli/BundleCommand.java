@@ -85,7 +85,7 @@ final class BundleCommand implements Runnable {
             @Option(
                             names = "--handlers",
                             description =
-                                    "Lists who handles what instead: since when, in flight, parked, done, failed.")
+                                    "Lists who handles what instead: since when, in flight, parked, done, failed, stuck.")
                     boolean handlers)
             throws IOException {
         if (handlers) {
@@ -208,7 +208,7 @@ final class BundleCommand implements Runnable {
     }
 
     private void printBundles(Value bundles) {
-        Table table = new Table("NAME", "VERSION", "KIND", "STATE", "SINCE", "PROBLEM");
+        Table table = new Table("NAME", "VERSION", "KIND", "STATE", "SINCE", "STUCK", "PROBLEM");
         for (Value bundle : items(bundles)) {
             table.row(
                     text(bundle, "name"),
@@ -216,14 +216,15 @@ final class BundleCommand implements Runnable {
                     text(bundle, "kind").toLowerCase(Locale.ROOT),
                     text(bundle, "state").toLowerCase(Locale.ROOT),
                     since(bundle),
+                    text(bundle, "stuck"),
                     text(bundle, "problem"));
         }
         table.print(surroundings.out());
     }
 
     private void printHandlers(Value handlers) {
-        Table table =
-                new Table("HANDLES", "STATE", "BUNDLE", "VERSION", "SINCE", "IN FLIGHT", "PARKED", "DONE", "FAILED");
+        Table table = new Table(
+                "HANDLES", "STATE", "BUNDLE", "VERSION", "SINCE", "IN FLIGHT", "PARKED", "DONE", "FAILED", "STUCK");
         for (Value handler : items(handlers)) {
             table.row(
                     text(handler, "key"),
@@ -234,7 +235,8 @@ final class BundleCommand implements Runnable {
                     text(handler, "inFlight"),
                     text(handler, "parked"),
                     text(handler, "done"),
-                    text(handler, "failed"));
+                    text(handler, "failed"),
+                    text(handler, "stuck"));
         }
         table.print(surroundings.out());
     }

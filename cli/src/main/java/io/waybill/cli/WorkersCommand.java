@@ -1,6 +1,7 @@
 package io.waybill.cli;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.cli.node.Node;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
 import io.waybill.dispatch.HandlerKey;
@@ -108,9 +109,11 @@ final class WorkersCommand implements Callable<Integer> {
 
     /** Every node answers control calls: in a table for people they would only be in the way. */
     private static String served(WorkerRecord record) {
-        return record.serves().stream()
+        String serves = record.serves().stream()
                 .filter(key -> !key.startsWith(HandlerKey.CONTROL_PREFIX))
                 .collect(Collectors.joining(" "));
+        String stuck = record.settings().get(Node.STUCK);
+        return stuck == null ? serves : serves + (serves.isEmpty() ? "" : " ") + "(stuck: " + stuck + ")";
     }
 
     private static Instant since(WorkerRecord record) {

@@ -22,6 +22,9 @@ import java.util.Optional;
  */
 public final class Node implements AutoCloseable {
 
+    /** Under this name among its settings a node shows which of its handlers are out of service. */
+    public static final String STUCK = "stuck";
+
     private static final String NATIVES_PROPERTY = "waybill.torch.natives";
 
     private final Worker worker;

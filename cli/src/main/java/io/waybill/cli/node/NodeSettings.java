@@ -1,6 +1,7 @@
 package io.waybill.cli.node;
 
 import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.StuckSettings;
 import io.waybill.journal.JournalSettings;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.tensor.TensorConfig;
@@ -53,6 +54,7 @@ public record NodeSettings(WorkerSettings worker, Duration drainLimit, Duration 
         Duration drain = reading.take("osgi.drain-limit", OsgiSettings.DRAIN_LIMIT_DEFAULT, Quantities::duration);
         Duration start = reading.take("osgi.start-limit", OsgiSettings.START_LIMIT_DEFAULT, Quantities::duration);
         Duration settle = reading.take("osgi.settle-limit", OsgiSettings.SETTLE_LIMIT_DEFAULT, Quantities::duration);
+        StuckSettings stuck = stuck(reading);
         TensorConfig tensors = tensors(reading);
         reading.requireNothingWrong();
         WorkerSettings worker = new WorkerSettings(
@@ -62,8 +64,17 @@ public record NodeSettings(WorkerSettings worker, Duration drainLimit, Duration 
                 journal.withReserveBytes(reserve),
                 new FlowLimits(callsPerPeer, bytesPerPeer, calls, overflow),
                 new ParkingSettings(parked, parkedFor.toNanos()),
+                stuck,
                 tensors);
         return new NodeSettings(worker, drain, start, settle);
+    }
+
+    private static StuckSettings stuck(Reading reading) {
+        Duration after = reading.take("handler.stuck-after", StuckSettings.AFTER_DEFAULT, Quantities::duration);
+        Duration withoutDeadline = reading.take(
+                "handler.stuck-without-deadline", StuckSettings.WITHOUT_DEADLINE_DEFAULT, Quantities::duration);
+        int most = reading.take("handler.max-stuck", StuckSettings.MAX_PER_HANDLER_DEFAULT, Integer::parseInt);
+        return new StuckSettings(after.toNanos(), withoutDeadline.toNanos(), most);
     }
 
     private static TensorConfig tensors(Reading reading) {

@@ -3,6 +3,8 @@ package io.waybill.cli.node;
 import io.waybill.host.Threads;
 import io.waybill.worker.Worker;
 import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Semaphore;
 import org.slf4j.Logger;
@@ -16,6 +18,7 @@ import org.slf4j.LoggerFactory;
 final class ServedRecord implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(ServedRecord.class);
+    private static final int MAX_SHOWN = 1000;
     private static final long GATHER_NS = 20_000_000; // several handlers of a bundle come at once
 
     private final Worker worker;
@@ -39,7 +42,27 @@ final class ServedRecord implements AutoCloseable {
 
     /** Tells the others now. */
     void publish() throws IOException {
-        worker.ready(shown);
+        Map<String, String> now = new HashMap<>(shown);
+        List<String> stuck = worker.stuck();
+        if (!stuck.isEmpty()) {
+            now.put(Node.STUCK, shown(stuck));
+        }
+        worker.ready(now);
+    }
+
+    /** As many as fit into a field of the record. */
+    private static String shown(List<String> keys) {
+        StringBuilder text = new StringBuilder(keys.get(0));
+        for (int i = 1; i < keys.size(); i++) {
+            if (text.length() + keys.get(i).length() > MAX_SHOWN) {
+                return text.append(" and ")
+                        .append(keys.size() - i)
+                        .append(" more")
+                        .toString();
+            }
+            text.append(' ').append(keys.get(i));
+        }
+        return text.toString();
     }
 
     private void run() {

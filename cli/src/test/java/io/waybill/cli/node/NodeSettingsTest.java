@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.StuckSettings;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.worker.Overflow;
 import io.waybill.worker.Waiting;
@@ -49,6 +50,9 @@ class NodeSettingsTest {
         values.put("flow.overflow", "refuse");
         values.put("parking.max-messages", "10");
         values.put("parking.max-duration", "11s");
+        values.put("handler.stuck-after", "15s");
+        values.put("handler.stuck-without-deadline", "16s");
+        values.put("handler.max-stuck", "17");
         values.put("osgi.drain-limit", "12s");
         values.put("osgi.start-limit", "13s");
         values.put("osgi.settle-limit", "14s");
@@ -66,6 +70,7 @@ class NodeSettingsTest {
         assertThat(worker.limits().calls()).isEqualTo(9);
         assertThat(worker.limits().overflow()).isEqualTo(Overflow.REFUSE);
         assertThat(worker.parking()).isEqualTo(new ParkingSettings(10, 11_000_000_000L));
+        assertThat(worker.stuck()).isEqualTo(new StuckSettings(15_000_000_000L, 16_000_000_000L, 17));
         assertThat(settings.drainLimit()).isEqualTo(Duration.ofSeconds(12));
         assertThat(settings.startLimit()).isEqualTo(Duration.ofSeconds(13));
         assertThat(settings.settleLimit()).isEqualTo(Duration.ofSeconds(14));

@@ -1,0 +1,26 @@
+package io.waybill.worker;
+
+import io.waybill.dispatch.HandlerEntry;
+
+/**
+ * One call of a handler, as the {@link Watchdog} sees it from another thread while it runs.
+ *
+ * <p>The object may serve another request at any moment: what was read counts only when {@link InvocationSlot#isStill} says so afterwards.
+ */
+interface Invocation {
+
+    /** Another number for each request of this worker; 0 when its outcome is settled. */
+    long sequence();
+
+    /** The handler; null when there is no request. */
+    HandlerEntry entry();
+
+    /** Of the request. */
+    long id();
+
+    /** Of the request, on the boot clock; 0 for none. */
+    long deadlineNs();
+
+    /** Answers the request in the handler's place, if this is still the one of that number and nobody answered it. */
+    void abandon(long sequence);
+}

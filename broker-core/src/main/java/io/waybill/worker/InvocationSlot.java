@@ -1,0 +1,111 @@
+package io.waybill.worker;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * Which handlers one thread is inside of: one that runs on a thread of its bundle, or a non-blocking one that a polling thread runs, or
+ * the second within the first, when a handler waits for an answer and polls meanwhile.
+ *
+ * <p><b>Threads.</b> Written by its thread; the housekeeper's reads it, and keeps in {@link #sighting()} what it saw.
+ */
+final class InvocationSlot {
+
+    private static final VarHandle INNERMOST;
+
+    static {
+        try {
+            INNERMOST = MethodHandles.lookup().findVarHandle(InvocationSlot.class, "innermost", Invocation.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final Thread thread;
+    private final Sighting sighting = new Sighting();
+    // Written last when a handler is entered, and read first and last by the housekeeper: what is read of the
+    // invocation
+    // in between is of one request.
+    private Invocation innermost;
+    private Invocation outermost;
+    private int inline;
+    private volatile boolean interrupted; // set by the housekeeper before it interrupts, taken by the thread itself
+
+    InvocationSlot(Thread thread) {
+        this.thread = thread;
+    }
+
+    Thread thread() {
+        return thread;
+    }
+
+    // ---- its own thread
+
+    /** The thread is about to call a handler. Returns what {@link #leave} wants. */
+    Invocation enter(Invocation begun) {
+        Invocation before = innermost;
+        if (before == null) {
+            outermost = begun;
+        }
+        INNERMOST.setRelease(this, begun);
+        return before;
+    }
+
+    /** The handler returned, or threw. */
+    void leave(Invocation before) {
+        INNERMOST.setRelease(this, before);
+        if (before == null) {
+            outermost = null;
+        }
+        if (interrupted) { // it was meant for the handler that is over
+            interrupted = false;
+            Thread.interrupted();
+        }
+    }
+
+    void beginInline() {
+        inline++;
+    }
+
+    void endInline() {
+        inline--;
+    }
+
+    /** Whether the thread is inside a handler that must not wait. */
+    boolean isInline() {
+        return inline > 0;
+    }
+
+    // ---- the housekeeper's thread
+
+    /** What the thread is inside of now; null for nothing. */
+    Invocation innermost() {
+        return (Invocation) INNERMOST.getAcquire(this);
+    }
+
+    /** What the thread was inside of first. To be confirmed by {@link #isStill}. */
+    Invocation outermost() {
+        return outermost;
+    }
+
+    /** Whether the thread did not leave this call since {@link #innermost()} gave it, and it is of that request. */
+    boolean isStill(Invocation seen, long sequence) {
+        VarHandle.loadLoadFence();
+        return INNERMOST.getAcquire(this) == seen && seen.sequence() == sequence;
+    }
+
+    /**
+     * Interrupts the handler that the thread is inside of. When it returns in this very moment, the interrupt stays until the thread leaves
+     * the next handler, or clears it.
+     */
+    void interrupt(Invocation seen) {
+        interrupted = true;
+        if (innermost() == seen) {
+            thread.interrupt();
+        }
+    }
+
+    Sighting sighting() {
+        return sighting;
+    }
+}

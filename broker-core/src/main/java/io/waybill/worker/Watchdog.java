@@ -1,0 +1,196 @@
+package io.waybill.worker;
+
+import io.waybill.api.MessageId;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.StuckSettings;
+import io.waybill.host.Clock;
+import java.util.Iterator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Looks for handlers that don't come back, and keeps them from costing others anything.
+ *
+ * <ul>
+ *   <li>A non-blocking one that is in the same call at two looks keeps a polling thread: until it comes back its other requests run on the
+ *       threads of its bundle.
+ *   <li>A call that goes on long after its deadline is stuck: it is logged with its stack and counted, and its thread gets a replacement.
+ *   <li>A handler with too many stuck calls is out of service until some come back, or its bundle is started anew.
+ *   <li>A non-blocking handler that still runs when its bundle has left is interrupted, and its request answered. What runs on threads of
+ *       the bundle ends with those.
+ * </ul>
+ *
+ * <p><b>Threads.</b> The housekeeper's.
+ */
+final class Watchdog {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Watchdog.class);
+
+    private final Invocations invocations;
+    private final StuckSettings settings;
+    private final HandlerRegistry registry;
+    private final Clock clock;
+    private final WorkerCounters counters;
+
+    Watchdog(
+            Invocations invocations,
+            StuckSettings settings,
+            HandlerRegistry registry,
+            Clock clock,
+            WorkerCounters counters) {
+        this.invocations = invocations;
+        this.settings = settings;
+        this.registry = registry;
+        this.clock = clock;
+        this.counters = counters;
+    }
+
+    void look() {
+        long nowNs = clock.monotonicNs();
+        for (Iterator<InvocationSlot> all = invocations.all(); all.hasNext(); ) {
+            InvocationSlot slot = all.next();
+            if (slot.thread().isAlive()) {
+                look(slot, nowNs);
+            } else {
+                lift(slot, nowNs);
+                all.remove();
+            }
+        }
+    }
+
+    private void look(InvocationSlot slot, long nowNs) {
+        Sighting sighting = slot.sighting();
+        Invocation now = slot.innermost();
+        long sequence = now == null ? 0 : now.sequence();
+        if (now != null && sighting.isOf(now, sequence)) {
+            sighting.again();
+            lookAgain(slot, now, sequence, nowNs);
+        } else if (now != null && sequence == 0 && sighting.isAgain() && sighting.isIn(now)) {
+            undo(sighting);
+            sighting.settled();
+        } else {
+            lift(slot, nowNs);
+            sighting.begin(now, sequence, nowNs);
+        }
+    }
+
+    /** The thread is where it was at the last look. */
+    private void lookAgain(InvocationSlot slot, Invocation now, long sequence, long nowNs) {
+        HandlerEntry entry = now.entry();
+        long deadlineNs = now.deadlineNs();
+        boolean inline = slot.isInline();
+        if (sequence == 0 || !slot.isStill(now, sequence)) {
+            return; // it was answered without the handler, or what was read is of several requests
+        }
+        Sighting sighting = slot.sighting();
+        if (inline && sighting.keepsPoller() == null) {
+            entry.keepsPoller();
+            sighting.keepsPoller(entry);
+        }
+        if (inline && entry.isGivenUp()) {
+            abandon(slot, now, sequence, entry);
+        } else if (sighting.stuckIn() == null && isStuck(deadlineNs, sighting.ageNs(nowNs))) {
+            mark(slot, now, sequence, nowNs);
+        }
+    }
+
+    private boolean isStuck(long deadlineNs, long ageNs) {
+        if (deadlineNs == 0) {
+            return settings.withoutDeadlineNs() > 0 && ageNs >= settings.withoutDeadlineNs();
+        }
+        // seen as long as that, too: after a suspension the deadline may be long past for a call that was quick
+        return clock.bootNs() - deadlineNs >= settings.afterNs() && ageNs >= settings.afterNs();
+    }
+
+    private void mark(InvocationSlot slot, Invocation now, long sequence, long nowNs) {
+        HandlerEntry entry = now.entry();
+        long id = now.id();
+        Invocation outermost = slot.outermost();
+        HandlerEntry onThreadsOf = outermost == null ? null : outermost.entry();
+        StackTraceElement[] stack = slot.thread().getStackTrace();
+        if (!slot.isStill(now, sequence)) {
+            return; // it came back in this moment
+        }
+        slot.sighting().stuckIn(entry);
+        counters.countStuck();
+        int stuck = entry.countStuck(1);
+        if (stuck <= settings.maxPerHandler()) {
+            // of the bundle whose thread it is: a handler of another one may be stuck on it
+            onThreadsOf.executor().writeOff(slot.thread());
+            LOG.warn(
+                    "{} does not come back from {}: message {}, on {}, for {} ms at least",
+                    entry.provider(),
+                    entry.key().text(),
+                    MessageId.text(id),
+                    slot.thread().getName(),
+                    slot.sighting().ageNs(nowNs) / 1_000_000,
+                    new StackOfThread(stack));
+        }
+        if (stuck >= settings.maxPerHandler() && !entry.isOutOfService() && mayBeOutOfService(entry)) {
+            entry.outOfService(true);
+            LOG.error(
+                    "{} is out of service: {} requests are stuck in {}; new ones are refused until some come back,"
+                            + " or the bundle is updated or started anew",
+                    entry.key().text(),
+                    stuck,
+                    entry.provider());
+            registry.serviceChanged();
+        }
+    }
+
+    /** An operator needs the node's own operations to do something about the others. */
+    private static boolean mayBeOutOfService(HandlerEntry entry) {
+        return !(entry.key() instanceof HandlerKey.OfControl);
+    }
+
+    /** The thread is elsewhere. */
+    private void lift(InvocationSlot slot, long nowNs) {
+        Sighting sighting = slot.sighting();
+        HandlerEntry entry = sighting.stuckIn();
+        if (entry != null) {
+            LOG.info(
+                    "{} came back from {} on {} after {} ms",
+                    entry.provider(),
+                    entry.key().text(),
+                    slot.thread().getName(),
+                    sighting.ageNs(nowNs) / 1_000_000);
+        }
+        undo(sighting);
+        sighting.end();
+    }
+
+    private void undo(Sighting sighting) {
+        if (sighting.keepsPoller() != null) {
+            sighting.keepsPoller().freesPoller();
+        }
+        HandlerEntry entry = sighting.stuckIn();
+        boolean few = entry != null && entry.countStuck(-1) < settings.maxPerHandler();
+        if (few && entry.isOutOfService() && !entry.isGivenUp()) {
+            entry.outOfService(false);
+            LOG.info("{} is in service again", entry.key().text());
+            registry.serviceChanged();
+        }
+    }
+
+    private static void abandon(InvocationSlot slot, Invocation now, long sequence, HandlerEntry entry) {
+        LOG.warn(
+                "{} left, and does not come back from {} on {}; it is interrupted",
+                entry.provider(),
+                entry.key().text(),
+                slot.thread().getName());
+        now.abandon(sequence);
+        slot.interrupt(now);
+    }
+
+    /** Shows where a thread is; it is not where this was made. */
+    private static final class StackOfThread extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        StackOfThread(StackTraceElement[] stack) {
+            super("its stack", null, false, true);
+            setStackTrace(stack);
+        }
+    }
+}
