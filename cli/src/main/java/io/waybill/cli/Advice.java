@@ -18,6 +18,8 @@ final class Advice {
                 return "; see what it serves: waybill workers, or install a bundle: waybill bundle install --node NAME FILE.jar";
             case HANDLER_GONE:
                 return "; start or install its bundle: waybill bundle start --node NAME BUNDLE";
+            case HANDLER_STUCK:
+                return "; see what is stuck: waybill bundle list --node NAME --handlers";
             case TIMED_OUT:
                 return "; allow more time with --timeout";
             case BACK_PRESSURE:
