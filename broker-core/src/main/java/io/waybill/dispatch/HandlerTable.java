@@ -20,6 +20,8 @@ public final class HandlerTable {
     private final Slot[] byType = new Slot[TYPE_CODES];
     private final NameTable<Slot> operations;
     private final NameTable<Slot> controls;
+    private final NameTable<Slot> functions;
+    private final boolean hasFunctions;
     private final Map<HandlerKey, Slot> byKey = new HashMap<>();
     private final boolean expectingMore;
     private final long maxParkingNs;
@@ -38,6 +40,7 @@ public final class HandlerTable {
         used.forEach((key, entry) -> byKey.put(key, new Slot(entry, 0)));
         Map<String, Slot> operationSlots = new HashMap<>();
         Map<String, Slot> controlSlots = new HashMap<>();
+        Map<String, Slot> functionSlots = new HashMap<>();
         byKey.forEach((key, slot) -> {
             if (key instanceof HandlerKey.OfType ofType) {
                 byType[ofType.type().code()] = slot;
@@ -45,8 +48,12 @@ public final class HandlerTable {
                 operationSlots.put(operation.name(), slot);
             } else if (key instanceof HandlerKey.OfControl control) {
                 controlSlots.put(control.name(), slot);
+            } else if (key instanceof HandlerKey.OfFunction function) {
+                functionSlots.put(function.name(), slot);
             }
         });
+        functions = new NameTable<>(functionSlots);
+        hasFunctions = !functionSlots.isEmpty();
         operations = new NameTable<>(operationSlots);
         controls = new NameTable<>(controlSlots);
     }
@@ -74,6 +81,27 @@ public final class HandlerTable {
     /** The handler of a control operation; null when there is none. */
     public HandlerEntry forControl(DirectBuffer bytes, int offset, int length) {
         return entry(controls.get(bytes, offset, length));
+    }
+
+    /** Whether any function has a handler, or had one. */
+    public boolean hasFunctions() {
+        return hasFunctions;
+    }
+
+    /** Whether handlers are still to come. */
+    public boolean isExpectingMore() {
+        return expectingMore;
+    }
+
+    /** Whether a function has a handler, or had one until so short a time ago that its calls park. */
+    public boolean knowsFunction(DirectBuffer bytes, int offset, int length) {
+        Slot slot = functions.get(bytes, offset, length);
+        return slot != null && absence(slot) == Absence.LEFT;
+    }
+
+    /** The handler of a function; null when there is none. */
+    public HandlerEntry forFunction(DirectBuffer bytes, int offset, int length) {
+        return entry(functions.get(bytes, offset, length));
     }
 
     /** The handler of a key; null when there is none. */
@@ -104,6 +132,11 @@ public final class HandlerTable {
     /** Why {@link #forControl(DirectBuffer, int, int)} gave null. */
     public Absence absenceOfControl(DirectBuffer bytes, int offset, int length) {
         return absence(controls.get(bytes, offset, length));
+    }
+
+    /** Why {@link #forFunction} gave null. */
+    public Absence absenceOfFunction(DirectBuffer bytes, int offset, int length) {
+        return absence(functions.get(bytes, offset, length));
     }
 
     /** Why {@link #forKey} gave null. */

@@ -78,6 +78,9 @@ final class InboundMessage implements Message {
         if (key instanceof HandlerKey.OfControl control) {
             return control.name();
         }
+        if (key instanceof HandlerKey.OfFunction function) {
+            return function.name();
+        }
         return view.type().name();
     }
 

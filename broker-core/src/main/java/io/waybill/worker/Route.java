@@ -13,8 +13,9 @@ import java.nio.charset.StandardCharsets;
 import org.agrona.DirectBuffer;
 
 /**
- * Finds who handles a request: by its type, or, for calls by name, by the name at the start of its payload. Allocates nothing unless
- * there is no handler.
+ * Finds who handles a request: by its type, or, for calls by name, by the name at the start of its payload. A script call goes to the
+ * handler of the function that it names when that function has one, and to the type's otherwise. Allocates nothing unless there is no
+ * handler.
  */
 final class Route {
 
@@ -22,13 +23,18 @@ final class Route {
     static final int CONTROL_CALL = 0x1f0;
 
     private static final int NAMED_CALL = MessageType.NAMED_CALL.code();
+    private static final int SCRIPT_CALL = MessageType.SCRIPT_CALL.code();
     private static final int NAME_AT = Envelope.HEADER_LENGTH + 2;
+    private static final byte[] OPERATORS = "torch.ops.".getBytes(StandardCharsets.US_ASCII);
 
     private Route() {}
 
     /** The handler; null when there is none. */
     static HandlerEntry find(HandlerTable table, RecordView request) {
         int code = request.typeCode();
+        if (code == SCRIPT_CALL && isToFunction(table, request)) {
+            return table.forFunction(request.buffer().memory(), NAME_AT, functionNameLength(request));
+        }
         if (code != NAMED_CALL && code != CONTROL_CALL) {
             return table.forType(code);
         }
@@ -45,6 +51,9 @@ final class Route {
     /** Why there is none. */
     static Absence absence(HandlerTable table, RecordView request) {
         int code = request.typeCode();
+        if (code == SCRIPT_CALL && isToFunction(table, request)) {
+            return table.absenceOfFunction(request.buffer().memory(), NAME_AT, functionNameLength(request));
+        }
         if (code != NAMED_CALL && code != CONTROL_CALL) {
             return table.absenceOfType(code);
         }
@@ -63,26 +72,75 @@ final class Route {
         return request.typeCode() != NAMED_CALL && request.typeCode() != CONTROL_CALL || nameLength(request) > 0;
     }
 
-    /** What a handler would have to declare. */
-    static HandlerKey key(RecordView request) {
+    /** What a handler would have to declare; the type when the request's name is one that no handler can have. */
+    static HandlerKey key(HandlerTable table, RecordView request) {
         int code = request.typeCode();
+        if (code == SCRIPT_CALL && isToFunction(table, request)) {
+            String name = name(request, functionNameLength(request));
+            return isFunctionName(name) ? new HandlerKey.OfFunction(name) : new HandlerKey.OfType(request.type());
+        }
         if (code != NAMED_CALL && code != CONTROL_CALL) {
             return new HandlerKey.OfType(request.type());
         }
-        byte[] utf8 = new byte[nameLength(request)];
-        request.buffer().memory().getBytes(NAME_AT, utf8);
-        String name = new String(utf8, StandardCharsets.UTF_8);
+        String name = name(request, nameLength(request));
+        if (!HandlerKey.isName(name)) {
+            return new HandlerKey.OfType(request.type());
+        }
         return code == NAMED_CALL ? new HandlerKey.OfOperation(name) : new HandlerKey.OfControl(name);
+    }
+
+    private static boolean isFunctionName(String name) {
+        return HandlerKey.isName(name) && !HandlerKey.isOperator(name);
+    }
+
+    private static String name(RecordView request, int length) {
+        byte[] utf8 = new byte[length];
+        request.buffer().memory().getBytes(NAME_AT, utf8);
+        return new String(utf8, StandardCharsets.UTF_8);
+    }
+
+    /** Whether a script call names a function that has, had, or may still get a handler of its own. */
+    private static boolean isToFunction(HandlerTable table, RecordView request) {
+        if (!table.hasFunctions() && !table.isExpectingMore()) {
+            return false;
+        }
+        int length = functionNameLength(request);
+        if (length == 0) {
+            return false;
+        }
+        DirectBuffer memory = request.buffer().memory();
+        return table.knowsFunction(memory, NAME_AT, length) || table.isExpectingMore() && !isOperator(memory, length);
+    }
+
+    /** As {@link HandlerKey#isOperator}. */
+    private static boolean isOperator(DirectBuffer memory, int length) {
+        boolean operator = length >= OPERATORS.length;
+        for (int i = 0; i < OPERATORS.length && operator; i++) {
+            operator = memory.getByte(NAME_AT + i) == OPERATORS[i];
+        }
+        for (int i = 1; i < length && !operator; i++) {
+            operator = memory.getByte(NAME_AT + i - 1) == ':' && memory.getByte(NAME_AT + i) == ':';
+        }
+        return operator;
     }
 
     /** 0 when the payload does not begin with a name. */
     private static int nameLength(RecordView request) {
         int payload = request.payloadLength();
-        if (payload < 3) {
-            return 0;
-        }
-        int length = Short.toUnsignedInt(
-                request.buffer().memory().getShort(Envelope.HEADER_LENGTH, ByteOrder.LITTLE_ENDIAN));
+        return payload < 3 ? 0 : checked(firstTwoBytes(request), payload);
+    }
+
+    /** The same for a script call, whose first bytes hold more than the length. */
+    private static int functionNameLength(RecordView request) {
+        int payload = request.payloadLength();
+        return payload < 3 ? 0 : checked(Invocation.nameLength(firstTwoBytes(request)), payload);
+    }
+
+    private static int firstTwoBytes(RecordView request) {
+        return Short.toUnsignedInt(request.buffer().memory().getShort(Envelope.HEADER_LENGTH, ByteOrder.LITTLE_ENDIAN));
+    }
+
+    private static int checked(int length, int payload) {
         return length > Invocation.MAX_NAME_BYTES || length + 2 > payload ? 0 : length;
     }
 }

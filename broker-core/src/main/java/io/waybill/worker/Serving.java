@@ -82,7 +82,7 @@ final class Serving {
      */
     boolean serve(Inbound inbound) {
         if (!parking.isEmpty() && Route.isNamed(inbound.view())) {
-            HandlerKey key = Route.key(inbound.view());
+            HandlerKey key = Route.key(registry.table(), inbound.view());
             if (parking.has(key)) { // behind those that came before it
                 park(inbound, key);
                 return true;
@@ -225,9 +225,9 @@ final class Serving {
                     ErrorCode.MALFORMED_BODY,
                     "the payload of a " + request.type() + " begins with the operation's name, and this one does not");
         } else if (Route.absence(table, request) == Absence.LEFT) {
-            park(inbound, Route.key(request));
+            park(inbound, Route.key(table, request));
         } else {
-            HandlerKey key = Route.key(request);
+            HandlerKey key = Route.key(table, request);
             boolean operation = !(key instanceof HandlerKey.OfType);
             inbound.refuse(
                     ErrorKind.UNKNOWN_ERROR,

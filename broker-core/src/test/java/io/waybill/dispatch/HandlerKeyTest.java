@@ -25,8 +25,25 @@ class HandlerKeyTest {
     }
 
     @Test
+    void takesThePrefixForAFunction() {
+        assertThat(HandlerKey.parse("function:math.scale")).isEqualTo(new HandlerKey.OfFunction("math.scale"));
+        assertThat(HandlerKey.parse("function:scale")).isEqualTo(new HandlerKey.OfFunction("scale"));
+    }
+
+    @Test
+    void tellsOperatorsFromFunctionsByTheirNames() {
+        assertThat(HandlerKey.isOperator("aten::add.Tensor")).isTrue();
+        assertThat(HandlerKey.isOperator("torch.ops.aten.add")).isTrue();
+        assertThat(HandlerKey.isOperator("torch.scale")).isFalse();
+        assertThat(HandlerKey.isOperator("aten:add")).isFalse();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> HandlerKey.parse("function:aten::add"))
+                .withMessageContaining("aten::add");
+    }
+
+    @Test
     void readsItsOwnText() {
-        for (String text : new String[] {"text.count", "SCRIPT_CALL", "control:bundle.list"}) {
+        for (String text : new String[] {"text.count", "SCRIPT_CALL", "control:bundle.list", "function:math.scale"}) {
             assertThat(HandlerKey.parse(text).text()).isEqualTo(text);
         }
     }
