@@ -49,8 +49,7 @@ final class BenchNode {
                         JoinOptions.defaults(),
                         WorkerSettings.defaults(),
                         handlers);
-                OsgiHost osgi = OsgiHost.start(
-                        settings, handlers, DeviceConverters.into(worker.devices()), host.threads(), host.clock())) {
+                OsgiHost osgi = OsgiHost.start(settings, handlers, DeviceConverters.into(worker.devices()), host)) {
             worker.ready(Map.of());
             BenchProcess.ready();
             obey(worker, osgi);

@@ -2,6 +2,7 @@ package io.waybill.osgi;
 
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
+import io.waybill.osgi.script.ScriptBundles;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -16,7 +17,7 @@ import org.osgi.service.component.runtime.dto.ReferenceDTO;
 import org.osgi.service.component.runtime.dto.UnsatisfiedReferenceDTO;
 
 /**
- * Looks whether the components of a bundle came up, and says in a sentence each what keeps the others from it. Thread-safe.
+ * Looks whether the components and the scripts of a bundle came up, and says in a sentence each what keeps the others from it. Thread-safe.
  */
 final class ComponentCheck {
 
@@ -25,19 +26,22 @@ final class ComponentCheck {
 
     private final BundleContext context;
     private final HandlerWhiteboard whiteboard;
+    private final ScriptBundles scripts;
     private final Threads threads;
     private final Clock clock;
 
-    ComponentCheck(BundleContext context, HandlerWhiteboard whiteboard, Threads threads, Clock clock) {
+    ComponentCheck(
+            BundleContext context, HandlerWhiteboard whiteboard, ScriptBundles scripts, Threads threads, Clock clock) {
         this.context = context;
         this.whiteboard = whiteboard;
+        this.scripts = scripts;
         this.threads = threads;
         this.clock = clock;
     }
 
     private record Problem(String text, boolean mayPass) {}
 
-    /** What is wrong with a started bundle's components and services, after they had time to settle; empty when nothing is. */
+    /** What is wrong with a started bundle's components, services and scripts, after they had time to settle; empty when nothing is. */
     List<String> problems(Bundle bundle, Duration settleLimit) {
         long untilNs = clock.monotonicNs() + settleLimit.toNanos();
         List<Problem> problems = look(bundle);
@@ -55,6 +59,7 @@ final class ComponentCheck {
         List<Problem> problems = new ArrayList<>();
         lookAtComponents(bundle, problems);
         whiteboard.problems(bundle).forEach(text -> problems.add(new Problem(text, false)));
+        scripts.problems(bundle).forEach(problem -> problems.add(new Problem(problem.text(), problem.mayPass())));
         return problems;
     }
 

@@ -12,6 +12,8 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.Provider;
+import io.waybill.osgi.script.ScriptShelf;
+import io.waybill.osgi.script.ScriptStatus;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -33,6 +35,7 @@ import java.util.Map;
  * control:bundle.uninstall  name          {bundle: {…}}
  * control:handlers.list                   {handlers: [{key, state, provider, version, since, nonBlocking, inFlight, parked, done, failed,
  *                                          stuck}]}
+ * control:scripts.list                    {scripts: [{module, source, sha256, since, functions: [schema], problem}]}
  * control:loaders.leaked    seconds       {loaders: [{name, version, since, ageMs}]}
  * </pre>
  *
@@ -46,6 +49,7 @@ final class ControlOperations implements AutoCloseable {
 
     private final BundleControl bundles;
     private final BundleDirectory watched;
+    private final ScriptShelf scripts;
     private final HandlerRegistry handlers;
     private final LoaderWatch loaders;
     private final HandlerExecutor executor;
@@ -54,12 +58,14 @@ final class ControlOperations implements AutoCloseable {
     ControlOperations(
             BundleControl bundles,
             BundleDirectory watched,
+            ScriptShelf scripts,
             HandlerRegistry handlers,
             LoaderWatch loaders,
             String version,
             ExecutorSettings executorSettings) {
         this.bundles = bundles;
         this.watched = watched;
+        this.scripts = scripts;
         this.handlers = handlers;
         this.loaders = loaders;
         Provider self = new Provider("waybill", version);
@@ -97,6 +103,10 @@ final class ControlOperations implements AutoCloseable {
                 self,
                 "control:handlers.list",
                 (message, outbox) -> outbox.reply().value("handlers", listHandlers()));
+        publish(
+                self,
+                "control:scripts.list",
+                (message, outbox) -> outbox.reply().value("scripts", listScripts()));
         publish(
                 self,
                 "control:loaders.leaked",
@@ -199,6 +209,25 @@ final class ControlOperations implements AutoCloseable {
         put(fields, "done", Value.of(handler.done()));
         put(fields, "failed", Value.of(handler.failed()));
         put(fields, "stuck", Value.of(handler.stuck()));
+        return new Value.Dict(fields);
+    }
+
+    private Value listScripts() {
+        return new Value.Items(
+                scripts.list().stream().map(ControlOperations::value).toList());
+    }
+
+    private static Value value(ScriptStatus script) {
+        Map<Value, Value> fields = new LinkedHashMap<>();
+        put(fields, "module", Value.of(script.module()));
+        put(fields, "source", Value.of(script.origin()));
+        put(fields, "sha256", Value.of(script.sha256()));
+        put(fields, "since", Value.of(script.sinceWallNs()));
+        put(
+                fields,
+                "functions",
+                new Value.Items(script.schemas().stream().<Value>map(Value::of).toList()));
+        put(fields, "problem", script.problem().<Value>map(Value::of).orElse(Value.NONE));
         return new Value.Dict(fields);
     }
 

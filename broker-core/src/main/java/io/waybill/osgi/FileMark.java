@@ -11,13 +11,14 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * What tells whether a file changed since somebody looked.
  *
  * @param identity the inode, which is another when the file was replaced
  */
-record FileMark(Object identity, long sizeBytes, FileTime modified) {
+public record FileMark(Object identity, long sizeBytes, FileTime modified) {
 
     private static final int MAX_FILES = 10_000;
 
@@ -41,14 +42,26 @@ record FileMark(Object identity, long sizeBytes, FileTime modified) {
     }
 
     private static void mark(Path file, Map<Path, FileMark> marks) throws IOException {
+        Optional<BasicFileAttributes> found = look(file);
+        if (found.isPresent() && found.get().isRegularFile()) {
+            marks.put(file, of(found.get()));
+        }
+    }
+
+    /** Of whatever lies there, a link not followed; empty when nothing does. */
+    public static Optional<FileMark> at(Path file) throws IOException {
+        return look(file).map(FileMark::of);
+    }
+
+    private static FileMark of(BasicFileAttributes found) {
+        return new FileMark(found.fileKey(), found.size(), found.lastModifiedTime());
+    }
+
+    private static Optional<BasicFileAttributes> look(Path file) throws IOException {
         try {
-            BasicFileAttributes found =
-                    Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
-            if (found.isRegularFile()) {
-                marks.put(file, new FileMark(found.fileKey(), found.size(), found.lastModifiedTime()));
-            }
+            return Optional.of(Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS));
         } catch (NoSuchFileException e) {
-            // went between listing and looking: as if it had never been listed
+            return Optional.empty(); // went between listing and looking: as if it had never been listed
         }
     }
 }

@@ -3,7 +3,13 @@ package io.waybill.osgi;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Clock;
+import io.waybill.host.Host;
 import io.waybill.host.Threads;
+import io.waybill.osgi.script.ScriptBundles;
+import io.waybill.osgi.script.ScriptDirectory;
+import io.waybill.osgi.script.ScriptShelf;
+import io.waybill.osgi.script.ScriptStaging;
+import io.waybill.osgi.script.ScriptStatus;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -36,7 +42,7 @@ import org.slf4j.LoggerFactory;
  * <p>When {@link #start} returns, the bundles that the node comes with and those in the watched directory were started or refused. Until
  * then the registry expects handlers, so that requests wait for them; a node that joins its home before tells the registry so itself.
  *
- * <p><b>Threads.</b> Any. Two threads of its own look at directories. <b>Ownership.</b> Its maker closes it, after the worker took its
+ * <p><b>Threads.</b> Any. Three threads of its own look at directories. <b>Ownership.</b> Its maker closes it, after the worker took its
  * last request: closing drains the handlers.
  */
 public final class OsgiHost implements AutoCloseable {
@@ -54,6 +60,9 @@ public final class OsgiHost implements AutoCloseable {
     private final BundleControl bundles;
     private final BundleDirectory watched;
     private final ConfDirectory conf;
+    private final ScriptShelf scripts;
+    private final ScriptBundles scriptBundles;
+    private final ScriptDirectory scriptFiles;
     private final ControlOperations operations;
     private final List<Looking> looking = new ArrayList<>();
 
@@ -64,7 +73,7 @@ public final class OsgiHost implements AutoCloseable {
      * @throws IllegalStateException when the framework or a bundle of the system does not start
      */
     public static OsgiHost start(
-            OsgiSettings settings, HandlerRegistry registry, DeviceConverters converters, Threads threads, Clock clock)
+            OsgiSettings settings, HandlerRegistry registry, DeviceConverters converters, Host machine)
             throws IOException {
         Staging.createPrivate(settings.cache());
         Staging staging = new Staging(settings.cache().resolve("staging"), settings.maxJarBytes());
@@ -73,8 +82,8 @@ public final class OsgiHost implements AutoCloseable {
         registry.expectMore();
         try {
             framework.init();
-            host = new OsgiHost(settings, framework, staging, registry, converters, threads, clock);
-            host.run(staging, threads);
+            host = new OsgiHost(settings, framework, staging, registry, converters, machine);
+            host.run(staging, machine.threads());
             return host;
         } catch (BundleException | RuntimeException | IOException e) {
             if (host != null) {
@@ -97,9 +106,10 @@ public final class OsgiHost implements AutoCloseable {
             Staging staging,
             HandlerRegistry registry,
             DeviceConverters deviceConverters,
-            Threads threads,
-            Clock clock)
+            Host machine)
             throws IOException {
+        Threads threads = machine.threads();
+        Clock clock = machine.clock();
         this.settings = settings;
         this.framework = framework;
         BundleContext context = framework.getBundleContext();
@@ -108,14 +118,27 @@ public final class OsgiHost implements AutoCloseable {
         loaders = new LoaderWatch(clock);
         handlers = new HandlerWhiteboard(context, registry, executors, settings.drainLimit(), clock);
         converters = new ConverterWhiteboard(context, deviceConverters);
-        ComponentCheck components = new ComponentCheck(context, handlers, threads, clock);
+        ScriptStaging scriptStaging =
+                new ScriptStaging(privateDirectory(settings.cache().resolve("scripts")));
+        scripts = new ScriptShelf(context, scriptStaging, clock);
+        scriptBundles = new ScriptBundles(context, scripts, scriptStaging);
+        scriptFiles =
+                new ScriptDirectory(privateDirectory(settings.scripts()), machine.files(), scriptStaging, scripts);
+        ComponentCheck components = new ComponentCheck(context, handlers, scriptBundles, threads, clock);
         BundleSteps steps = new BundleSteps(context, settings, threads, components, handlers, loaders);
         kept = new KeptJars(settings.installed());
         bundles = new BundleControl(context, staging, kept, steps, clock);
         watched = new BundleDirectory(settings.watched(), staging, bundles, kept);
         conf = new ConfDirectory(settings.conf(), context);
         String version = SystemPackages.exportedVersion(io.waybill.api.MessageHandler.class);
-        operations = new ControlOperations(bundles, watched, registry, loaders, version, executors);
+        operations = new ControlOperations(bundles, watched, scripts, registry, loaders, version, executors);
+    }
+
+    private static Path privateDirectory(Path directory) throws IOException {
+        if (!Files.isDirectory(directory)) {
+            Staging.createPrivate(directory);
+        }
+        return directory;
     }
 
     /** Handler bundles and those of the system. */
@@ -126,6 +149,11 @@ public final class OsgiHost implements AutoCloseable {
     /** The jars in the watched directory that are not taken, and why. */
     public Map<Path, String> refusedFiles() {
         return watched.problems();
+    }
+
+    /** The scripts, and what is wrong with them. */
+    public List<ScriptStatus> scripts() {
+        return scripts.list();
     }
 
     /** Class loaders that should be gone. */
@@ -139,6 +167,7 @@ public final class OsgiHost implements AutoCloseable {
         looking.forEach(Looking::end);
         operations.close();
         stop(framework, settings.drainLimit().plus(FRAMEWORK_LIMIT));
+        scriptBundles.close();
         converters.close();
         handlers.close();
     }
@@ -150,6 +179,7 @@ public final class OsgiHost implements AutoCloseable {
         context.registerService(org.osgi.service.log.LoggerFactory.class, new ServiceLog(), null);
         handlers.open();
         converters.open();
+        scriptBundles.open();
         List<Shipped> shipped = shipped();
         for (Shipped jar : shipped) {
             if (jar.startLevel < OsgiSettings.FIRST_HANDLER_LEVEL) {
@@ -172,6 +202,8 @@ public final class OsgiHost implements AutoCloseable {
             installKept(staging, jar);
         }
         watched.lookAtStart();
+        scriptFiles.lookAtStart();
+        looking.add(new Looking(threads, "waybill-script-watch", settings.lookInterval(), scriptFiles::look));
         looking.add(new Looking(threads, "waybill-conf-watch", settings.lookInterval(), conf::look));
         looking.add(new Looking(threads, "waybill-bundle-watch", settings.lookInterval(), watched::look));
     }

@@ -14,6 +14,7 @@ import java.util.Objects;
  * @param installed private to the node: the jars that were installed by command, for its next start; made when missing
  * @param cache private to the node: the framework's cache and the copies of jars that run, worthless after its end; made when missing
  * @param conf {@code <PID>.cfg} each; made when missing
+ * @param scripts scripts that appear, change or disappear here are served, replaced or withdrawn; made when missing
  * @param framework properties for the framework, as an operator wrote them; they win over what the host sets, and extra system packages
  *     come on top of the host's
  * @param drainLimit how long running requests may take to end when their handler leaves
@@ -28,6 +29,7 @@ public record OsgiSettings(
         Path installed,
         Path cache,
         Path conf,
+        Path scripts,
         Map<String, String> framework,
         Duration drainLimit,
         Duration startLimit,
@@ -50,6 +52,7 @@ public record OsgiSettings(
         Objects.requireNonNull(installed);
         Objects.requireNonNull(cache);
         Objects.requireNonNull(conf);
+        Objects.requireNonNull(scripts);
         framework = Map.copyOf(framework);
         requireNotNegative("osgi.drain-limit", drainLimit);
         requirePositive("osgi.start-limit", startLimit);
@@ -63,7 +66,7 @@ public record OsgiSettings(
     /**
      * The usual limits.
      *
-     * @param own the node's own directory: {@code cache} and {@code installed} are made in it
+     * @param own the node's own directory: {@code cache}, {@code installed} and {@code scripts} are made in it
      */
     public static OsgiSettings of(Path bundles, Path watched, Path own, Path conf) {
         return new OsgiSettings(
@@ -72,6 +75,7 @@ public record OsgiSettings(
                 own.resolve("installed"),
                 own.resolve("cache"),
                 conf,
+                own.resolve("scripts"),
                 Map.of(),
                 DRAIN_LIMIT_DEFAULT,
                 START_LIMIT_DEFAULT,
@@ -88,6 +92,7 @@ public record OsgiSettings(
                 installed,
                 cache,
                 conf,
+                scripts,
                 properties,
                 drainLimit,
                 startLimit,
@@ -99,7 +104,35 @@ public record OsgiSettings(
     /** The same with other limits. */
     public OsgiSettings withLimits(Duration drain, Duration start, Duration settle) {
         return new OsgiSettings(
-                bundles, watched, installed, cache, conf, framework, drain, start, settle, lookInterval, maxJarBytes);
+                bundles,
+                watched,
+                installed,
+                cache,
+                conf,
+                scripts,
+                framework,
+                drain,
+                start,
+                settle,
+                lookInterval,
+                maxJarBytes);
+    }
+
+    /** The same with another directory of scripts. */
+    public OsgiSettings withScripts(Path directory) {
+        return new OsgiSettings(
+                bundles,
+                watched,
+                installed,
+                cache,
+                conf,
+                directory,
+                framework,
+                drainLimit,
+                startLimit,
+                settleLimit,
+                lookInterval,
+                maxJarBytes);
     }
 
     private static void requireNotNegative(String key, Duration value) {

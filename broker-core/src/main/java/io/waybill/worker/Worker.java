@@ -11,6 +11,7 @@ import io.waybill.api.ResponseListener;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.WorkerInfo;
 import io.waybill.device.DeviceRegistry;
+import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.home.Home;
@@ -25,8 +26,10 @@ import io.waybill.journal.JournalFullException;
 import io.waybill.journal.Roll;
 import io.waybill.journal.index.IndexBuilder;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -46,6 +49,10 @@ public final class Worker implements Caller, AutoCloseable {
     static final String SEGMENTS = "segments";
 
     private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
+    /** Of all functions in a worker's record, half of what fits there. */
+    private static final int MAX_FUNCTION_BYTES = 32 << 10;
+    /** What stands around each. */
+    private static final int BYTES_BETWEEN = 4;
 
     private final WorkerDirectory directory;
     private final Host host;
@@ -188,8 +195,18 @@ public final class Worker implements Caller, AutoCloseable {
         directory.publish(WorkerState.READY, served(), shown);
     }
 
+    /** What it answers: functions only as many as a record has room for. */
     private List<String> served() {
-        return keysIn(HandlerStatus.State.SERVING);
+        List<String> served = new ArrayList<>();
+        int left = MAX_FUNCTION_BYTES;
+        for (String key : keysIn(HandlerStatus.State.SERVING)) {
+            boolean isFunction = key.startsWith(HandlerKey.FUNCTION_PREFIX);
+            left -= isFunction ? key.getBytes(StandardCharsets.UTF_8).length + BYTES_BETWEEN : 0;
+            if (!isFunction || left >= 0) {
+                served.add(key);
+            }
+        }
+        return served;
     }
 
     private List<String> keysIn(HandlerStatus.State state) {

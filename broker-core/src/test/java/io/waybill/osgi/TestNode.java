@@ -8,9 +8,7 @@ import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.Outcome;
 import io.waybill.dispatch.ParkingSettings;
-import io.waybill.host.Clock;
 import io.waybill.host.Host;
-import io.waybill.host.Threads;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -31,6 +29,7 @@ final class TestNode implements AutoCloseable {
 
     final Path watched;
     final Path conf;
+    final Path scripts;
     final HandlerRegistry registry;
     final OsgiHost host;
     final Map<String, DeviceConverter> converters = new ConcurrentHashMap<>();
@@ -79,11 +78,10 @@ final class TestNode implements AutoCloseable {
             HandlerRegistry registry)
             throws IOException {
         Host real = Host.real();
-        Clock clock = real.clock();
-        Threads threads = real.threads();
         watched = directory.resolve("watched");
         conf = directory.resolve("conf");
         Files.createDirectories(conf);
+        scripts = directory.resolve("scripts");
         this.registry = registry;
         OsgiSettings settings = new OsgiSettings(
                 bundles,
@@ -91,6 +89,7 @@ final class TestNode implements AutoCloseable {
                 directory.resolve("installed"),
                 directory.resolve("cache"),
                 conf,
+                scripts,
                 framework,
                 drainLimit,
                 startLimit,
@@ -108,7 +107,7 @@ final class TestNode implements AutoCloseable {
                 converters.remove(deviceType, converter);
             }
         };
-        host = OsgiHost.start(settings, registry, seen, threads, clock);
+        host = OsgiHost.start(settings, registry, seen, real);
     }
 
     BundleControl bundles() {

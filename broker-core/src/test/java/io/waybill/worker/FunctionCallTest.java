@@ -11,11 +11,18 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -36,13 +43,14 @@ class FunctionCallTest {
 
     private Workers workers;
     private HandlerRegistry handlers;
+    private Worker server;
     private Worker caller;
 
     @BeforeEach
     void joinTwo() throws IOException {
         workers = new Workers(directory);
         handlers = workers.registry();
-        workers.join("server", handlers);
+        server = workers.join("server", handlers);
         caller = workers.join("caller");
     }
 
@@ -167,6 +175,36 @@ class FunctionCallTest {
             assertThat(response.value()).isEqualTo(Value.of("function"));
             assertThat(other.value()).as("nobody's function is the type's").isEqualTo(Value.of("type"));
         }
+    }
+
+    @Test
+    void tellsOthersOfAsManyFunctionsAsItsRecordHolds() throws IOException {
+        Provider provider = new Provider("many", "1.0.0");
+        List<HandlerKey> keys = new ArrayList<>();
+        for (int i = 0; i < 5_000; i++) {
+            keys.add(HandlerKey.parse("function:" + "m".repeat(i % 60 + 1) + ".f" + i));
+        }
+        handlers.add(new HandlerSpec(
+                keys,
+                (message, outbox) -> outbox.reply(Value.of(message.operation())),
+                false,
+                provider,
+                0,
+                FunctionCallTest.class.getClassLoader(),
+                handlers.newExecutor(provider, ExecutorSettings.forProcessors(2))));
+        answer("text.count", "operation");
+        server.ready(Map.of());
+
+        Membership membership = new Membership(workers.home);
+        membership.refresh();
+        List<String> served = membership
+                .members()
+                .find("server")
+                .flatMap(Peer::record)
+                .orElseThrow()
+                .serves();
+        assertThat(served).contains("text.count").hasSizeGreaterThan(300);
+        assertThat(called("m".repeat(60) + ".f4979")).isEqualTo("m".repeat(60) + ".f4979");
     }
 
     @Test

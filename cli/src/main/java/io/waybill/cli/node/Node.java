@@ -54,8 +54,7 @@ public final class Node implements AutoCloseable {
         Worker worker = Worker.join(home, name, options, settings.worker(), registry);
         try {
             OsgiSettings osgiSettings = osgiSettings(worker, distribution, conf, watched);
-            OsgiHost osgi = OsgiHost.start(
-                    osgiSettings, registry, DeviceConverters.into(worker.devices()), host.threads(), host.clock());
+            OsgiHost osgi = OsgiHost.start(osgiSettings, registry, DeviceConverters.into(worker.devices()), host);
             ServedRecord record = new ServedRecord(worker, host.threads(), shown(conf, osgiSettings));
             registry.onChange(record::changed);
             record.publish();

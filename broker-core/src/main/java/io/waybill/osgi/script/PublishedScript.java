@@ -1,0 +1,93 @@
+package io.waybill.osgi.script;
+
+import io.waybill.api.Script;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceRegistration;
+
+/** A script as a service, and what became of it. Thread-safe; registered and withdrawn by the shelf. */
+final class PublishedScript implements Script {
+
+    /** What whoever runs scripts said last. */
+    private sealed interface Verdict {
+        record Accepted(List<String> schemas) implements Verdict {}
+
+        record Refused(String problem) implements Verdict {}
+    }
+
+    final StagedScript staged;
+    final long sinceWallNs;
+    private final int ranking;
+    private volatile Verdict verdict; // written by the bundle that runs it, read by whoever asks; null before
+    private ServiceRegistration<Script> registration; // the shelf's
+
+    PublishedScript(StagedScript staged, int ranking, long sinceWallNs) {
+        this.staged = staged;
+        this.ranking = ranking;
+        this.sinceWallNs = sinceWallNs;
+    }
+
+    /** When this returns, whoever runs scripts has said what becomes of it; unless there is nobody. */
+    void register(BundleContext context) {
+        registration = context.registerService(Script.class, this, null);
+    }
+
+    /** When this returns, no call to it is begun any more, and running ones have ended or were given up waiting for. */
+    void withdraw() {
+        try {
+            registration.unregister();
+        } catch (IllegalStateException e) {
+            // the framework stops, and took it away before
+        }
+    }
+
+    /** Whether its functions are served. */
+    boolean isAccepted() {
+        return verdict instanceof Verdict.Accepted;
+    }
+
+    List<String> schemas() {
+        return verdict instanceof Verdict.Accepted accepted ? accepted.schemas() : List.of();
+    }
+
+    Optional<String> refusal() {
+        return verdict instanceof Verdict.Refused refused ? Optional.of(refused.problem()) : Optional.empty();
+    }
+
+    @Override
+    public String module() {
+        return staged.name().module();
+    }
+
+    @Override
+    public Form form() {
+        return staged.form();
+    }
+
+    @Override
+    public Path file() {
+        return staged.copy();
+    }
+
+    @Override
+    public String origin() {
+        return staged.origin();
+    }
+
+    @Override
+    public int ranking() {
+        return ranking;
+    }
+
+    @Override
+    public void accepted(List<String> schemas) {
+        verdict = new Verdict.Accepted(List.copyOf(schemas));
+    }
+
+    @Override
+    public void refused(String problem) {
+        verdict = new Verdict.Refused(problem);
+    }
+}

@@ -1,0 +1,161 @@
+package io.waybill.osgi.script;
+
+import io.waybill.host.SafeFiles;
+import io.waybill.osgi.FileMark;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * The watched directory of scripts: a file that appears in it is served, one that changes replaces what was served, one that goes takes
+ * its functions with it. A file counts when two looks find it the same, so that one that is still being copied waits.
+ *
+ * <p>A file is code, and is opened as everything of a home is: a regular file of the node's user that nobody else may write, with one name,
+ * in a directory of which the same is true, and no link. What is not so is reported, and taken once it is.
+ *
+ * <p><b>Threads.</b> The one that looks.
+ */
+public final class ScriptDirectory {
+
+    /** Above the scripts of bundles: the operator's file counts. */
+    private static final int RANKING = 1;
+
+    private static final int MAX_FILES = 1_000;
+
+    private final Path directory;
+    private final SafeFiles files;
+    private final ScriptStaging staging;
+    private final ScriptShelf shelf;
+    private final Map<Path, Seen> seen = new TreeMap<>();
+    private final Set<Path> onShelf = new HashSet<>();
+
+    private enum Standing {
+        /** Seen once as it is. */
+        NEW,
+        /** To be taken, now or as soon as what keeps it from being opened is gone. */
+        STABLE,
+        /** Given to the shelf, whatever became of it. */
+        TAKEN
+    }
+
+    /** What is known of a file. */
+    private static final class Seen {
+        FileMark mark;
+        Standing standing = Standing.NEW;
+    }
+
+    public ScriptDirectory(Path directory, SafeFiles files, ScriptStaging staging, ScriptShelf shelf) {
+        this.directory = directory;
+        this.files = files;
+        this.staging = staging;
+        this.shelf = shelf;
+    }
+
+    /** Brings the scripts to what the files say now, without waiting whether they still change. */
+    public void lookAtStart() {
+        look();
+        look();
+    }
+
+    /** Brings the scripts to what the files say now. */
+    public void look() {
+        Map<Path, FileMark> found = new TreeMap<>();
+        try {
+            for (Path file : files.list(directory, MAX_FILES)) {
+                if (ScriptName.isScript(file.getFileName().toString())) {
+                    FileMark.at(file).ifPresent(mark -> found.put(file, mark));
+                }
+            }
+        } catch (IOException e) {
+            shelf.refuse(directory.toString(), "", directory.toString(), describe(e));
+            onShelf.add(directory);
+            return;
+        }
+        forget(directory);
+        removeGone(found);
+        found.forEach(this::compare);
+        seen.forEach(this::takeIfStable);
+    }
+
+    private void removeGone(Map<Path, FileMark> found) {
+        List<Path> gone = new ArrayList<>(seen.keySet());
+        gone.removeAll(found.keySet());
+        for (Path file : gone) {
+            seen.remove(file);
+            forget(file);
+        }
+    }
+
+    private void forget(Path place) {
+        if (onShelf.remove(place)) {
+            shelf.remove(place.toString());
+        }
+    }
+
+    private void compare(Path file, FileMark mark) {
+        Seen known = seen.computeIfAbsent(file, path -> new Seen());
+        if (!mark.equals(known.mark)) {
+            known.mark = mark;
+            known.standing = Standing.NEW;
+        } else if (known.standing == Standing.NEW) {
+            known.standing = Standing.STABLE;
+        }
+    }
+
+    private void takeIfStable(Path file, Seen known) {
+        if (known.standing == Standing.STABLE) {
+            onShelf.add(file);
+            String fileName = file.getFileName().toString();
+            Optional<ScriptName> name = ScriptName.parse(fileName);
+            if (name.isEmpty()) {
+                known.standing = Standing.TAKEN;
+                shelf.refuse(file.toString(), "", file.toString(), ScriptName.problem(fileName));
+            } else {
+                take(file, known, name.get());
+            }
+        }
+    }
+
+    private void take(Path file, Seen known, ScriptName name) {
+        Optional<Path> other = seen.entrySet().stream()
+                .filter(entry -> entry.getValue().standing == Standing.TAKEN)
+                .map(Map.Entry::getKey)
+                .filter(taken -> !taken.equals(file) && isOf(taken, name.module()))
+                .findFirst();
+        if (other.isPresent()) {
+            String problem =
+                    "the functions of " + other.get().getFileName() + " are called " + name.module() + " already";
+            shelf.refuse(file.toString(), name.module(), file.toString(), problem);
+            return;
+        }
+        try (FileChannel content = files.openForReading(file, ScriptStaging.maxBytes(name))) {
+            StagedScript staged = staging.stage(name, file.toString(), content);
+            known.standing = Standing.TAKEN;
+            shelf.put(file.toString(), staged, RANKING);
+        } catch (IOException e) {
+            shelf.refuse(file.toString(), name.module(), file.toString(), describe(e));
+        }
+    }
+
+    private static boolean isOf(Path file, String module) {
+        return ScriptName.parse(file.getFileName().toString())
+                .map(ScriptName::module)
+                .filter(module::equals)
+                .isPresent();
+    }
+
+    private static String describe(IOException e) {
+        if (e instanceof NoSuchFileException) {
+            return "it isn't there";
+        }
+        return e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+    }
+}

@@ -1,0 +1,41 @@
+package io.waybill.osgi.script;
+
+import io.waybill.api.Script;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * The name of a script's file. Immutable.
+ *
+ * @param module without the ending
+ */
+record ScriptName(String module, Script.Form form) {
+
+    private static final String SOURCE = ".py";
+    private static final String MODULE = ".pt";
+    private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,63}");
+
+    /** Whether a file is meant to be a script: it has the ending of one, and is not hidden. */
+    static boolean isScript(String fileName) {
+        return !fileName.startsWith(".") && (fileName.endsWith(SOURCE) || fileName.endsWith(MODULE));
+    }
+
+    /** Reads a file's name; empty when it can't be the first part of a function's. */
+    static Optional<ScriptName> parse(String fileName) {
+        String module = fileName.substring(0, fileName.length() - SOURCE.length());
+        return IDENTIFIER.matcher(module).matches()
+                ? Optional.of(
+                        new ScriptName(module, fileName.endsWith(SOURCE) ? Script.Form.SOURCE : Script.Form.MODULE))
+                : Optional.empty();
+    }
+
+    /** What to say of a file whose name can't be parsed. */
+    static String problem(String fileName) {
+        return "a script is named like a module of Python, of at most 64 letters, digits and _, because its functions are"
+                + " called by that name: " + fileName;
+    }
+
+    String ending() {
+        return form == Script.Form.SOURCE ? SOURCE : MODULE;
+    }
+}
