@@ -16,7 +16,7 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  * libtorch's view of the tensors of one call: over the same bytes, without a copy. Tensors over one storage share it in libtorch too.
  *
  * <p><b>Lifetime.</b> The {@code PointerScope} that is open during {@link #borrow} frees libtorch's tensors; the bytes stay the
- * message's. <b>Threads.</b> One.
+ * message's. Where what runs may keep a tensor, {@link #watched} ones live on until {@link #letGo}. <b>Threads.</b> One.
  */
 final class BorrowedTensors {
 
@@ -33,9 +33,36 @@ final class BorrowedTensors {
     /** A storage with the tensor that first covered it. */
     private record Lent(Storage storage, long address, org.bytedeco.pytorch.Tensor tensor) {}
 
+    private final boolean watched;
     private final List<Lent> storages = new ArrayList<>(4);
     private final List<Tensor> borrowed = new ArrayList<>(4);
     private final List<org.bytedeco.pytorch.Tensor> views = new ArrayList<>(4);
+
+    private BorrowedTensors(boolean watched) {
+        this.watched = watched;
+    }
+
+    /** For what keeps no tensor. */
+    static BorrowedTensors unwatched() {
+        return new BorrowedTensors(false);
+    }
+
+    /** For what may keep one: {@link #letGo} follows, after the scope of the call was closed. */
+    static BorrowedTensors watched() {
+        return new BorrowedTensors(true);
+    }
+
+    /** Frees libtorch's tensors, but for those that somebody in libtorch still uses: they go to {@code escaped} with their bytes. */
+    void letGo(EscapedTensors escaped) {
+        for (int i = 0; i < storages.size(); i++) {
+            Lent lent = storages.get(i);
+            if (EscapedTensors.isUsedElsewhere(lent.tensor)) {
+                escaped.keep(lent.storage, lent.tensor);
+            } else {
+                lent.tensor.releaseReference();
+            }
+        }
+    }
 
     /**
      * libtorch's tensor over the bytes of this one; the same for the same tensor.
@@ -111,6 +138,9 @@ final class BorrowedTensors {
                             ? torch.from_blob(at, sizes, options)
                             : torch.from_blob(
                                     at, new long[] {storage.sizeBytes()}, new TensorOptions(ScalarType.Byte)));
+            if (watched) {
+                lent.tensor.retainReference();
+            }
             storages.add(lent);
             if (isWhole) {
                 return lent.tensor;

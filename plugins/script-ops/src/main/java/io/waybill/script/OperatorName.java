@@ -16,6 +16,9 @@ record OperatorName(String qualified, String overload) {
     /** Stands for no particular overload. */
     static final String ANY_OVERLOAD = "*";
 
+    /** How operators are named, for texts. */
+    static final String FORMS = "an operator is named like aten::add, aten::add.Tensor or torch.ops.aten.add";
+
     private static final Pattern FORM =
             Pattern.compile("(?:torch\\.ops\\.(\\w+)\\.|(\\w+)::)([A-Za-z_]\\w*)(?:\\.(\\w+))?");
 
@@ -28,9 +31,7 @@ record OperatorName(String qualified, String overload) {
     static OperatorName parse(String text) throws RejectedMessageException {
         Matcher parts = FORM.matcher(text);
         if (!parts.matches()) {
-            throw new RejectedMessageException(
-                    ErrorCode.UNKNOWN_OPERATION,
-                    "an operator is named like aten::add, aten::add.Tensor or torch.ops.aten.add, not " + text);
+            throw new RejectedMessageException(ErrorCode.UNKNOWN_OPERATION, FORMS + ", not " + text);
         }
         String namespace = parts.group(1) == null ? parts.group(2) : parts.group(1);
         String overload = parts.group(4);
@@ -40,6 +41,11 @@ record OperatorName(String qualified, String overload) {
             overload = "";
         }
         return new OperatorName(namespace + "::" + parts.group(3), overload);
+    }
+
+    /** Whether a call with this name is to an operator, and not to a function. */
+    static boolean isOne(String text) {
+        return text.contains("::") || text.startsWith("torch.ops.");
     }
 
     boolean isAnyOverload() {

@@ -8,6 +8,8 @@ import io.waybill.torch.LibTorch;
 import java.util.List;
 import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Future;
+import org.bytedeco.pytorch.IValue;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
@@ -24,6 +26,8 @@ import org.osgi.service.component.annotations.Reference;
 public final class ScriptEngine {
 
     private final Operators operators;
+    private final Functions functions = new Functions();
+    private final EscapedTensors escaped = new EscapedTensors();
 
     /** @throws IllegalStateException when libtorch can't be loaded, with what is missing and what to do */
     @Activate
@@ -36,8 +40,8 @@ public final class ScriptEngine {
     /** Calls an operator twice, so that no request waits until classes are loaded, and a libtorch that does not compute is found here. */
     private void rehearse() {
         try {
-            Value one = run(new Invocation("aten::ones", List.of(Value.ints(1)), Map.of()));
-            Value two = run(new Invocation("aten::add", List.of(one, one), Map.of()));
+            Value one = runOperator(new Invocation("aten::ones", List.of(Value.ints(1)), Map.of()));
+            Value two = runOperator(new Invocation("aten::add", List.of(one, one), Map.of()));
             for (Value tensor : List.of(one, two)) {
                 ((Value.OfTensor) tensor).value().storage().release();
             }
@@ -46,15 +50,23 @@ public final class ScriptEngine {
         }
     }
 
+    /** Runs the operator or the function that the call names. May take as long as the function runs. */
+    public Value run(Invocation call) throws RejectedMessageException {
+        return OperatorName.isOne(call.name()) ? runOperator(call) : run(functions.find(call.name()), call);
+    }
+
     /** Runs the operator that the call names, in the overload that its arguments fit. */
     @SuppressWarnings("try")
-    public Value run(Invocation call) throws RejectedMessageException {
+    public Value runOperator(Invocation call) throws RejectedMessageException {
+        if (!OperatorName.isOne(call.name())) {
+            throw functions.unknown(call.name());
+        }
         Overload overload = operators.find(call.name()).choose(call);
         Signature signature = overload.signature();
         signature.requireOneResult();
         requireDirect(call);
         try (PointerScope scope = new PointerScope()) {
-            BorrowedTensors tensors = new BorrowedTensors();
+            BorrowedTensors tensors = BorrowedTensors.unwatched();
             CallStack stack = new CallStack(tensors);
             signature.push(call, stack);
             overload.run(stack.asVector());
@@ -69,5 +81,68 @@ public final class ScriptEngine {
             throw new RejectedMessageException(
                     ErrorCode.REFUSED, call.name() + " is an operator, and none returns a future: call it as it is");
         }
+    }
+
+    /** The functions of the scripts that are served. */
+    Functions functions() {
+        return functions;
+    }
+
+    /** Runs this function, in the version that it is of. */
+    Value run(ScriptFunction function, Invocation call) throws RejectedMessageException {
+        Signature signature = function.signature();
+        if (signature.fit(call.positional(), call.named()) == ParameterType.NO_FIT) {
+            throw Signature.noMatch(function.name(), List.of(signature), call);
+        }
+        signature.requireOneResult();
+        if (!function.script().enter()) {
+            throw new RejectedMessageException(
+                    ErrorCode.HANDLER_GONE, "the script of " + function.name() + " left before this call began");
+        }
+        try {
+            return runWatched(function, call);
+        } finally {
+            function.script().leave();
+        }
+    }
+
+    /** Runs a function, and sees to the arguments that it kept. */
+    @SuppressWarnings("try")
+    private Value runWatched(ScriptFunction function, Invocation call) throws RejectedMessageException {
+        try (PointerScope outer = new PointerScope()) {
+            escaped.sweep();
+            BorrowedTensors tensors = BorrowedTensors.watched();
+            try (PointerScope scope = new PointerScope()) {
+                CallStack stack = new CallStack(tensors);
+                function.begin(stack);
+                function.signature().push(call, stack);
+                function.run(stack.asVector());
+                IValue result = stack.onlyResult();
+                return new Results(tensors)
+                        .take(call.mode() == Invocation.Mode.ASYNC ? awaited(result) : result, false);
+            } catch (RuntimeException e) {
+                throw TorchError.refusal(e);
+            } finally {
+                tensors.letGo(escaped);
+            }
+        }
+    }
+
+    /** What the future completes with, when it does. */
+    private static IValue awaited(IValue result) throws RejectedMessageException {
+        if (!result.isFuture()) {
+            throw new RejectedMessageException(
+                    ErrorCode.REFUSED,
+                    "Async functions must return an IValue of Future type, but got "
+                            + result.tagKind().getString());
+        }
+        Future future = result.toFuture();
+        future.waitAndThrow();
+        return future.value();
+    }
+
+    /** How many arguments scripts keep beyond their calls. */
+    int escapedCount() {
+        return escaped.size();
     }
 }

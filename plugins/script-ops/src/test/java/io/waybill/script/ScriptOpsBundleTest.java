@@ -6,7 +6,9 @@ import io.waybill.api.HandlesMessage;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Script;
 import io.waybill.api.Value;
+import java.io.IOException;
 import java.io.InputStream;
 import java.lang.ref.WeakReference;
 import java.nio.file.Files;
@@ -19,17 +21,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
 import org.apache.felix.framework.FrameworkFactory;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
-import org.osgi.framework.BundleException;
 import org.osgi.framework.ServiceReference;
+import org.osgi.framework.ServiceRegistration;
 import org.osgi.framework.launch.Framework;
 
-/** The built jars in a framework with nothing but declarative services. */
+/**
+ * The built jars in a framework with nothing but declarative services. One framework for all tests that load libtorch, because its native
+ * libraries load once per process.
+ */
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class ScriptOpsBundleTest {
 
@@ -38,21 +44,30 @@ class ScriptOpsBundleTest {
     private static final Path TORCH_RUNTIME = Path.of(System.getProperty("waybill.test.torch.runtime"));
 
     @TempDir
-    private Path cache;
+    private static Path directory;
 
-    private Framework framework;
+    private static Framework framework;
+    private static Bundle scriptOps;
 
-    @AfterEach
-    void stopFramework() throws Exception {
-        if (framework != null) {
-            framework.stop();
-            framework.waitForStop(WAIT_NS / 1_000_000);
-        }
+    @BeforeAll
+    static void startFramework() throws Exception {
+        framework = start(directory.resolve("framework"), System.getProperty("waybill.torch.natives"));
+        scriptOps = bundle(framework, "io.waybill.script-ops");
+        handler();
+    }
+
+    @AfterAll
+    static void stopFramework() throws Exception {
+        stop(framework);
+    }
+
+    private static void stop(Framework started) throws Exception {
+        started.stop();
+        started.waitForStop(WAIT_NS / 1_000_000);
     }
 
     @Test
     void answersAcrossUpdatesAndLetsGoOfWhatWasReplaced() throws Exception {
-        Bundle scriptOps = start(Map.of("waybill.torch.natives", System.getProperty("waybill.torch.natives")));
         assertThat(sumOfOnes(handler())).isEqualTo(Value.of(6.0));
 
         for (int update = 1; update <= 3; update++) {
@@ -73,55 +88,134 @@ class ScriptOpsBundleTest {
 
     @Test
     void staysInstalledWithoutAHandlerWhereLibtorchIsMissing() throws Exception {
-        Bundle scriptOps = start(Map.of("waybill.torch.natives", cache.toString()));
-
-        assertThat(scriptOps.getState()).isEqualTo(Bundle.ACTIVE);
-        ServiceReference<MessageHandler> reference = reference().orElseThrow();
-        assertThat(framework.getBundleContext().getService(reference)).isNull();
+        Framework other = start(directory.resolve("other"), directory.toString());
+        try {
+            assertThat(bundle(other, "io.waybill.script-ops").getState()).isEqualTo(Bundle.ACTIVE);
+            ServiceReference<MessageHandler> reference =
+                    reference(other, "SCRIPT_CALL").orElseThrow();
+            assertThat(other.getBundleContext().getService(reference)).isNull();
+        } finally {
+            stop(other);
+        }
     }
 
-    private Bundle start(Map<String, String> properties) throws Exception {
-        Map<String, String> all = new java.util.HashMap<>(properties);
-        all.put("org.osgi.framework.storage", cache.resolve("framework").toString());
-        all.put("org.osgi.framework.system.packages.extra", "io.waybill.api;version=1.0.0");
-        all.put("felix.log.level", "1");
-        framework = new FrameworkFactory().newFramework(all);
-        framework.start();
-        List<Bundle> bundles = new ArrayList<>();
-        try (Stream<Path> jars = Files.list(Path.of(System.getProperty("waybill.test.framework.bundles")))) {
-            for (Path jar : jars.toList()) {
-                bundles.add(install(jar));
+    @Test
+    void servesScriptsAcrossUpdatesAndLetsGoOfWhatWasReplaced() throws Exception {
+        ScriptFile first = script("first", "def twice(x: int):\n    return 2 * x\n");
+        ServiceRegistration<Script> registration = publish(first);
+        assertThat(first.schemas).as(first.problem).containsExactly("math.twice(int x) -> int");
+        assertThat(answer("math.twice", Value.of(4))).isEqualTo(Value.of(8));
+
+        for (int update = 1; update <= 3; update++) {
+            WeakReference<ClassLoader> before =
+                    new WeakReference<>(handler().getClass().getClassLoader());
+            try (InputStream jar = Files.newInputStream(SCRIPT_OPS)) {
+                scriptOps.update(jar);
             }
+            assertThat(eventually(() -> reference("function:math.twice").isPresent()))
+                    .isTrue();
+            assertThat(answer("math.twice", Value.of(5))).isEqualTo(Value.of(10));
+            assertThat(eventually(() -> {
+                        System.gc();
+                        return before.get() == null;
+                    }))
+                    .as("the class loader of before update " + update + " is unreachable")
+                    .isTrue();
         }
-        bundles.add(install(TORCH_RUNTIME));
-        Bundle scriptOps = install(SCRIPT_OPS);
-        bundles.add(scriptOps);
+        registration.unregister();
+        assertThat(reference("function:math.twice")).isEmpty();
+    }
+
+    @Test
+    void replacesAScriptWithoutAMomentBetween() throws Exception {
+        ServiceRegistration<Script> old = publish(script("old", "def f() -> int:\n    return 1\n"));
+        assertThat(answer("math.f")).isEqualTo(Value.of(1));
+        ScriptFile broken = script("broken", "def f() -> int:\n    return x\n");
+        publish(broken).unregister();
+        assertThat(broken.problem).startsWith("line 2: undefined value x");
+        ScriptFile next = script("next", "def f() -> int:\n    return 2\n");
+        publish(next);
+
+        assertThat(next.schemas).hasSize(1);
+        old.unregister();
+        assertThat(answer("math.f")).isEqualTo(Value.of(2));
+    }
+
+    private ScriptFile script(String folder, String text) throws IOException {
+        return ScriptFile.source(Files.createDirectory(directory.resolve(folder)), "math", text);
+    }
+
+    private ServiceRegistration<Script> publish(Script script) {
+        return framework.getBundleContext().registerService(Script.class, script, null);
+    }
+
+    private static Value answer(String function, Value... arguments) throws RejectedMessageException {
+        ServiceReference<MessageHandler> reference =
+                reference("function:" + function).orElseThrow();
+        assertThat(reference.getProperty("waybill.non.blocking"))
+                .as("functions may run long")
+                .isNull();
+        RecordedOutbox outbox = new RecordedOutbox();
+        framework.getBundleContext().getService(reference).handle(call(function, arguments), outbox);
+        framework.getBundleContext().ungetService(reference);
+        return outbox.reply("of " + function);
+    }
+
+    private static Framework start(Path storage, String natives) throws Exception {
+        Map<String, String> properties = Map.of(
+                "waybill.torch.natives",
+                natives,
+                "org.osgi.framework.storage",
+                storage.toString(),
+                "org.osgi.framework.system.packages.extra",
+                "io.waybill.api;version=1.0.0",
+                "felix.log.level",
+                "1");
+        Framework started = new FrameworkFactory().newFramework(properties);
+        started.start();
+        List<Path> jars = new ArrayList<>();
+        try (Stream<Path> found = Files.list(Path.of(System.getProperty("waybill.test.framework.bundles")))) {
+            jars.addAll(found.toList());
+        }
+        jars.add(TORCH_RUNTIME);
+        jars.add(SCRIPT_OPS);
+        List<Bundle> bundles = new ArrayList<>();
+        for (Path jar : jars) {
+            bundles.add(started.getBundleContext().installBundle(jar.toUri().toString()));
+        }
         for (Bundle bundle : bundles) {
             bundle.start();
         }
-        assertThat(eventually(() -> reference().isPresent()))
+        assertThat(eventually(() -> reference(started, "SCRIPT_CALL").isPresent()))
                 .as("a handler was published")
                 .isTrue();
-        return scriptOps;
+        return started;
     }
 
-    private Bundle install(Path jar) throws BundleException {
-        return framework.getBundleContext().installBundle(jar.toUri().toString());
+    private static Bundle bundle(Framework started, String symbolicName) {
+        return Stream.of(started.getBundleContext().getBundles())
+                .filter(bundle -> bundle.getSymbolicName().equals(symbolicName))
+                .findFirst()
+                .orElseThrow();
     }
 
-    private MessageHandler handler() {
+    private static MessageHandler handler() {
         BundleContext context = framework.getBundleContext();
-        ServiceReference<MessageHandler> reference = reference().orElseThrow();
+        ServiceReference<MessageHandler> reference = reference("SCRIPT_CALL").orElseThrow();
         assertThat(reference.getProperty("waybill.non.blocking")).isEqualTo(true);
         return context.getService(reference);
     }
 
-    private Optional<ServiceReference<MessageHandler>> reference() {
+    private static Optional<ServiceReference<MessageHandler>> reference(String key) {
+        return reference(framework, key);
+    }
+
+    private static Optional<ServiceReference<MessageHandler>> reference(Framework started, String key) {
         try {
-            return framework
+            return started
                     .getBundleContext()
                     .getServiceReferences(
-                            MessageHandler.class, "(" + HandlesMessage.PREFIX_ + "handles.message=SCRIPT_CALL)")
+                            MessageHandler.class, "(" + HandlesMessage.PREFIX_ + "handles.message=" + key + ")")
                     .stream()
                     .findFirst();
         } catch (org.osgi.framework.InvalidSyntaxException e) {

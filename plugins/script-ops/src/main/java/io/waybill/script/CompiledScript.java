@@ -1,0 +1,158 @@
+package io.waybill.script;
+
+import io.waybill.api.Script;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.CompilationUnit;
+import org.bytedeco.pytorch.FunctionVector;
+import org.bytedeco.pytorch.IValue;
+import org.bytedeco.pytorch.JitModule;
+import org.bytedeco.pytorch.QualifiedName;
+import org.bytedeco.pytorch.QualifiedNameOptional;
+import org.bytedeco.pytorch.global.torch;
+
+/**
+ * One version of a script: its functions, and what libtorch keeps for them.
+ *
+ * <p><b>Lifetime.</b> Whoever compiled it closes it. A call enters before it runs a function and leaves afterwards; the native side is
+ * freed when it is closed and the last call has left. <b>Threads.</b> Any.
+ */
+final class CompiledScript implements AutoCloseable {
+
+    /** What is compiled and not freed, in this process. */
+    private static final AtomicInteger LIVE = new AtomicInteger();
+
+    private static final int MAX_FUNCTIONS = 1_000;
+
+    private final String module;
+    private final int ranking;
+    private final List<ScriptFunction> functions = new ArrayList<>();
+    /** Of libtorch; each holds one reference. */
+    private final List<Pointer> owned = new ArrayList<>(2);
+    /** The maker's use of it, and one for each call in it. */
+    private final AtomicInteger uses = new AtomicInteger(1);
+
+    private CompiledScript(Script script) {
+        this.module = script.module();
+        this.ranking = script.ranking();
+        LIVE.incrementAndGet();
+    }
+
+    /**
+     * Compiles a source, or loads a module.
+     *
+     * @throws ScriptRefusedException with libtorch's text when it can't be compiled
+     */
+    @SuppressWarnings("try")
+    static CompiledScript of(Script script) throws ScriptRefusedException {
+        CompiledScript compiled = new CompiledScript(script);
+        boolean done = false;
+        try (PointerScope scope = new PointerScope()) {
+            switch (script.form()) {
+                case SOURCE -> compiled.compile(script.file());
+                case MODULE -> compiled.load(script.file());
+            }
+            compiled.requireFunctions();
+            done = true;
+            return compiled;
+        } catch (RuntimeException e) {
+            throw ScriptRefusedException.of(e);
+        } catch (IOException e) {
+            throw new ScriptRefusedException("it can't be read: " + e.getMessage(), e);
+        } finally {
+            if (!done) {
+                compiled.close();
+            }
+        }
+    }
+
+    private void compile(Path file) throws IOException, ScriptRefusedException {
+        CompilationUnit unit = own(new CompilationUnit());
+        BytePointer text = new BytePointer(SourceText.prepared(text(file)), StandardCharsets.UTF_8);
+        FunctionVector defined =
+                unit.define(new QualifiedNameOptional(new QualifiedName(module)), text, torch.nativeResolver(), null);
+        for (long i = 0; i < defined.size(); i++) {
+            functions.add(ScriptFunction.plain(this, module, defined.get(i)));
+        }
+    }
+
+    private static String text(Path file) throws IOException, ScriptRefusedException {
+        try {
+            ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(file));
+            String text = StandardCharsets.UTF_8.newDecoder().decode(bytes).toString();
+            if (text.indexOf('\0') >= 0) {
+                throw new ScriptRefusedException("a source holds text, and this has a zero byte");
+            }
+            return text;
+        } catch (CharacterCodingException e) {
+            throw new ScriptRefusedException("a source is text in UTF-8, and this is not", e);
+        }
+    }
+
+    private void load(Path file) {
+        JitModule loaded = own(torch.load(new BytePointer(file.toString(), StandardCharsets.UTF_8)));
+        IValue self = own(new IValue(loaded._ivalue()));
+        FunctionVector methods = loaded.type().methods();
+        for (long i = 0; i < methods.size(); i++) {
+            if (!Signature.text(methods.get(i).name()).startsWith("__")) {
+                functions.add(ScriptFunction.method(this, module, methods.get(i), self));
+            }
+        }
+    }
+
+    private void requireFunctions() throws ScriptRefusedException {
+        if (functions.isEmpty() || functions.size() > MAX_FUNCTIONS) {
+            throw new ScriptRefusedException(
+                    "a script holds 1 to " + MAX_FUNCTIONS + " functions, and this holds " + functions.size());
+        }
+    }
+
+    private <P extends Pointer> P own(P pointer) {
+        pointer.retainReference(); // so that the scope does not free it
+        owned.add(pointer);
+        return pointer;
+    }
+
+    List<ScriptFunction> functions() {
+        return functions;
+    }
+
+    int ranking() {
+        return ranking;
+    }
+
+    /** Begins a use; false when it is closed. */
+    boolean enter() {
+        return uses.getAndUpdate(held -> held == 0 ? 0 : held + 1) > 0;
+    }
+
+    /** Ends a use. */
+    void leave() {
+        if (uses.decrementAndGet() == 0) {
+            for (int i = owned.size() - 1; i >= 0; i--) {
+                owned.get(i).releaseReference();
+            }
+            LIVE.decrementAndGet();
+        }
+    }
+
+    @Override
+    public void close() {
+        leave();
+    }
+
+    /** How many are compiled and not freed, in this process. */
+    static int liveCount() {
+        return LIVE.get();
+    }
+}

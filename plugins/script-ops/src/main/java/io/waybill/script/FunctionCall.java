@@ -1,0 +1,31 @@
+package io.waybill.script;
+
+import io.waybill.api.Message;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.Outbox;
+import io.waybill.api.RejectedMessageException;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/**
+ * Answers SCRIPT_CALL for the functions of one script. Functions may run long: this runs on the bundle's threads.
+ *
+ * <p><b>Threads.</b> Any number at once. <b>Errors.</b> Those of {@link ScriptEngine#run}.
+ */
+final class FunctionCall implements MessageHandler {
+
+    private final ScriptEngine engine;
+    private final Map<String, ScriptFunction> functions;
+
+    FunctionCall(ScriptEngine engine, CompiledScript script) {
+        this.engine = engine;
+        this.functions =
+                script.functions().stream().collect(Collectors.toMap(ScriptFunction::name, Function.identity()));
+    }
+
+    @Override
+    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        outbox.reply(engine.run(functions.get(message.operation()), message.invocation()));
+    }
+}

@@ -1,0 +1,77 @@
+package io.waybill.script;
+
+import org.bytedeco.pytorch.Function;
+import org.bytedeco.pytorch.IValue;
+import org.bytedeco.pytorch.IValueVector;
+import org.bytedeco.pytorch.global.torch;
+
+/**
+ * A function of a script, or a method of the one module that a saved one holds. Safe for several threads, as long as its script is open.
+ *
+ * <p><b>Ownership.</b> The native function and the module are the script's.
+ */
+final class ScriptFunction implements Routine {
+
+    private final CompiledScript script;
+    private final String name;
+    private final Signature signature;
+    private final Function function;
+    private final IValue self;
+
+    private ScriptFunction(CompiledScript script, String name, Signature signature, Function function, IValue self) {
+        this.script = script;
+        this.name = name;
+        this.signature = signature;
+        this.function = function;
+        this.self = self;
+    }
+
+    /** A function that stands by itself. */
+    static ScriptFunction plain(CompiledScript script, String module, Function function) {
+        String schema = torch.toString(function.getSchema()).getString();
+        Signature signature = Signature.of(function.getSchema(), module + "." + schema, 0);
+        return new ScriptFunction(script, name(module, function), signature, function, null);
+    }
+
+    /** A method of a module, which is its first argument. */
+    static ScriptFunction method(CompiledScript script, String module, Function function, IValue self) {
+        String schema = torch.toString(function.getSchema()).getString().replaceFirst("\\([^,)]* self(, )?", "(");
+        Signature signature = Signature.of(function.getSchema(), module + "." + schema, 1);
+        return new ScriptFunction(script, name(module, function), signature, function, self);
+    }
+
+    private static String name(String module, Function function) {
+        return module + "." + Signature.text(function.name());
+    }
+
+    CompiledScript script() {
+        return script;
+    }
+
+    /** As calls name it, such as {@code math.scale}. */
+    String name() {
+        return name;
+    }
+
+    @Override
+    public Signature signature() {
+        return signature;
+    }
+
+    /** Puts on the stack what stands before the caller's arguments. */
+    void begin(CallStack stack) {
+        if (self != null) {
+            stack.push(self);
+        }
+    }
+
+    @Override
+    public void run(IValueVector stack) {
+        function.run(stack);
+    }
+
+    @Override
+    public String toString() {
+        return name;
+    }
+}

@@ -1,0 +1,89 @@
+package io.waybill.script;
+
+import io.waybill.api.HandlesMessage;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.Script;
+import java.util.Dictionary;
+import java.util.Hashtable;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
+import org.osgi.framework.ServiceRegistration;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+import org.osgi.service.component.annotations.ReferenceCardinality;
+import org.osgi.service.component.annotations.ReferencePolicy;
+
+/**
+ * Serves the scripts that the node publishes: compiles each, and publishes a handler for its functions as long as the script is there.
+ *
+ * <p><b>Threads.</b> Any: the framework calls on the thread that publishes a script or withdraws it, which waits until running calls have
+ * ended, up to the drain limit. A version is freed when the last of its calls has ended, however late.
+ */
+@Component(
+        service = {},
+        immediate = true)
+public final class ScriptRunner {
+
+    private static final String FUNCTION_PREFIX = "function:";
+    private static final String HANDLES = HandlesMessage.PREFIX_ + "handles.message";
+
+    private final BundleContext context;
+    private final ScriptEngine engine;
+    private final Map<Script, Served> served = new ConcurrentHashMap<>();
+
+    /** A script while it is served. */
+    private record Served(CompiledScript script, ServiceRegistration<MessageHandler> handler) {}
+
+    @Activate
+    public ScriptRunner(BundleContext context, @Reference ScriptEngine engine) {
+        this.context = context;
+        this.engine = engine;
+    }
+
+    /** A script came. When this returns it is served, or was refused. */
+    @Reference(name = "scripts", cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
+    void add(Script script) {
+        try {
+            CompiledScript compiled = CompiledScript.of(script);
+            served.put(script, new Served(compiled, publish(script, compiled)));
+            engine.functions().add(compiled);
+            script.accepted(compiled.functions().stream()
+                    .map(function -> function.signature().toString())
+                    .toList());
+        } catch (ScriptRefusedException e) {
+            script.refused(e.getMessage());
+        }
+    }
+
+    private ServiceRegistration<MessageHandler> publish(Script script, CompiledScript compiled) {
+        Dictionary<String, Object> properties = new Hashtable<>();
+        properties.put(
+                HANDLES,
+                compiled.functions().stream()
+                        .map(function -> FUNCTION_PREFIX + function.name())
+                        .toArray(String[]::new));
+        properties.put(Constants.SERVICE_RANKING, script.ranking());
+        return context.registerService(MessageHandler.class, new FunctionCall(engine, compiled), properties);
+    }
+
+    /** A script goes. When this returns, running calls of it have ended or are not waited for any longer. */
+    void remove(Script script) {
+        Served gone = served.remove(script);
+        if (gone != null) {
+            engine.functions().remove(gone.script);
+            withdraw(gone.handler);
+            gone.script.close();
+        }
+    }
+
+    private static void withdraw(ServiceRegistration<MessageHandler> handler) {
+        try {
+            handler.unregister();
+        } catch (IllegalStateException e) {
+            // this bundle stops, and the framework took it away before
+        }
+    }
+}

@@ -1,0 +1,18 @@
+package io.waybill.script;
+
+import java.util.regex.Pattern;
+
+/** The text of a source as libtorch compiles it: without the lines that only Python needs. */
+final class SourceText {
+
+    /** What these bring is known to the compiler anyway: {@code torch}, {@code Tensor}, {@code List} and its kin. */
+    private static final Pattern IMPORTS = Pattern.compile(
+            "^(import torch|from torch import Tensor|from typing import [\\w, ]+)[ \\t]*(#.*)?$", Pattern.MULTILINE);
+
+    private SourceText() {}
+
+    /** The text with empty lines in the place of imports that mean nothing to libtorch, so that lines keep their numbers. */
+    static String prepared(String text) {
+        return IMPORTS.matcher(text).replaceAll("");
+    }
+}
