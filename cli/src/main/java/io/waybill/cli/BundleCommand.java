@@ -78,17 +78,30 @@ final class BundleCommand implements Runnable {
     @Command(
             mixinStandardHelpOptions = true,
             name = "list",
-            header = "Lists a node's bundles, or what they handle.",
-            footer = {"", "Example:", "  waybill bundle list --node ps0 --handlers"})
+            header = "Lists a node's bundles, what they handle, or the functions of scripts.",
+            footer = {
+                "",
+                "Examples:",
+                "  waybill bundle list --node ps0 --handlers",
+                "  waybill bundle list --node ps0 --scripts"
+            })
     int list(
             @Mixin Target target,
             @Option(
                             names = "--handlers",
                             description =
                                     "Lists who handles what instead: since when, in flight, parked, done, failed, stuck.")
-                    boolean handlers)
+                    boolean handlers,
+            @Option(
+                            names = "--scripts",
+                            description =
+                                    "Lists the functions of scripts instead: where each comes from, and what is wrong with"
+                                            + " scripts that are not served.")
+                    boolean scripts)
             throws IOException {
-        if (handlers) {
+        if (scripts) {
+            control(target, "scripts.list", Map.of(), this::printScripts, "scripts");
+        } else if (handlers) {
             control(target, "handlers.list", Map.of(), this::printHandlers, "handlers");
         } else {
             control(target, "bundle.list", Map.of(), this::printBundles, "bundles");
@@ -237,6 +250,21 @@ final class BundleCommand implements Runnable {
                     text(handler, "done"),
                     text(handler, "failed"),
                     text(handler, "stuck"));
+        }
+        table.print(surroundings.out());
+    }
+
+    private void printScripts(Value scripts) {
+        Table table = new Table("FUNCTION", "SOURCE", "SINCE", "PROBLEM");
+        for (Value script : items(scripts)) {
+            String source = text(script, "source");
+            for (Value function : items(field(script, "functions"))) {
+                table.row(function instanceof Value.Text schema ? schema.value() : "-", source, since(script), "-");
+            }
+            String problem = text(script, "problem");
+            if (!problem.equals("-")) {
+                table.row("-", source, since(script), problem);
+            }
         }
         table.print(surroundings.out());
     }

@@ -1,5 +1,6 @@
 package io.waybill.cli;
 
+import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -31,8 +32,10 @@ import picocli.CommandLine.Parameters;
         header = "Calls a worker and shows the result.",
         description = {
             "",
-            "OPERATION is an operator of libtorch, with or without its overload (aten::mm, aten::add.Tensor), or an operation by"
-                    + " name that a bundle serves (text.count). A type of your own is called with --type and --payload.",
+            "OPERATION is an operator of libtorch, with or without its overload (aten::mm, aten::add.Tensor), a function of a"
+                    + " script (math.scale), or an operation by name that a bundle serves (text.count). A name that WORKER serves as"
+                    + " both is the operation; function:math.scale is the function in any case. A type of your own is called with"
+                    + " --type and --payload.",
             ""
         },
         footerHeading = "%nArguments:%n",
@@ -46,12 +49,13 @@ import picocli.CommandLine.Parameters;
             "  cpu  cuda:1                                 devices",
             "  a.npy  @file                                tensors, read from NumPy's files",
             "  name=value                                  a named argument; those without a name come first",
-            "For an operation by name, such as text.count, other words count as text: text=hello",
+            "For an operation or a function, such as text.count, other words count as text: text=hello",
             "",
             "Examples:",
             "  waybill call --to ps0 aten::mm a.npy b.npy --out c.npy",
             "  waybill call --to ps0 aten::sum a.npy [0] dtype=float64",
             "  waybill call --to ps0 text.count text=\"to be or not to be\"",
+            "  waybill call --to ps0 math.scale a.npy by=3 --out scaled.npy",
             "  waybill call --to ps0 --type 0x142 --payload @hello --json",
             "",
             "Exit code: 0 when the call was answered, 1 when it failed, 2 for wrong usage."
@@ -88,6 +92,9 @@ final class CallCommand implements Callable<Integer> {
                             + " the payload.")
     private List<Path> out = List.of();
 
+    @Option(names = "--async", description = "The function returns a future; the result is what that completes with.")
+    private boolean async;
+
     @Option(names = "--json", description = "Prints the result as JSON.")
     private boolean json;
 
@@ -115,12 +122,12 @@ final class CallCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, UsageException, CommandFailedException {
-        request(NpyTensors.checked()); // what is written wrongly is said before anything is done
+        request(NpyTensors.checked(), Bare.OPERATION); // what is written wrongly is said before anything is done
         Host host = Host.real();
         Home opened = home.openExisting(surroundings, host);
         try (CallingWorker caller = CallingWorker.join(opened);
                 NpyTensors files = new NpyTensors(caller.worker().buffers())) {
-            Request request = request(files);
+            Request request = request(files, isFunctionOf(caller) ? Bare.FUNCTION : Bare.OPERATION);
             long sinceNs = host.clock().monotonicNs();
             Supplier<String> what = () -> "waiting for " + to + " to answer";
             try (Response response = Progress.during(surroundings, host.threads(), what, () -> caller.call(request))) {
@@ -131,32 +138,69 @@ final class CallCommand implements Callable<Integer> {
         return 0;
     }
 
-    private Request request(TensorFiles files) throws IOException, UsageException, CommandFailedException {
-        Request request = type == null ? named(files) : raw();
+    /** What a name is that does not say it. */
+    private enum Bare {
+        OPERATION,
+        FUNCTION
+    }
+
+    /** Whether the operation's name says nothing, and who is called serves a function of that name and no operation. */
+    private boolean isFunctionOf(CallingWorker caller) {
+        boolean isBare = type == null
+                && !HandlerKey.isOperator(operation)
+                && !operation.startsWith(HandlerKey.CONTROL_PREFIX)
+                && !operation.startsWith(HandlerKey.FUNCTION_PREFIX);
+        if (!isBare) {
+            return false;
+        }
+        List<String> served = caller.served(to, timeout);
+        return served.contains(HandlerKey.FUNCTION_PREFIX + operation) && !served.contains(operation);
+    }
+
+    private Request request(TensorFiles files, Bare bare) throws IOException, UsageException, CommandFailedException {
+        Request request = type == null ? named(files, bare) : raw();
         return timeout == null ? request : request.timeout(timeout);
     }
 
-    private Request named(TensorFiles files) throws UsageException {
+    private Request named(TensorFiles files, Bare bare) throws UsageException {
         if (operation == null) {
             throw new UsageException("Missing required parameter: OPERATION, or --type");
         }
         if (payload != null) {
             throw new UsageException("--payload goes with --type; an operation takes its arguments as words");
         }
-        boolean isOperator = operation.contains("::");
-        boolean isControl = operation.startsWith(HandlerKey.CONTROL_PREFIX);
-        String name = isControl ? operation.substring(HandlerKey.CONTROL_PREFIX.length()) : operation;
-        MessageType called = isControl ? CONTROL_CALL : isOperator ? MessageType.SCRIPT_CALL : MessageType.NAMED_CALL;
-        CallArguments.Bare bare = isOperator ? CallArguments.Bare.REFUSED : CallArguments.Bare.TEXT;
+        boolean isOperator = HandlerKey.isOperator(operation);
+        CallArguments.Bare words = isOperator ? CallArguments.Bare.REFUSED : CallArguments.Bare.TEXT;
         try {
-            return Request.invocation(to, called, arguments(files, bare).toInvocation(name));
+            Invocation call = arguments(files, words).toInvocation(name());
+            return Request.invocation(to, called(bare), async ? call.withMode(Invocation.Mode.ASYNC) : call);
         } catch (IllegalArgumentException e) {
             throw new UsageException(e.getMessage(), e);
         }
     }
 
-    private CallArguments arguments(TensorFiles files, CallArguments.Bare bare) throws UsageException {
-        CallArguments read = new CallArguments(files, bare);
+    private String name() {
+        for (String prefix : List.of(HandlerKey.CONTROL_PREFIX, HandlerKey.FUNCTION_PREFIX)) {
+            if (operation.startsWith(prefix)) {
+                return operation.substring(prefix.length());
+            }
+        }
+        return operation;
+    }
+
+    private MessageType called(Bare bare) {
+        if (operation.startsWith(HandlerKey.CONTROL_PREFIX)) {
+            return CONTROL_CALL;
+        }
+        boolean isScript = HandlerKey.isOperator(operation)
+                || operation.startsWith(HandlerKey.FUNCTION_PREFIX)
+                || bare == Bare.FUNCTION
+                || async;
+        return isScript ? MessageType.SCRIPT_CALL : MessageType.NAMED_CALL;
+    }
+
+    private CallArguments arguments(TensorFiles files, CallArguments.Bare words) throws UsageException {
+        CallArguments read = new CallArguments(files, words);
         for (String word : arguments) {
             try {
                 read.add(word);

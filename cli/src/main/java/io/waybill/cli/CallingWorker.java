@@ -12,13 +12,17 @@ import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.Membership;
 import io.waybill.home.NameTakenException;
+import io.waybill.home.Peer;
 import io.waybill.home.PeerState;
+import io.waybill.home.WorkerRecord;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.tensor.TensorConfig;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -72,21 +76,36 @@ final class CallingWorker implements AutoCloseable {
      * @throws CallException when the call fails
      */
     Response call(Request request) {
-        awaitStarted(request);
+        awaitStarted(request.to(), request.timeoutNs());
         return worker.call(request);
     }
 
-    private void awaitStarted(Request request) {
+    /** What a worker says that it serves, once it started; nothing when it says nothing. */
+    List<String> served(String to, Duration timeout) {
+        awaitStarted(to, timeout == null ? Request.DEFAULT_TIMEOUT : timeout.toNanos());
+        Membership membership = new Membership(worker.directory().home());
+        try {
+            membership.refresh();
+        } catch (IOException e) {
+            return List.of(); // the call itself will say what is wrong
+        }
+        return membership
+                .members()
+                .find(to)
+                .flatMap(Peer::record)
+                .map(WorkerRecord::serves)
+                .orElse(List.of());
+    }
+
+    private void awaitStarted(String to, long timeoutNs) {
         Home home = worker.directory().home();
         Host host = home.host();
-        long limitNs = request.timeoutNs() == Request.DEFAULT_TIMEOUT
-                ? WorkerSettings.DEFAULT_TIMEOUT.toNanos()
-                : request.timeoutNs();
+        long limitNs = timeoutNs == Request.DEFAULT_TIMEOUT ? WorkerSettings.DEFAULT_TIMEOUT.toNanos() : timeoutNs;
         long sinceNs = host.clock().monotonicNs();
         Membership membership = new Membership(home);
-        while (isStarting(membership, request.to())) {
+        while (isStarting(membership, to)) {
             if (limitNs != Request.NO_TIMEOUT && host.clock().monotonicNs() - sinceNs >= limitNs) {
-                String text = ErrorKind.TIMEOUT.encode("worker " + request.to() + " is still starting");
+                String text = ErrorKind.TIMEOUT.encode("worker " + to + " is still starting");
                 throw new CallException(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, MessageId.NONE, text);
             }
             host.threads().pause(LOOK_NS);

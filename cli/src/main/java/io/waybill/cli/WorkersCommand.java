@@ -107,11 +107,16 @@ final class WorkersCommand implements Callable<Integer> {
         }
     }
 
-    /** Every node answers control calls: in a table for people they would only be in the way. */
+    /** Every node answers control calls, and scripts may have many functions: in a table for people they would only be in the way. */
     private static String served(WorkerRecord record) {
-        String serves = record.serves().stream()
+        long functions = record.serves().stream()
+                .filter(key -> key.startsWith(HandlerKey.FUNCTION_PREFIX))
+                .count();
+        String others = record.serves().stream()
                 .filter(key -> !key.startsWith(HandlerKey.CONTROL_PREFIX))
+                .filter(key -> !key.startsWith(HandlerKey.FUNCTION_PREFIX))
                 .collect(Collectors.joining(" "));
+        String serves = functions == 0 ? others : others + " functions:" + functions;
         String stuck = record.settings().get(Node.STUCK);
         return stuck == null ? serves : serves + (serves.isEmpty() ? "" : " ") + "(stuck: " + stuck + ")";
     }

@@ -75,7 +75,11 @@ public final class Node implements AutoCloseable {
                 NATIVES_PROPERTY, distribution.resolve("lib").resolve("native").toString());
         Path cache = worker.directory().subdirectory("osgi");
         NodeSettings settings = conf.settings();
+        Path scripts = settings.scripts().isAbsolute()
+                ? settings.scripts()
+                : worker.directory().subdirectory(settings.scripts().toString());
         return OsgiSettings.of(distribution.resolve("bundles"), bundles, cache, conf.directory())
+                .withScripts(scripts)
                 .withFramework(framework)
                 .withLimits(settings.drainLimit(), settings.startLimit(), settings.settleLimit());
     }
@@ -84,6 +88,7 @@ public final class Node implements AutoCloseable {
         Map<String, String> shown = new HashMap<>();
         shown.put("waiting", Quantities.written(conf.settings().worker().waiting()));
         shown.put("bundles", osgi.watched().toString());
+        shown.put("scripts", osgi.scripts().toString());
         return shown;
     }
 

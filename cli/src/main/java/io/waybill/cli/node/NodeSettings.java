@@ -9,6 +9,8 @@ import io.waybill.worker.FlowLimits;
 import io.waybill.worker.Overflow;
 import io.waybill.worker.Waiting;
 import io.waybill.worker.WorkerSettings;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,8 +25,13 @@ import java.util.function.Function;
  * @param drainLimit how long running requests may take to end when their handler or the node leaves
  * @param startLimit how long a bundle may take to start
  * @param settleLimit how long components may take to become satisfied after their bundle started
+ * @param scripts the watched directory of scripts; when it is not absolute, in the worker's own directory
  */
-public record NodeSettings(WorkerSettings worker, Duration drainLimit, Duration startLimit, Duration settleLimit) {
+public record NodeSettings(
+        WorkerSettings worker, Duration drainLimit, Duration startLimit, Duration settleLimit, Path scripts) {
+
+    /** In the worker's own directory. */
+    private static final Path SCRIPTS_DEFAULT = Path.of("scripts");
 
     /** What a node takes when nothing is said. */
     public static NodeSettings defaults() {
@@ -55,6 +62,7 @@ public record NodeSettings(WorkerSettings worker, Duration drainLimit, Duration 
         Duration start = reading.take("osgi.start-limit", OsgiSettings.START_LIMIT_DEFAULT, Quantities::duration);
         Duration settle = reading.take("osgi.settle-limit", OsgiSettings.SETTLE_LIMIT_DEFAULT, Quantities::duration);
         StuckSettings stuck = stuck(reading);
+        Path scripts = reading.take("scripts.directory", SCRIPTS_DEFAULT, NodeSettings::directory);
         TensorConfig tensors = tensors(reading);
         reading.requireNothingWrong();
         WorkerSettings worker = new WorkerSettings(
@@ -66,7 +74,20 @@ public record NodeSettings(WorkerSettings worker, Duration drainLimit, Duration 
                 new ParkingSettings(parked, parkedFor.toNanos()),
                 stuck,
                 tensors);
-        return new NodeSettings(worker, drain, start, settle);
+        return new NodeSettings(worker, drain, start, settle, scripts);
+    }
+
+    private static Path directory(String text) {
+        try {
+            Path directory = Path.of(text).normalize();
+            if (directory.isAbsolute() || directory.equals(SCRIPTS_DEFAULT)) {
+                return directory;
+            }
+        } catch (InvalidPathException e) {
+            throw new IllegalArgumentException("no path: " + e.getMessage(), e);
+        }
+        throw new IllegalArgumentException("expected an absolute path, or " + SCRIPTS_DEFAULT
+                + " for the one in the node's own directory, found '" + text + "'");
     }
 
     private static StuckSettings stuck(Reading reading) {
@@ -85,7 +106,7 @@ public record NodeSettings(WorkerSettings worker, Duration drainLimit, Duration 
     }
 
     public NodeSettings withWaiting(Waiting other) {
-        return new NodeSettings(worker.withWaiting(other), drainLimit, startLimit, settleLimit);
+        return new NodeSettings(worker.withWaiting(other), drainLimit, startLimit, settleLimit, scripts);
     }
 
     /** Takes keys one after another, and remembers what is wrong. */

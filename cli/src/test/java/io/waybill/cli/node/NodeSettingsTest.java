@@ -56,6 +56,7 @@ class NodeSettingsTest {
         values.put("osgi.drain-limit", "12s");
         values.put("osgi.start-limit", "13s");
         values.put("osgi.settle-limit", "14s");
+        values.put("scripts.directory", "/srv/scripts");
 
         NodeSettings settings = NodeSettings.of(values);
 
@@ -74,16 +75,21 @@ class NodeSettingsTest {
         assertThat(settings.drainLimit()).isEqualTo(Duration.ofSeconds(12));
         assertThat(settings.startLimit()).isEqualTo(Duration.ofSeconds(13));
         assertThat(settings.settleLimit()).isEqualTo(Duration.ofSeconds(14));
+        assertThat(settings.scripts()).isEqualTo(Path.of("/srv/scripts"));
     }
 
     @Test
     void namesAllMistakesAtOnce() {
-        Map<String, String> values = Map.of("flow.calls", "many", "worker.wait", "spin", "osgi.drain-limit", "10");
+        Map<String, String> values = Map.of(
+                "flow.calls", "many", "worker.wait", "spin", "osgi.drain-limit", "10", "scripts.directory", "segments");
 
         assertThatThrownBy(() -> NodeSettings.of(values))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("flow.calls must be a whole number: many")
                 .hasMessageContaining("there is no setting worker.wait; there are ")
+                .hasMessageContaining(
+                        "scripts.directory: expected an absolute path, or scripts for the one in the node's own"
+                                + " directory, found 'segments'")
                 .hasMessageContaining("osgi.drain-limit: a time is a number with");
     }
 
