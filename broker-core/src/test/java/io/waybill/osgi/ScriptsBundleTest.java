@@ -219,11 +219,13 @@ class ScriptsBundleTest {
         node.bundles().uninstall("org.acme.runtime");
         Path late = drop("late.py", "late");
         eventually("it waits", () -> problem(late).contains("no bundle that runs scripts"));
+        drop("math.py", "broken");
         node.bundles().install(ScriptRuntime.build(forge, "1.2.0"));
         assertThat(answers("math", "one")).isTrue();
         assertThat(answers("late", "late")).isTrue();
         assertThat(problem(late)).isEmpty();
-        assertThat(problem(file)).isEmpty();
+        eventually("what came meanwhile is refused", () -> problem(file).equals("line 1 is broken"));
+        assertThat(answers("math", "one")).isTrue();
     }
 
     @Test

@@ -43,6 +43,15 @@ final class PublishedScript implements Script {
         }
     }
 
+    /** Whether anybody who runs scripts has it now. */
+    boolean isUsed() {
+        try {
+            return registration.getReference().getUsingBundles() != null;
+        } catch (IllegalStateException e) {
+            return false; // likewise
+        }
+    }
+
     /** Whether its functions are served. */
     boolean isAccepted() {
         return verdict instanceof Verdict.Accepted;

@@ -40,7 +40,7 @@ public final class ScriptDirectory {
     private enum Standing {
         /** Seen once as it is. */
         NEW,
-        /** To be taken, now or as soon as what keeps it from being opened is gone. */
+        /** To be taken, now or as soon as what keeps it from being opened, or compared with what runs, is gone. */
         STABLE,
         /** Given to the shelf, whatever became of it. */
         TAKEN
@@ -111,7 +111,7 @@ public final class ScriptDirectory {
     }
 
     private void takeIfStable(Path file, Seen known) {
-        if (known.standing == Standing.STABLE) {
+        if (known.standing == Standing.STABLE && !shelf.mustWait(file.toString())) {
             onShelf.add(file);
             String fileName = file.getFileName().toString();
             Optional<ScriptName> name = ScriptName.parse(fileName);

@@ -75,6 +75,15 @@ public final class ScriptShelf {
         return shelved == null ? Optional.empty() : shelved.status().problem();
     }
 
+    /**
+     * Whether there is nobody now who could say whether another script is better than the one at a place, as while the bundle that runs
+     * scripts is updated.
+     */
+    boolean mustWait(String place) {
+        Shelved shelved = byPlace.get(place);
+        return shelved != null && shelved.running != null && !shelved.running.isUsed();
+    }
+
     /** Puts a script at a place, instead of what is there. */
     void put(String place, StagedScript staged, int ranking) {
         oneAtATime.lock();
