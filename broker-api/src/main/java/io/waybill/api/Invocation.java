@@ -77,7 +77,13 @@ public record Invocation(String name, List<Value> positional, Map<String, Value>
      * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when the bytes are not a call by name
      */
     public static Invocation decode(ByteBuffer payload, List<Tensor> tensors) throws RejectedMessageException {
-        ValueDecoder decoder = new ValueDecoder(payload, tensors);
+        return decode(payload, tensors, List.of());
+    }
+
+    /** The same for a payload with references. */
+    public static Invocation decode(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references)
+            throws RejectedMessageException {
+        ValueDecoder decoder = new ValueDecoder(payload, tensors, references);
         Mode mode = (decoder.peekShort() & ASYNC_BIT) == 0 ? Mode.DIRECT : Mode.ASYNC;
         String name = decoder.name();
         int positionalCount = decoder.count(1);

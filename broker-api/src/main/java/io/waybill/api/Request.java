@@ -112,4 +112,9 @@ public final class Request {
     public List<Tensor> tensors() {
         return encoder.tensors();
     }
+
+    /** The references among the arguments. */
+    public List<RRef> references() {
+        return encoder.references();
+    }
 }

@@ -102,6 +102,13 @@ public sealed interface Value {
         }
     }
 
+    /** A remote reference: travels beside the payload, which holds its index. */
+    record OfRRef(RRef value) implements Value {
+        public OfRRef {
+            Objects.requireNonNull(value);
+        }
+    }
+
     /** A device. */
     record OfDevice(Device value) implements Value {
         public OfDevice {
@@ -142,6 +149,10 @@ public sealed interface Value {
 
     static Value of(SparseTensor value) {
         return new OfSparse(value);
+    }
+
+    static Value of(RRef value) {
+        return new OfRRef(value);
     }
 
     static Value of(Device value) {

@@ -21,9 +21,16 @@ public final class ValueDecoder {
 
     private final ByteBuffer buffer;
     private final List<Tensor> tensors;
+    private final List<? extends RRef> references;
 
     /** Reads from the buffer's position to its limit; the buffer itself is not changed. */
     public ValueDecoder(ByteBuffer bytes, List<Tensor> tensors) {
+        this(bytes, tensors, List.of());
+    }
+
+    /** The same for a message with references. */
+    public ValueDecoder(ByteBuffer bytes, List<Tensor> tensors, List<? extends RRef> references) {
+        this.references = references;
         this.buffer = bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN);
         this.tensors = tensors;
     }
@@ -107,6 +114,8 @@ public final class ValueDecoder {
                 return Value.of(tensor());
             case ValueEncoder.SPARSE:
                 return sparse();
+            case ValueEncoder.RREF:
+                return reference(Integer.toUnsignedLong(buffer.getInt()));
             case ValueEncoder.LIST:
                 return new Value.Items(elements(depth));
             case ValueEncoder.TUPLE:
@@ -147,6 +156,13 @@ public final class ValueDecoder {
         } catch (IllegalArgumentException e) {
             throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, e.getMessage(), e);
         }
+    }
+
+    private Value reference(long index) throws RejectedMessageException {
+        if (index >= references.size()) {
+            throw malformed("reference " + index + " of " + references.size());
+        }
+        return Value.of(references.get((int) index));
     }
 
     private List<Value> elements(int depth) throws RejectedMessageException {

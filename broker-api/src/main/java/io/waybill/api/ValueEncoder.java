@@ -29,6 +29,7 @@ import java.util.Map;
  * 12   device   i8 index (-1: any), u8 length, the type's name in ASCII
  * 13   dtype    u8 libtorch's code
  * 14   sparse   u32 index of the indices, u32 index of the values, u8 flags (bit 0: coalesced), u8 count, the sizes as int64
+ * 15   rref     u32 index in the message\'s list of references
  * </pre>
  *
  * Reusable after {@link #reset()}. For one thread at a time. Grows its buffer, and allocates nothing else for scalars.
@@ -53,17 +54,21 @@ public final class ValueEncoder {
     static final byte DEVICE = 12;
     static final byte DTYPE = 13;
     static final byte SPARSE = 14;
+    static final byte RREF = 15;
 
     static final int COALESCED_BIT = 1;
 
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<Tensor> tensorsView = Collections.unmodifiableList(tensors);
+    private final List<RRef> references = new ArrayList<>(0);
+    private final List<RRef> referencesView = Collections.unmodifiableList(references);
     private ByteBuffer buffer = ByteBuffer.allocate(256).order(ByteOrder.LITTLE_ENDIAN);
 
     /** Forgets everything written. */
     public ValueEncoder reset() {
         buffer.clear();
         tensors.clear();
+        references.clear();
         return this;
     }
 
@@ -202,6 +207,10 @@ public final class ValueEncoder {
                     .put((byte) device.value().index())
                     .put((byte) type.length)
                     .put(type);
+        } else if (value instanceof Value.OfRRef reference) {
+            room(5);
+            buffer.put(RREF).putInt(references.size());
+            references.add(reference.value());
         } else if (value instanceof Value.OfDType dtype) {
             room(2);
             buffer.put(DTYPE).put((byte) dtype.value().code());
@@ -263,5 +272,10 @@ public final class ValueEncoder {
     /** The tensors written so far, in the order of their indices: a read-only view. */
     public List<Tensor> tensors() {
         return tensorsView;
+    }
+
+    /** The references written so far, in the order of their indices: a read-only view. */
+    public List<RRef> references() {
+        return referencesView;
     }
 }

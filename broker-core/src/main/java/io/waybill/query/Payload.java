@@ -47,8 +47,8 @@ public record Payload(
         try {
             tensors = List.copyOf(DescribedTensors.of(record));
             if (isCallByName(record.type())) {
-                call = Optional.of(Invocation.decode(ByteBuffer.wrap(bytes), tensors));
-            } else if (record.type() == MessageType.NAMED_RET || record.type() == MessageType.SCRIPT_RET) {
+                call = Optional.of(Invocation.decode(ByteBuffer.wrap(bytes), tensors, DescribedReference.of(record)));
+            } else if (isValue(record.type())) {
                 ValueDecoder decoder = new ValueDecoder(ByteBuffer.wrap(bytes), tensors);
                 result = Optional.of(decoder.value());
                 decoder.end();
@@ -62,8 +62,17 @@ public record Payload(
         return new Payload(call, result, text, tensors, start, problem);
     }
 
+    private static boolean isValue(MessageType type) {
+        return type == MessageType.NAMED_RET
+                || type == MessageType.SCRIPT_RET
+                || type == MessageType.SCRIPT_RREF_FETCH_RET
+                || type == MessageType.REMOTE_RET;
+    }
+
     static boolean isCallByName(MessageType type) {
-        return type == MessageType.NAMED_CALL || type == MessageType.SCRIPT_CALL;
+        return type == MessageType.NAMED_CALL
+                || type == MessageType.SCRIPT_CALL
+                || type == MessageType.SCRIPT_REMOTE_CALL;
     }
 
     /** The operation of a call by name, without reading its arguments; empty when there is none. */

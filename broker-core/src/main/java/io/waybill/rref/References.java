@@ -6,6 +6,7 @@ import io.waybill.host.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -256,6 +257,21 @@ public final class References implements AutoCloseable {
         });
     }
 
+    /** Whether every reference is confirmed by its owner, so that a body may start at once. */
+    public boolean isReady(Arrival arrival) {
+        gate.enter();
+        try {
+            for (Reference reference : arrival.references()) {
+                if (reference instanceof UserReference user && (!user.isSettled() || user.failure != null)) {
+                    return false;
+                }
+            }
+            return true;
+        } finally {
+            gate.leave();
+        }
+    }
+
     private void oneReady(Arrival arrival, Consumer<Optional<CallException>> told) {
         gate.run(() -> {
             if (arrival.oneLess()) {
@@ -466,6 +482,21 @@ public final class References implements AutoCloseable {
         });
     }
 
+    /** This life of this worker. */
+    public Holder self() {
+        return new Holder(self, generation);
+    }
+
+    /** The owner's life in which a value was made, as far as this worker knows. */
+    public int ownerGeneration(Reference reference) {
+        gate.enter();
+        try {
+            return reference instanceof UserReference user ? user.ownerGeneration : generation;
+        } finally {
+            gate.leave();
+        }
+    }
+
     public RRefCounters counters() {
         gate.enter();
         try {
@@ -487,8 +518,8 @@ public final class References implements AutoCloseable {
     }
 
     /** Every value in the table, with its forks and their holders, one after the other. */
-    public void forEachFork(BiConsumer<OwnerReference, java.util.Map<ForkId, Holder>> look) {
-        gate.run(() -> owners.all().forEach(entry -> look.accept(entry, java.util.Map.copyOf(entry.forks))));
+    public void forEachFork(BiConsumer<OwnerReference, Map<ForkId, Holder>> look) {
+        gate.run(() -> owners.all().forEach(entry -> look.accept(entry, Map.copyOf(entry.forks))));
     }
 
     Owners owners() {

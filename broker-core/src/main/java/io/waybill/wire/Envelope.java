@@ -9,7 +9,8 @@ package io.waybill.wire;
  *   0     4   checksum        CRC-32C of all bytes from offset 4 to the end of the record
  *   4     2   magic           0x4257, "WB"
  *   6     1   version         1
- *   7     1   flags           bit 0: the sender repeats a request that it had sent before; other bits 0
+ *   7     1   flags           bit 0: the sender repeats a request that it had sent before; bit 1: references stand at the
+ *                            end of the payload; other bits 0
  *   8     8   sequence        number of this record in its queue, from 0
  *  16     8   id              of the message: worker id of the caller (16 bits), the caller's counter (48 bits)
  *  24     2   from            worker id of the sender, the owner of the journal
@@ -71,6 +72,12 @@ public final class Envelope {
 
     /** The flag of a request that was sent before. */
     public static final int REPEATED = 1;
+
+    /** The flag of a message whose payload ends with references. */
+    public static final int REFERENCES = 2;
+
+    /** At the end of the references: their count (u16), zeros (u16), and how many bytes they have with this (u32). */
+    public static final int REFERENCES_END = 8;
 
     /** Most tensors in one message. */
     public static final int MAX_TENSORS = 1024;

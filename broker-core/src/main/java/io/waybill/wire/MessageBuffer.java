@@ -47,10 +47,18 @@ public final class MessageBuffer {
         return memory.addressOffset();
     }
 
-    /** A view of the payload, read-only: the same object at every call, positioned anew. */
+    /** A view of the payload without references, read-only: the same object at every call, positioned anew. */
     public ByteBuffer payload() {
-        readOnly.limit(Envelope.HEADER_LENGTH + payloadLength()).position(Envelope.HEADER_LENGTH);
+        readOnly.limit(Envelope.HEADER_LENGTH + payloadLength() - referencesLength())
+                .position(Envelope.HEADER_LENGTH);
         return readOnly;
+    }
+
+    /** Bytes of the references at the payload's end; 0 when there are none. */
+    int referencesLength() {
+        return (memory.getByte(Envelope.FLAGS) & Envelope.REFERENCES) == 0
+                ? 0
+                : memory.getInt(Envelope.HEADER_LENGTH + payloadLength() - 4, ByteOrder.LITTLE_ENDIAN);
     }
 
     /** Length of the record that it holds. */

@@ -67,12 +67,36 @@ public final class RecordView {
                     + " tensors, and a tensor section when it has any: " + tensors + " tensors, section of " + section
                     + " bytes");
         }
-        if ((memory.getByte(Envelope.FLAGS) & ~Envelope.REPEATED) != 0 || memory.getByte(Envelope.RESERVED_BYTE) != 0) {
+        if (hasReferences()) {
+            checkReferences(payload);
+        }
+        if ((memory.getByte(Envelope.FLAGS) & ~(Envelope.REPEATED | Envelope.REFERENCES)) != 0
+                || memory.getByte(Envelope.RESERVED_BYTE) != 0) {
             throw new MalformedRecordException("a flag or a reserved byte is set that version 1 does not know");
         }
         if (!MessageType.isKnown(typeCode())) {
             throw new MalformedRecordException(String.format("no message type has the code 0x%x", typeCode()));
         }
+    }
+
+    private void checkReferences(long payload) throws MalformedRecordException {
+        int length = payload < Envelope.REFERENCES_END ? 0 : buffer.referencesLength();
+        if (length < Envelope.REFERENCES_END || length > payload) {
+            throw new MalformedRecordException("references at the end of a payload of " + payload
+                    + " bytes have at least " + Envelope.REFERENCES_END + " of them, these " + length);
+        }
+    }
+
+    /** Whether references stand at the end of the payload. */
+    public boolean hasReferences() {
+        return (memory.getByte(Envelope.FLAGS) & Envelope.REFERENCES) != 0;
+    }
+
+    /** A copy of the references at the end of the payload. */
+    public ByteBuffer copyReferences() {
+        byte[] copy = new byte[buffer.referencesLength()];
+        memory.getBytes(Envelope.HEADER_LENGTH + payloadLength() - copy.length, copy);
+        return ByteBuffer.wrap(copy).order(ByteOrder.LITTLE_ENDIAN);
     }
 
     public long sequence() {
@@ -122,9 +146,9 @@ public final class RecordView {
         return buffer.payload();
     }
 
-    /** A copy of the payload. */
+    /** A copy of the payload without references. */
     public byte[] copyPayload() {
-        byte[] copy = new byte[payloadLength()];
+        byte[] copy = new byte[payloadLength() - buffer.referencesLength()];
         memory.getBytes(Envelope.HEADER_LENGTH, copy);
         return copy;
     }

@@ -91,6 +91,17 @@ final class Answers {
                     nodeError("a payload has at most " + maxRecordBytes / 2 + " bytes, and the answer has " + length));
             return;
         }
+        if (body.hasReferences()) {
+            fail(
+                    to,
+                    id,
+                    parent,
+                    handlerSequence,
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.REFUSED,
+                    nodeError("an answer can't carry remote references, and this one does"));
+            return;
+        }
         Plan plan = null;
         boolean written = false;
         try {

@@ -13,6 +13,7 @@ import io.waybill.journal.JournalFullException;
 import io.waybill.tensor.Plan;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -91,6 +92,12 @@ final class Calls implements Caller {
 
     /** @param parentDeadlineNs on CLOCK_BOOTTIME; 0 for none */
     long send(Request request, ResponseListener listener, long parent, long parentDeadlineNs) {
+        return send(request, listener, parent, parentDeadlineNs, null);
+    }
+
+    /** @param creation makes the reference to what the request creates; null when it creates nothing */
+    long send(
+            Request request, ResponseListener listener, long parent, long parentDeadlineNs, Sharing.Creation creation) {
         long nowNs = clock.bootNs();
         long timeoutNs = request.timeoutNs() == Request.DEFAULT_TIMEOUT
                 ? settings.defaultTimeout().toNanos()
@@ -102,12 +109,27 @@ final class Calls implements Caller {
         }
         PeerLink link = links.require(request.to(), deadlineNs);
         Plan plan = request.tensors().isEmpty() ? null : plan(request, link, deadlineNs, timeoutNs);
+        Sharing sharing = null;
         long id;
         boolean written = false;
         try {
-            id = append(request, plan, listener, link, length(request, plan), nowNs, deadlineNs, parent, timeoutNs);
+            sharing = request.references().isEmpty() && creation == null ? null : Sharing.of(request, link, creation);
+            id = append(
+                    request,
+                    plan,
+                    sharing,
+                    listener,
+                    link,
+                    length(request, plan, sharing),
+                    nowNs,
+                    deadlineNs,
+                    parent,
+                    timeoutNs);
             written = true;
         } finally {
+            if (sharing != null && !written) {
+                sharing.abandon();
+            }
             if (plan != null && written) {
                 plan.committed();
             } else if (plan != null) {
@@ -133,8 +155,8 @@ final class Calls implements Caller {
         }
     }
 
-    private int length(Request request, Plan plan) {
-        int payloadLength = request.payloadLength();
+    private int length(Request request, Plan plan, Sharing sharing) {
+        int payloadLength = payloadLength(request, sharing);
         long length = Envelope.recordLength(payloadLength, plan == null ? 0 : plan.sectionLength(payloadLength));
         if (length > settings.journal().maxRecordBytes()) {
             throw CallErrors.refused(
@@ -145,9 +167,14 @@ final class Calls implements Caller {
         return (int) length;
     }
 
+    private static int payloadLength(Request request, Sharing sharing) {
+        return request.payloadLength() + (sharing == null ? 0 : sharing.length());
+    }
+
     private long append(
             Request request,
             Plan plan,
+            Sharing sharing,
             ResponseListener listener,
             PeerLink link,
             int length,
@@ -167,7 +194,7 @@ final class Calls implements Caller {
                         if (link.isSwept()) { // since it was found open: nobody else will settle this call
                             return endAtOnce(slot, link);
                         }
-                        return append(request, plan, link, slot, clock.wallNsAt(nowNs), deadlineNs, parent);
+                        return append(request, plan, sharing, link, slot, clock.wallNsAt(nowNs), deadlineNs, parent);
                     }
                 }
             } finally {
@@ -188,6 +215,7 @@ final class Calls implements Caller {
     private long append(
             Request request,
             Plan plan,
+            Sharing sharing,
             PeerLink link,
             PendingCalls.Slot slot,
             long wallNs,
@@ -200,7 +228,7 @@ final class Calls implements Caller {
                 lane.journal().topUp(); // throws when there is no room for new work
             }
             MessageBuffer record = lane.buffer();
-            int payloadLength = request.payloadLength();
+            int payloadLength = payloadLength(request, sharing);
             int sectionLength = plan == null ? 0 : plan.sectionLength(payloadLength);
             record.begin(request.type(), id, workerId, link.id(), payloadLength, sectionLength)
                     .flags(0)
@@ -208,7 +236,10 @@ final class Calls implements Caller {
                     .sentNs(wallNs)
                     .parent(parent)
                     .generation(link.generation())
-                    .payload(request.payloadArray(), 0, payloadLength);
+                    .payload(request.payloadArray(), 0, request.payloadLength());
+            if (sharing != null) {
+                sharing.write(record, request.payloadLength());
+            }
             if (plan != null) {
                 plan.write(record, payloadLength);
                 record.tensorCount(plan.tensorCount());
@@ -288,6 +319,16 @@ final class Calls implements Caller {
 
     private boolean isPast(long deadlineNs) {
         return deadlineNs != 0 && clock.bootNs() >= deadlineNs;
+    }
+
+    /** Of calls that give none. */
+    Duration defaultTimeout() {
+        return settings.defaultTimeout();
+    }
+
+    /** @throws IllegalStateException on the worker's poller */
+    void requireMayBlock() {
+        waits.requireMayBlock();
     }
 
     /** No more calls begin; those without an outcome are settled by the poller. */

@@ -30,6 +30,7 @@ final class Housekeeper {
     private final Links links;
     private final Poller poller;
     private final Watchdog watchdog;
+    private final WorkerReferences references;
     private final Journal requests;
     private final Journal responses;
     private final PageToucher requestPages;
@@ -42,7 +43,15 @@ final class Housekeeper {
     private boolean diskFull;
     private long writtenBefore;
 
-    Housekeeper(Host host, Links links, Poller poller, Watchdog watchdog, Journal requests, Journal responses) {
+    Housekeeper(
+            Host host,
+            Links links,
+            Poller poller,
+            Watchdog watchdog,
+            WorkerReferences references,
+            Journal requests,
+            Journal responses) {
+        this.references = references;
         this.clock = host.clock();
         this.links = links;
         this.poller = poller;
@@ -92,6 +101,7 @@ final class Housekeeper {
         }
         topUp();
         watchdog.look(); // first: who takes the poller's role does not run the handler that keeps its last thread
+        references.tick();
         poller.relieve();
         requestPages.touch();
         responsePages.touch();

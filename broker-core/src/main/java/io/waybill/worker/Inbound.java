@@ -5,11 +5,13 @@ import io.waybill.api.Caller;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.LateReply;
+import io.waybill.api.MessageId;
 import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
+import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.Outcome;
@@ -47,6 +49,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     // Written by the handler's thread and by the one that ends its executor, each read by the other.
     private final AtomicBoolean begun = new AtomicBoolean();
     private ReceivedTensors tensors; // null without
+    private RequestReferences references; // null without
     // The polling thread while it runs the handler itself; another one that ends the request sees that it is not the
     // same.
     private Thread inlineThread;
@@ -102,6 +105,52 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     @Override
     public void run() {
         run(context.invocations().own());
+    }
+
+    /**
+     * Reads the request's references, which are this worker's from now on.
+     *
+     * @throws RejectedMessageException when they are malformed, or the request was given up
+     */
+    void takeReferences() throws RejectedMessageException {
+        references = RequestReferences.take(context.references(), view, link);
+        message.references(references.held());
+    }
+
+    /** Whether the handler must not begin yet: some owner does not know of its reference. */
+    boolean mustWait() {
+        return references != null && !references.isReady();
+    }
+
+    /** Runs on the handler's threads once every owner knows of its reference, or fails when one does not get to know. */
+    void runWhenReady() {
+        references.whenReady(failure -> {
+            if (failure.isPresent()) {
+                settle(failure.get().kind(), failure.get().code(), failure.get().getMessage());
+            } else {
+                runElsewhere();
+            }
+        });
+    }
+
+    private void runElsewhere() {
+        if (view.deadlineNs() != 0 && context.clock().bootNs() >= view.deadlineNs()) {
+            settle(
+                    ErrorKind.TIMEOUT,
+                    ErrorCode.TIMED_OUT,
+                    ErrorKind.TIMEOUT.encode("the deadline of call " + MessageId.text(view.id())
+                            + " had passed before its references were known to their owners"));
+            return;
+        }
+        try {
+            entry.executor().execute(this);
+        } catch (ExecutorRefusedException e) {
+            boolean gone = e.reason() == ExecutorRefusedException.Reason.CLOSED;
+            settle(
+                    ErrorKind.UNKNOWN_ERROR,
+                    gone ? ErrorCode.HANDLER_GONE : ErrorCode.BACK_PRESSURE,
+                    context.answers().nodeError(e.getMessage()));
+        }
     }
 
     /** Calls the handler and sends its answer. */
@@ -161,6 +210,9 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         if (tensors != null) {
             tensors.release();
         }
+        if (references != null) {
+            references.release();
+        }
     }
 
     private void returned() {
@@ -209,6 +261,11 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
 
     /** The same when its tensors were decoded, or could not be. */
     void refuseDecoded(ErrorKind kind, ErrorCode code, String text) {
+        if (references == null) {
+            RequestReferences.decline(context.references(), view, link);
+        } else {
+            references.createFailed(kind, code, text);
+        }
         context.answers()
                 .fail(
                         link,
@@ -223,7 +280,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
 
     private void settle() {
         if (open.compareAndSet(handlerSequence, 0)) {
-            context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, reply);
+            answer(reply);
             ended(Outcome.DONE);
         } else {
             giveUp(); // abandoned: the answer was sent without this thread
@@ -232,10 +289,28 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
 
     private void settle(ErrorKind kind, ErrorCode code, String text) {
         if (open.compareAndSet(handlerSequence, 0)) {
-            context.answers().fail(link, view.id(), view.parent(), handlerSequence, kind, code, text);
+            answerFailure(kind, code, text);
             ended(Outcome.FAILED);
         } else {
             giveUp(); // likewise
+        }
+    }
+
+    private void answer(ReplyBody body) {
+        if (references != null && references.creates()) {
+            references.create(body);
+        }
+        context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, body);
+    }
+
+    private void answerFailure(ErrorKind kind, ErrorCode code, String text) {
+        if (references != null && references.creates()) {
+            references.createFailed(kind, code, text);
+            ReplyBody body = new ReplyBody();
+            references.nameCreated(body);
+            context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, body);
+        } else {
+            context.answers().fail(link, view.id(), view.parent(), handlerSequence, kind, code, text);
         }
     }
 
@@ -249,6 +324,10 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     private void free() {
         boolean reusable = tensors == null || tensors.release() == ReceivedTensors.RecordCopy.FREE;
         tensors = null;
+        if (references != null) {
+            references.release();
+            references = null;
+        }
         message.close();
         caller.close();
         entry = null;
@@ -274,17 +353,11 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             if (!begun.get()) {
                 giveUp();
             }
-            context.answers()
-                    .fail(
-                            link,
-                            view.id(),
-                            view.parent(),
-                            handlerSequence,
-                            ErrorKind.UNKNOWN_ERROR,
-                            ErrorCode.HANDLER_STUCK,
-                            context.answers()
-                                    .nodeError(
-                                            ended.provider() + " did not finish " + ended.key() + " before it left"));
+            answerFailure(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.HANDLER_STUCK,
+                    context.answers()
+                            .nodeError(ended.provider() + " did not finish " + ended.key() + " before it left"));
             ended.end(Outcome.FAILED);
         }
     }
@@ -384,7 +457,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             if (failure != null) {
                 settle(ErrorKind.UNKNOWN_ERROR, failure, failureText);
             } else if (open.compareAndSet(handlerSequence, 0)) {
-                context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, body);
+                Inbound.this.answer(body);
                 ended(Outcome.DONE);
             }
         }

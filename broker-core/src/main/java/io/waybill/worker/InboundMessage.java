@@ -19,6 +19,7 @@ final class InboundMessage implements Message {
     private final Clock clock;
     private HandlerKey key;
     private List<Tensor> tensors = List.of();
+    private List<HeldReference> references = List.of();
     private Invocation invocation;
 
     InboundMessage(RecordView view, Clock clock) {
@@ -29,13 +30,19 @@ final class InboundMessage implements Message {
     void open(HandlerKey handledAs, List<Tensor> arrived) {
         key = handledAs;
         tensors = arrived;
+        references = List.of();
         invocation = null;
+    }
+
+    void references(List<HeldReference> arrived) {
+        references = arrived;
     }
 
     /** Forgets what a handler's bundle might pin. */
     void close() {
         key = null;
         tensors = List.of();
+        references = List.of();
         invocation = null;
     }
 
@@ -97,7 +104,7 @@ final class InboundMessage implements Message {
     @Override
     public Invocation invocation() throws RejectedMessageException {
         if (invocation == null) {
-            invocation = Invocation.decode(view.payload(), tensors);
+            invocation = Invocation.decode(view.payload(), tensors, references);
         }
         return invocation;
     }

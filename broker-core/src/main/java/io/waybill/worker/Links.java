@@ -52,6 +52,8 @@ final class Links {
     // Written under refreshing, read by the permit's holder at every poll.
     private volatile PeerLink[] current = new PeerLink[0];
     private volatile Runnable changeListener = () -> {};
+    private volatile LifeListener lifeListener; // null for none
+    private final List<Runnable> livesToTell = new ArrayList<>(); // guarded by refreshing
     private Consumer<PeerLink> dropListener = link -> {};
 
     Links(
@@ -73,6 +75,18 @@ final class Links {
         changeListener = listener;
     }
 
+    /** Called when a life of a peer ends or begins, after the links have changed, in this order. */
+    void onLife(LifeListener listener) {
+        lifeListener = listener;
+    }
+
+    /** Hears of the lives of peers. */
+    interface LifeListener {
+        void ended(int worker, long generation);
+
+        void began(int worker, long generation);
+    }
+
     /** Called with a link that is about to be closed, by the permit's holder. To be set before the first refresh. */
     void onDrop(Consumer<PeerLink> listener) {
         dropListener = listener;
@@ -85,6 +99,7 @@ final class Links {
     /** Looks who is in the home, and links to who is new. */
     void refresh() throws IOException {
         boolean changed = false;
+        List<Runnable> tell = List.of();
         synchronized (refreshing) {
             membership.refresh();
             for (Peer peer : membership.members().all()) {
@@ -96,9 +111,31 @@ final class Links {
             if (changed) {
                 publish();
             }
+            if (!livesToTell.isEmpty()) {
+                tell = List.copyOf(livesToTell);
+                livesToTell.clear();
+            }
         }
+        tell.forEach(Runnable::run);
         if (changed) {
             changeListener.run();
+        }
+    }
+
+    private void tellOfLives(PeerLink ended, Peer now) {
+        LifeListener told = lifeListener;
+        boolean over = now.state() == PeerState.LEFT
+                || now.state() == PeerState.DEAD
+                || now.state() != PeerState.UNREADABLE && now.generation() != ended.generation();
+        if (told != null && over && !ended.isSelf()) {
+            livesToTell.add(() -> told.ended(ended.id(), ended.generation()));
+        }
+    }
+
+    private void tellOfLife(PeerLink begun) {
+        LifeListener told = lifeListener;
+        if (told != null && !begun.isSelf()) {
+            livesToTell.add(() -> told.began(begun.id(), begun.generation()));
         }
     }
 
@@ -123,6 +160,7 @@ final class Links {
             byId.remove(peer.id());
             byName.remove(link.name(), link);
             ended.add(link);
+            tellOfLives(link, peer);
             changed = true;
         }
         return peer.state().isThere() && mayTry(peer.id(), nowNs) && link(peer) != null || changed;
@@ -166,6 +204,7 @@ final class Links {
             ended.readUntil(peer.id(), responses.nextIndex());
             byId.put(peer.id(), link);
             byName.put(peer.name(), link);
+            tellOfLife(link);
             problems.remove(peer.id());
             retryAtNs.remove(peer.id());
             return link;

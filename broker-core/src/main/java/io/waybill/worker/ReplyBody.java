@@ -79,6 +79,11 @@ final class ReplyBody {
         return content == Content.RAW ? rawTensors : encoder.tensors();
     }
 
+    /** References among the values; none may travel in an answer yet. */
+    boolean hasReferences() {
+        return content == Content.ENCODED && !encoder.references().isEmpty();
+    }
+
     /** The type of the answer to a request of this type. */
     static MessageType typeFor(MessageType request) {
         return request.answer().orElse(MessageType.UNKNOWN);

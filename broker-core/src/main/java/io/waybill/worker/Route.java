@@ -27,11 +27,26 @@ final class Route {
     private static final int NAME_AT = Envelope.HEADER_LENGTH + 2;
     private static final byte[] OPERATORS = "torch.ops.".getBytes(StandardCharsets.US_ASCII);
 
+    private static final int FETCH = MessageType.SCRIPT_RREF_FETCH_CALL.code();
+    private static final int FIRST_OF_REFERENCES = MessageType.RREF_USER_DELETE.code();
+    private static final int LAST_OF_REFERENCES = MessageType.RREF_CHILD_ACCEPT.code();
+    private static final int SCRIPT_REMOTE_CALL = MessageType.SCRIPT_REMOTE_CALL.code();
+
     private Route() {}
+
+    /** Whether the worker answers such requests itself: what keeps references in step, and fetches. */
+    static boolean isOfReferences(int typeCode) {
+        return typeCode == FETCH || typeCode >= FIRST_OF_REFERENCES && typeCode <= LAST_OF_REFERENCES;
+    }
+
+    /** A request to create a value runs as the call that it names. */
+    private static int handledAs(int typeCode) {
+        return typeCode == SCRIPT_REMOTE_CALL ? SCRIPT_CALL : typeCode;
+    }
 
     /** The handler; null when there is none. */
     static HandlerEntry find(HandlerTable table, RecordView request) {
-        int code = request.typeCode();
+        int code = handledAs(request.typeCode());
         if (code == SCRIPT_CALL && isToFunction(table, request)) {
             return table.forFunction(request.buffer().memory(), NAME_AT, functionNameLength(request));
         }
@@ -50,7 +65,7 @@ final class Route {
 
     /** Why there is none. */
     static Absence absence(HandlerTable table, RecordView request) {
-        int code = request.typeCode();
+        int code = handledAs(request.typeCode());
         if (code == SCRIPT_CALL && isToFunction(table, request)) {
             return table.absenceOfFunction(request.buffer().memory(), NAME_AT, functionNameLength(request));
         }
@@ -74,13 +89,13 @@ final class Route {
 
     /** What a handler would have to declare; the type when the request's name is one that no handler can have. */
     static HandlerKey key(HandlerTable table, RecordView request) {
-        int code = request.typeCode();
+        int code = handledAs(request.typeCode());
         if (code == SCRIPT_CALL && isToFunction(table, request)) {
             String name = name(request, functionNameLength(request));
-            return isFunctionName(name) ? new HandlerKey.OfFunction(name) : new HandlerKey.OfType(request.type());
+            return isFunctionName(name) ? new HandlerKey.OfFunction(name) : new HandlerKey.OfType(MessageType.of(code));
         }
         if (code != NAMED_CALL && code != CONTROL_CALL) {
-            return new HandlerKey.OfType(request.type());
+            return new HandlerKey.OfType(MessageType.of(code));
         }
         String name = name(request, nameLength(request));
         if (!HandlerKey.isName(name)) {

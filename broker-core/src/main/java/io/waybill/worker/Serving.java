@@ -3,6 +3,7 @@ package io.waybill.worker;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.Absence;
 import io.waybill.dispatch.ExecutorRefusedException;
@@ -28,6 +29,7 @@ final class Serving {
     private static final long MASK_OF_RECORDED = 0xffff_ffffL;
 
     private final HandlerRegistry registry;
+    private final HandlerRegistry ownHandlers;
     private final Clock clock;
     private final PollPermit permit;
     private final InboundPool pool;
@@ -46,6 +48,7 @@ final class Serving {
 
     Serving(
             HandlerRegistry registry,
+            HandlerRegistry ownHandlers,
             Clock clock,
             PollPermit permit,
             InboundPool pool,
@@ -55,6 +58,7 @@ final class Serving {
             long generation,
             WorkerCounters counters) {
         this.registry = registry;
+        this.ownHandlers = ownHandlers;
         this.clock = clock;
         this.permit = permit;
         this.pool = pool;
@@ -120,7 +124,7 @@ final class Serving {
             return true;
         }
         while (true) {
-            HandlerTable table = registry.table();
+            HandlerTable table = tableFor(request);
             HandlerEntry entry = Route.find(table, request);
             if (entry == null) {
                 absent(table, inbound);
@@ -141,6 +145,10 @@ final class Serving {
                     return true;
                 }
                 counters.countBegun();
+                if (inbound.mustWait()) {
+                    inbound.runWhenReady();
+                    return true;
+                }
                 return onPoller ? runInline(inbound) : runElsewhere(inbound, entry);
             }
             Thread.onSpinWait(); // withdrawn between the look and begin: the new table is on its way
@@ -150,6 +158,10 @@ final class Serving {
     private static String outOfService(HandlerEntry entry) {
         return entry.provider() + " is out of service for " + entry.key().text()
                 + ", because earlier requests are stuck in it; update its bundle or start it anew";
+    }
+
+    private HandlerTable tableFor(RecordView request) {
+        return Route.isOfReferences(request.typeCode()) ? ownHandlers.table() : registry.table();
     }
 
     private static boolean hasRoom(HandlerEntry entry) {
@@ -165,6 +177,9 @@ final class Serving {
                     ? null
                     : transit.receiver().decode(inbound.view(), inbound.link().segments());
             inbound.admit(entry, ++sequence, tensors);
+            if (inbound.view().hasReferences() || inbound.view().type() == MessageType.SCRIPT_REMOTE_CALL) {
+                inbound.takeReferences();
+            }
             return true;
         } catch (MalformedRecordException e) {
             inbound.refuseDecoded(ErrorKind.UNKNOWN_ERROR, ErrorCode.MALFORMED_BODY, e.getMessage());

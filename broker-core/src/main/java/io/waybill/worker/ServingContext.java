@@ -9,4 +9,5 @@ record ServingContext(
         Calls calls,
         TensorTransit transit,
         Invocations invocations,
+        WorkerReferences references,
         HandlerErrorLog handlerErrors) {}

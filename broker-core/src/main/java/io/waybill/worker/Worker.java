@@ -8,6 +8,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.Rpc;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.WorkerInfo;
 import io.waybill.device.DeviceRegistry;
@@ -68,6 +69,8 @@ public final class Worker implements Caller, AutoCloseable {
     private final RereadTails reread;
     private final Calls calls;
     private final PendingCalls pending;
+    private final WorkerReferences references;
+    private final WorkerRpc rpc;
     private final Housekeeper housekeeper;
     private final Indexer indexer;
     private boolean closed;
@@ -111,18 +114,30 @@ public final class Worker implements Caller, AutoCloseable {
                 transit.sender(),
                 settings.journal().maxRecordBytes(),
                 counters);
-        ServingContext context =
-                new ServingContext(host.clock(), answers, calls, transit, invocations, new HandlerErrorLog());
+        references = new WorkerReferences(directory, host, calls, links, transit);
+        rpc = new WorkerRpc(directory.info(), settings.role(), references);
+        links.onLife(references);
+        ServingContext context = new ServingContext(
+                host.clock(), answers, calls, transit, invocations, references, new HandlerErrorLog());
         InboundPool pool = new InboundPool(own -> new Inbound(context, own));
         reread = new RereadTails(id, links::openRequests);
         Serving serving = new Serving(
-                registry, host.clock(), permit, pool, reread, transit, answers, directory.generation(), counters);
+                registry,
+                references.handlers(),
+                host.clock(),
+                permit,
+                pool,
+                reread,
+                transit,
+                answers,
+                directory.generation(),
+                counters);
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestLane, responseLane);
         inlet = new Inlet(id, host.clock(), links, pending, deadlines, serving, pool, transit, selfTails, counters);
         indexer = new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock());
         Watchdog watchdog = new Watchdog(invocations, settings.stuck(), registry, host.clock(), counters);
-        housekeeper = new Housekeeper(host, links, poller, watchdog, requests, responses);
+        housekeeper = new Housekeeper(host, links, poller, watchdog, references, requests, responses);
     }
 
     /**
@@ -241,6 +256,16 @@ public final class Worker implements Caller, AutoCloseable {
         return transit.pool();
     }
 
+    /**
+     * Operators and functions of other workers, and remote references.
+     *
+     * @throws IllegalStateException when this worker only calls: others must be able to reach it
+     */
+    public Rpc rpc() {
+        rpc.requireServing();
+        return rpc;
+    }
+
     /** Who moves tensors of other device types in and out of messages. */
     public DeviceRegistry devices() {
         return transit.devices();
@@ -289,6 +314,7 @@ public final class Worker implements Caller, AutoCloseable {
             return;
         }
         closed = true;
+        references.close();
         calls.close();
         housekeeper.close();
         indexer.close();

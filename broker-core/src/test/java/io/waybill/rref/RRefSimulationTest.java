@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class RRefSimulationTest {
 
     private static final String SEED = "waybill.rref.seed";
-    private static final int SHORT = 4_000;
+    private static final int SHORT = 2_000;
     private static final int LONG = 1_000_000;
 
     static LongStream seeds() {

@@ -100,6 +100,8 @@ final class PayloadText {
             return device.value().toString();
         } else if (value instanceof Value.OfDType dtype) {
             return dtype.value().torchName();
+        } else if (value instanceof Value.OfRRef reference) {
+            return reference.value().toString();
         }
         return "None";
     }

@@ -47,6 +47,8 @@ public final class ValueJson {
             json.writeString(device.value().toString());
         } else if (value instanceof Value.OfDType dtype) {
             json.writeString(dtype.value().torchName());
+        } else if (value instanceof Value.OfRRef reference) {
+            json.writeString(reference.value().toString());
         } else {
             json.writeNull();
         }

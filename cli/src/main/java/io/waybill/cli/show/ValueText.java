@@ -43,6 +43,8 @@ public final class ValueText {
             return device.value().toString();
         } else if (value instanceof Value.OfDType dtype) {
             return dtype.value().torchName();
+        } else if (value instanceof Value.OfRRef reference) {
+            return reference.value().toString();
         }
         return "None";
     }

@@ -1,0 +1,84 @@
+package io.waybill.query;
+
+import io.waybill.api.RRef;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Response;
+import io.waybill.rref.ForkData;
+import io.waybill.rref.ForkTable;
+import io.waybill.wire.RecordView;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/** A remote reference as it stands in a record: to be looked at, and not to be used. */
+record DescribedReference(ForkData data) implements RRef {
+
+    /** The references of a record, in the order of their indices. */
+    static List<RRef> of(RecordView record) throws RejectedMessageException {
+        List<RRef> described = new ArrayList<>();
+        if (record.hasReferences()) {
+            ForkTable.decode(record.copyReferences()).forEach(data -> described.add(new DescribedReference(data)));
+        }
+        return described;
+    }
+
+    private static UnsupportedOperationException inAJournal() {
+        return new UnsupportedOperationException("a reference in a journal has no value");
+    }
+
+    @Override
+    public Response toHere(Duration timeout) {
+        throw inAJournal();
+    }
+
+    @Override
+    public Response toHere() {
+        throw inAJournal();
+    }
+
+    @Override
+    public CompletableFuture<Response> toHereAsync(Duration timeout) {
+        throw inAJournal();
+    }
+
+    @Override
+    public Response localValue() {
+        throw inAJournal();
+    }
+
+    @Override
+    public int owner() {
+        return data.owner();
+    }
+
+    @Override
+    public boolean isOwner() {
+        return false;
+    }
+
+    @Override
+    public boolean confirmedByOwner() {
+        return false;
+    }
+
+    @Override
+    public String type() {
+        return data.type();
+    }
+
+    @Override
+    public RRef retain() {
+        return this;
+    }
+
+    @Override
+    public void close() {
+        // nothing is held
+    }
+
+    @Override
+    public String toString() {
+        return "RRef(" + data.rref() + ", owner " + data.owner() + ")";
+    }
+}

@@ -1,0 +1,177 @@
+package io.waybill.worker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.RRef;
+import io.waybill.api.Response;
+import io.waybill.rref.ForkData;
+import io.waybill.rref.Holder;
+import io.waybill.rref.KeptValue;
+import io.waybill.rref.OwnerReference;
+import io.waybill.rref.Reference;
+import io.waybill.rref.UserReference;
+import io.waybill.rref.ValueWaiter;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * A handle of a reference. One that a program has counts as a handle of the reference's; one among the arguments of a request borrows the
+ * request's.
+ *
+ * <p><b>Threads.</b> Thread-safe.
+ */
+final class HeldReference implements RRef {
+
+    /** Who ends a handle. */
+    enum Holding {
+        /** {@link #close} does. */
+        OWN,
+        /** The end of the request does. */
+        BORROWED
+    }
+
+    private final WorkerReferences home;
+    private final Reference reference;
+    private final Holding holding;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    HeldReference(WorkerReferences home, Reference reference, Holding holding) {
+        this.home = home;
+        this.reference = reference;
+        this.holding = holding;
+    }
+
+    ForkData fork(Holder to) {
+        requireOpen("fork()");
+        return home.references().fork(reference, to);
+    }
+
+    void abandon(ForkData fork) {
+        home.references().abandon(fork);
+    }
+
+    private void requireOpen(String operation) {
+        if (closed.get()) {
+            throw new CallException(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.REFERENCE_DELETED,
+                    MessageId.NONE,
+                    reference + " has been deleted. Cannot call " + operation + " on it after deletion.");
+        }
+        home.references().requireUsable(reference, operation);
+    }
+
+    @Override
+    public Response toHere(Duration timeout) {
+        requireOpen("to_here()");
+        home.calls().requireMayBlock();
+        if (reference instanceof UserReference user) {
+            return home.fetch(user, timeout);
+        }
+        return await(read(), timeout);
+    }
+
+    @Override
+    public Response toHere() {
+        return toHere(home.defaultTimeout());
+    }
+
+    @Override
+    public CompletableFuture<Response> toHereAsync(Duration timeout) {
+        requireOpen("to_here()");
+        return reference instanceof UserReference user ? home.fetchAsync(user, timeout) : read();
+    }
+
+    @Override
+    public Response localValue() {
+        if (!isOwner()) {
+            throw new IllegalStateException("Cannot call localValue() on a non-local reference: " + reference
+                    + " is owned by worker " + owner());
+        }
+        requireOpen("local_value()");
+        home.calls().requireMayBlock();
+        return await(read(), Duration.ZERO);
+    }
+
+    private CompletableFuture<Response> read() {
+        CompletableFuture<Response> told = new CompletableFuture<>();
+        home.references().read((OwnerReference) reference, new ValueWaiter() {
+            @Override
+            public void onValue(KeptValue value) {
+                LocalValue local = new LocalValue(owner(), (StoredValue) value);
+                if (!told.complete(local)) {
+                    local.close();
+                }
+            }
+
+            @Override
+            public void onFailure(CallException failure) {
+                told.completeExceptionally(failure);
+            }
+        });
+        return told;
+    }
+
+    private Response await(CompletableFuture<Response> value, Duration timeout) {
+        try {
+            return timeout.isZero() ? value.get() : value.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof CallException failure) {
+                throw failure;
+            }
+            throw new IllegalStateException(e.getCause());
+        } catch (TimeoutException e) {
+            value.cancel(false);
+            throw CallErrors.timedOut(MessageId.NONE, timeout.toNanos(), "itself for " + reference);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            value.cancel(false);
+            throw CallErrors.refused(ErrorCode.CLOSED, "interrupted while waiting for the value of " + reference);
+        }
+    }
+
+    @Override
+    public int owner() {
+        return reference.owner();
+    }
+
+    @Override
+    public boolean isOwner() {
+        return reference.isOwner();
+    }
+
+    @Override
+    public boolean confirmedByOwner() {
+        return home.references().confirmedByOwner(reference);
+    }
+
+    @Override
+    public String type() {
+        return reference.type();
+    }
+
+    @Override
+    public RRef retain() {
+        requireOpen("retain()");
+        home.references().retain(reference);
+        return new HeldReference(home, reference, Holding.OWN);
+    }
+
+    @Override
+    public void close() {
+        if (holding == Holding.OWN && closed.compareAndSet(false, true)) {
+            home.references().release(reference);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return reference.toString();
+    }
+}

@@ -1,0 +1,146 @@
+package io.waybill.worker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import io.waybill.rref.Arrival;
+import io.waybill.rref.Begun;
+import io.waybill.rref.ForkData;
+import io.waybill.rref.ForkTable;
+import io.waybill.rref.Holder;
+import io.waybill.rref.Reference;
+import io.waybill.wire.RecordView;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * The references of a request that is being served: those among its arguments, and the one to what it creates.
+ *
+ * <p>Belongs to whoever the {@link Inbound} belongs to.
+ */
+final class RequestReferences {
+
+    private final WorkerReferences home;
+    private final Arrival arrival;
+    private final List<HeldReference> held;
+    private ForkData creates; // null when the request creates nothing, or has done so
+
+    private RequestReferences(WorkerReferences home, Arrival arrival, ForkData creates) {
+        this.home = home;
+        this.arrival = arrival;
+        this.creates = creates;
+        this.held = arrival.references().stream().map(this::borrowed).toList();
+    }
+
+    private HeldReference borrowed(Reference reference) {
+        return new HeldReference(home, reference, HeldReference.Holding.BORROWED);
+    }
+
+    static RequestReferences take(WorkerReferences home, RecordView request, PeerLink link)
+            throws RejectedMessageException {
+        List<ForkData> table = table(request);
+        Holder from = WorkerReferences.holder(link);
+        ForkData creates = null;
+        if (request.type() == MessageType.SCRIPT_REMOTE_CALL) {
+            creates = last(table, home, request);
+            table = table.subList(0, table.size() - 1);
+            if (home.references().begin(creates.rref(), creates.fork(), from, creates.type()) != Begun.RUN) {
+                throw new RejectedMessageException(
+                        ErrorCode.REFERENCE_DELETED, creates.rref() + " was created or given up before");
+            }
+        }
+        try {
+            return new RequestReferences(home, home.references().arrive(table, from), creates);
+        } catch (CallException e) { // this worker closes
+            throw new RejectedMessageException(e.code(), e.getMessage(), e);
+        }
+    }
+
+    private static List<ForkData> table(RecordView request) throws RejectedMessageException {
+        return request.hasReferences() ? ForkTable.decode(request.copyReferences()) : List.of();
+    }
+
+    private static ForkData last(List<ForkData> table, WorkerReferences home, RecordView request)
+            throws RejectedMessageException {
+        if (table.isEmpty() || table.get(table.size() - 1).owner() != request.to()) {
+            throw new RejectedMessageException(
+                    ErrorCode.MALFORMED_BODY,
+                    "a " + request.type() + " names the reference that it creates, owned by worker "
+                            + home.references().self().worker() + ", behind its payload, and this one does not");
+        }
+        return table.get(table.size() - 1);
+    }
+
+    /** Gives back what a request brought that is refused before it is taken. */
+    static void decline(WorkerReferences home, RecordView request, PeerLink link) {
+        if (!request.hasReferences()) {
+            return;
+        }
+        try {
+            List<ForkData> table = table(request);
+            boolean creates = request.type() == MessageType.SCRIPT_REMOTE_CALL;
+            Holder from = WorkerReferences.holder(link);
+            for (ForkData each : table.subList(0, Math.max(0, creates ? table.size() - 1 : table.size()))) {
+                home.references().decline(each, from);
+            }
+        } catch (RejectedMessageException e) {
+            home.unreadable(link, e);
+        }
+    }
+
+    List<HeldReference> held() {
+        return held;
+    }
+
+    boolean isReady() {
+        return held.isEmpty() || home.references().isReady(arrival);
+    }
+
+    void whenReady(Consumer<Optional<CallException>> told) {
+        home.references().whenReady(arrival, told);
+    }
+
+    void release() {
+        if (!held.isEmpty()) {
+            home.references().release(arrival);
+        }
+    }
+
+    boolean creates() {
+        return creates != null;
+    }
+
+    /** Keeps what the handler gave, and makes the body the answer that says so. */
+    void create(ReplyBody body) {
+        try {
+            if (body.hasReferences()) {
+                throw CallErrors.refused(ErrorCode.REFUSED, "a value can't hold remote references, and this one does");
+            }
+            home.references().finish(creates.rref(), home.store(body.array(), body.length(), body.tensors()));
+        } catch (CallException e) {
+            home.references().finishFailed(creates.rref(), e);
+        }
+        nameCreated(body);
+    }
+
+    /** There is no value, and this is why. */
+    void createFailed(ErrorKind kind, ErrorCode code, String text) {
+        if (creates != null) {
+            home.references().finishFailed(creates.rref(), new CallException(kind, code, MessageId.NONE, text));
+        }
+    }
+
+    /** Makes the body a {@code REMOTE_RET}. */
+    void nameCreated(ReplyBody body) {
+        body.value(Value.tuple(
+                Value.of(creates.rref().createdOn()),
+                Value.of(creates.rref().localId()),
+                Value.of(creates.fork().createdOn()),
+                Value.of(creates.fork().localId())));
+    }
+}

@@ -1,0 +1,94 @@
+package io.waybill.worker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.api.TensorBuffers;
+import io.waybill.rref.KeptValue;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A value that this worker owns: its bytes as they would travel, and its tensors in the worker's own segments, from which they are sent
+ * without another copy.
+ *
+ * <p><b>Threads.</b> Immutable. <b>Ownership.</b> Holds one count of each storage until it is closed.
+ */
+final class StoredValue implements KeptValue {
+
+    private static final int COPY_BYTES = 1 << 26;
+
+    private final byte[] payload;
+    private final List<Tensor> tensors;
+    private final List<Storage> storages;
+
+    private StoredValue(byte[] payload, List<Tensor> tensors, List<Storage> storages) {
+        this.payload = payload;
+        this.tensors = tensors;
+        this.storages = storages;
+    }
+
+    /**
+     * Copies a value; what it is copied from stays the caller's.
+     *
+     * @throws CallException when there is no room, or a tensor is not in host memory
+     */
+    static StoredValue copy(byte[] array, int length, List<Tensor> tensors, TensorBuffers buffers) {
+        Map<Storage, Storage> copies = new IdentityHashMap<>();
+        List<Storage> storages = new ArrayList<>(tensors.size());
+        List<Tensor> copied = new ArrayList<>(tensors.size());
+        try {
+            for (Tensor tensor : tensors) {
+                Storage copy = copies.get(tensor.storage());
+                if (copy == null) {
+                    copy = copy(tensor.storage(), buffers);
+                    storages.add(copy);
+                    copies.put(tensor.storage(), copy);
+                }
+                copied.add(new Tensor(
+                        tensor.dtype(),
+                        tensor.sizes(),
+                        tensor.strides(),
+                        tensor.storageOffset(),
+                        tensor.requiresGrad(),
+                        copy));
+            }
+        } catch (RuntimeException e) {
+            storages.forEach(Storage::release);
+            throw e;
+        }
+        return new StoredValue(Arrays.copyOf(array, length), List.copyOf(copied), List.copyOf(storages));
+    }
+
+    private static Storage copy(Storage source, TensorBuffers buffers) {
+        if (!source.device().isCpu()) {
+            throw CallErrors.refused(
+                    ErrorCode.DEVICE_UNAVAILABLE,
+                    "the value of a remote reference is kept in host memory, and this one is on " + source.device());
+        }
+        Storage copy = buffers.allocate(source.sizeBytes());
+        for (long at = 0; at < source.sizeBytes(); at += COPY_BYTES) {
+            int length = (int) Math.min(COPY_BYTES, source.sizeBytes() - at);
+            copy.bytes(at, length).put(source.bytes(at, length));
+        }
+        return copy;
+    }
+
+    ByteBuffer payload() {
+        return ByteBuffer.wrap(payload).asReadOnlyBuffer();
+    }
+
+    List<Tensor> tensors() {
+        return tensors;
+    }
+
+    @Override
+    public void close() {
+        storages.forEach(Storage::release);
+    }
+}

@@ -1,0 +1,251 @@
+package io.waybill.worker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Message;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.MessageType;
+import io.waybill.api.Outbox;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.api.ValueEncoder;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.host.Host;
+import io.waybill.rref.ControlMessage;
+import io.waybill.rref.ControlOutcome;
+import io.waybill.rref.ControlTransport;
+import io.waybill.rref.ForkId;
+import io.waybill.rref.Holder;
+import io.waybill.rref.RRefId;
+import io.waybill.rref.RRefSettings;
+import io.waybill.rref.ReferenceListener;
+import io.waybill.rref.References;
+import io.waybill.rref.UserReference;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The references of a worker, connected to its calls: control messages go out as requests, those of others come in, and who comes and goes
+ * is told.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+final class WorkerReferences implements ControlTransport, ReferenceListener, Links.LifeListener {
+
+    private static final Logger LOG = LoggerFactory.getLogger(WorkerReferences.class);
+    private static final Provider PROVIDER = new Provider("waybill-references", "1");
+    /** Ids of one life do not meet those of the next: a life has 2^32 of them. */
+    private static final int IDS_PER_LIFE_BITS = 32;
+
+    private static final int LIVES_MASK = 0xffff;
+
+    private final Host host;
+    private final Calls calls;
+    private final Links links;
+    private final TensorTransit transit;
+    private final References references;
+    private final HandlerRegistry handlers;
+    private final HandlerExecutor executor;
+
+    WorkerReferences(WorkerDirectory directory, Host host, Calls calls, Links links, TensorTransit transit) {
+        this.host = host;
+        this.calls = calls;
+        this.links = links;
+        this.transit = transit;
+        long generation = directory.generation();
+        this.references = new References(
+                new Holder(directory.id(), (int) generation),
+                (generation - 1 & LIVES_MASK) << IDS_PER_LIFE_BITS,
+                RRefSettings.DEFAULTS,
+                host.clock(),
+                this,
+                this);
+        this.handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        this.executor = handlers.newExecutor(PROVIDER, ExecutorSettings.forProcessors(1));
+        handle(MessageType.RREF_USER_DELETE, this::control);
+        handle(MessageType.RREF_FORK_REQUEST, this::control);
+        handle(MessageType.RREF_CHILD_ACCEPT, this::control);
+        handle(MessageType.SCRIPT_RREF_FETCH_CALL, new FetchHandler(references, host.clock()));
+    }
+
+    private void handle(MessageType type, MessageHandler handler) {
+        handlers.add(new HandlerSpec(
+                List.of(new HandlerKey.OfType(type)),
+                handler,
+                true,
+                PROVIDER,
+                0,
+                WorkerReferences.class.getClassLoader(),
+                executor));
+    }
+
+    References references() {
+        return references;
+    }
+
+    Calls calls() {
+        return calls;
+    }
+
+    /** What answers the requests that a worker answers itself. */
+    HandlerRegistry handlers() {
+        return handlers;
+    }
+
+    static Holder holder(PeerLink link) {
+        return new Holder(link.id(), (int) link.generation());
+    }
+
+    // ---- what others say
+
+    private void control(Message message, Outbox outbox) throws RejectedMessageException {
+        ControlMessage control = ControlMessage.decode(message.type(), message.payload());
+        Optional<CallException> refused = receive(control, from(message));
+        if (refused.isPresent()) {
+            CallException why = refused.get();
+            throw new RejectedMessageException(why.code(), why.getMessage(), why);
+        }
+        outbox.reply(ByteBuffer.allocate(0));
+    }
+
+    private Optional<CallException> receive(ControlMessage message, Holder from) {
+        try {
+            return references.receive(message, from);
+        } catch (CallException e) { // this worker closes
+            return Optional.of(e);
+        }
+    }
+
+    private Holder from(Message message) throws RejectedMessageException {
+        return links.find(String.valueOf(message.from()))
+                .map(WorkerReferences::holder)
+                .orElseThrow(() ->
+                        new RejectedMessageException(ErrorCode.WORKER_LOST, "worker " + message.from() + " is gone"));
+    }
+
+    @Override
+    public void ended(int worker, long generation) {
+        references.lost(new Holder(worker, (int) generation));
+    }
+
+    @Override
+    public void began(int worker, long generation) {
+        references.returned(new Holder(worker, (int) generation));
+    }
+
+    // ---- what this worker says
+
+    @Override
+    public void send(ControlMessage message, int to, ControlOutcome outcome) {
+        Request request = Request.raw(String.valueOf(to), message.type(), message.payload(), List.of());
+        try {
+            calls.call(request, new ResponseListener() {
+                @Override
+                public void onResponse(Response response) {
+                    outcome.acknowledged();
+                }
+
+                @Override
+                public void onFailure(CallException failure) {
+                    outcome.failed(failure.code(), failure.getMessage());
+                }
+            });
+        } catch (CallException e) {
+            outcome.failed(e.code(), e.getMessage());
+        }
+    }
+
+    Response fetch(UserReference user, Duration timeout) {
+        references.retain(user);
+        try {
+            return calls.call(fetchRequest(user, timeout));
+        } finally {
+            references.release(user);
+        }
+    }
+
+    CompletableFuture<Response> fetchAsync(UserReference user, Duration timeout) {
+        references.retain(user);
+        try {
+            CompletableFuture<Response> fetched = calls.callAsync(fetchRequest(user, timeout));
+            fetched.whenComplete((response, failure) -> references.release(user));
+            return fetched;
+        } catch (RuntimeException e) {
+            references.release(user);
+            throw e;
+        }
+    }
+
+    private Request fetchRequest(UserReference user, Duration timeout) {
+        Value content = Value.tuple(
+                Value.of(user.id().createdOn()),
+                Value.of(user.id().localId()),
+                Value.of(user.owner()),
+                Value.of(references.ownerGeneration(user)));
+        ByteBuffer payload = ByteBuffer.wrap(new ValueEncoder().value(content).toBytes());
+        return Request.raw(String.valueOf(user.owner()), MessageType.SCRIPT_RREF_FETCH_CALL, payload, List.of())
+                .timeout(timeout);
+    }
+
+    Duration defaultTimeout() {
+        return calls.defaultTimeout();
+    }
+
+    /** Copies a value into this worker's own memory. */
+    StoredValue store(byte[] array, int length, List<Tensor> tensors) {
+        return StoredValue.copy(array, length, tensors, transit.pool());
+    }
+
+    // ---- what an operator reads
+
+    @Override
+    public void onReleasedForDead(Holder dead, int forks) {
+        LOG.warn(
+                "Worker {} (generation {}) died with {} references to values of this worker; they are released",
+                dead.worker(),
+                dead.generation(),
+                forks);
+    }
+
+    @Override
+    public void onOverdue(ControlMessage message, int to, String why) {
+        LOG.warn("{} was not acknowledged by worker {}, and is sent again now and then: {}", message, to, why);
+    }
+
+    @Override
+    public void onLeak(RRefId rref, ForkId fork, Holder holder) {
+        LOG.warn("Leaking RRef {} with fork Id {}, which worker {} has", rref, fork, holder.worker());
+    }
+
+    void unreadable(PeerLink link, RejectedMessageException why) {
+        LOG.warn("The references of a request of worker {} can't be given back: {}", link, why.getMessage());
+    }
+
+    /** Does what is due. */
+    void tick() {
+        if (host.clock().monotonicNs() >= references.nextDueNs()) {
+            references.tick();
+        }
+    }
+
+    void close() {
+        references.close();
+        executor.close(Duration.ZERO);
+    }
+}
