@@ -37,6 +37,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -62,6 +63,8 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     private final References references;
     private final HandlerRegistry handlers;
     private final HandlerExecutor executor;
+    private final InOrder background;
+    private final AtomicBoolean ticking = new AtomicBoolean();
 
     WorkerReferences(WorkerDirectory directory, Host host, Calls calls, Links links, TensorTransit transit) {
         this.host = host;
@@ -78,6 +81,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
                 this);
         this.handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         this.executor = handlers.newExecutor(PROVIDER, ExecutorSettings.forProcessors(1));
+        this.background = new InOrder(executor);
         handle(MessageType.RREF_USER_DELETE, this::control);
         handle(MessageType.RREF_FORK_REQUEST, this::control);
         handle(MessageType.RREF_CHILD_ACCEPT, this::control);
@@ -141,12 +145,12 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
 
     @Override
     public void ended(int worker, long generation) {
-        references.lost(new Holder(worker, (int) generation));
+        background.run(() -> references.lost(new Holder(worker, (int) generation)));
     }
 
     @Override
     public void began(int worker, long generation) {
-        references.returned(new Holder(worker, (int) generation));
+        background.run(() -> references.returned(new Holder(worker, (int) generation)));
     }
 
     // ---- what this worker says
@@ -237,10 +241,13 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
         LOG.warn("The references of a request of worker {} can't be given back: {}", link, why.getMessage());
     }
 
-    /** Does what is due. */
+    /** Sees to it that what is due is done. */
     void tick() {
-        if (host.clock().monotonicNs() >= references.nextDueNs()) {
-            references.tick();
+        if (host.clock().monotonicNs() >= references.nextDueNs() && ticking.compareAndSet(false, true)) {
+            background.run(() -> {
+                ticking.set(false);
+                references.tick();
+            });
         }
     }
 

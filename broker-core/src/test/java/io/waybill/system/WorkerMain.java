@@ -46,11 +46,13 @@ final class WorkerMain {
 
     private final Worker worker;
     private final CallLog log;
+    private final ReferenceProgram references;
     private Traffic traffic;
 
-    private WorkerMain(Worker worker, CallLog log) {
+    private WorkerMain(Worker worker, CallLog log, ReferenceProgram references) {
         this.worker = worker;
         this.log = log;
+        this.references = references;
     }
 
     /** @param arguments home, name, log file, reserve in bytes, way of waiting */
@@ -71,10 +73,12 @@ final class WorkerMain {
             return;
         }
         serve(registry, log, worker.directory().generation());
+        ReferenceProgram references = new ReferenceProgram(worker);
+        references.serve(registry);
         registry.expectNoMore();
         worker.ready(Map.of());
         say("ready " + worker.info().id() + " " + worker.directory().generation());
-        new WorkerMain(worker, log).obey();
+        new WorkerMain(worker, log, references).obey();
     }
 
     static WorkerSettings settings(long reserveBytes) {
@@ -122,6 +126,7 @@ final class WorkerMain {
                     traffic.stop();
                     say("stopped " + worker.drain(Duration.ofSeconds(20)));
                 }
+                case "rref" -> say("rref " + references.obey(words));
                 case "stats" -> say("stats " + stats());
                 case "leave" -> {
                     worker.close();

@@ -1,0 +1,89 @@
+package io.waybill.system;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Remote references among three processes. */
+@Timeout(180)
+class ReferencesSystemTest {
+
+    private static final String NOTHING = "{num_owner_rrefs=0,num_forks=0,num_pending_users=0,num_pending_futures=0}";
+
+    @TempDir
+    private Path directory;
+
+    private Processes processes;
+    private WorkerProcess a;
+    private WorkerProcess b;
+    private WorkerProcess c;
+
+    @BeforeEach
+    void start() throws Exception {
+        processes = new Processes(directory.resolve("home"), directory);
+        a = processes.start("a");
+        b = processes.start("b");
+        c = processes.start("c");
+        for (WorkerProcess each : List.of(a, b, c)) {
+            each.awaitReady();
+        }
+    }
+
+    @AfterEach
+    void stop() {
+        processes.close();
+    }
+
+    private static String tell(WorkerProcess worker, String what) throws Exception {
+        return worker.ask("rref " + what, "rref ").substring("rref ".length());
+    }
+
+    private static void awaitNothingLeft(WorkerProcess worker) throws Exception {
+        Waits.until("no references are left", () -> tell(worker, "counters").equals(NOTHING));
+    }
+
+    @Test
+    void goFromUserToUserToOwnerAndFromOwnerToUser() throws Exception {
+        String atA = tell(a, "remote b 2 3");
+        assertThat(tell(a, "fetch " + atA)).isEqualTo("5");
+        String atC = tell(a, "send c " + atA);
+        assertThat(tell(c, "fetch " + atC)).isEqualTo("5");
+        assertThat(tell(a, "close " + atA)).isEqualTo("closed");
+        assertThat(tell(c, "fetch " + atC)).isEqualTo("5");
+        String atB = tell(c, "send b " + atC);
+        assertThat(tell(c, "close " + atC)).isEqualTo("closed");
+        assertThat(tell(b, "fetch " + atB)).isEqualTo("5");
+        String backAtA = tell(b, "send a " + atB);
+        assertThat(tell(b, "close " + atB)).isEqualTo("closed");
+        assertThat(tell(a, "fetch " + backAtA)).isEqualTo("5");
+        assertThat(tell(a, "close " + backAtA)).isEqualTo("closed");
+        for (WorkerProcess each : List.of(a, b, c)) {
+            awaitNothingLeft(each);
+        }
+    }
+
+    @Test
+    void settleWhenTheirOwnerIsKilledAndComesBack() throws Exception {
+        String atA = tell(a, "remote b 2 3");
+        String atC = tell(a, "send c " + atA);
+        assertThat(tell(c, "fetch " + atC)).isEqualTo("5");
+        b.kill();
+        WorkerProcess again = processes.start("b").awaitReady();
+        Waits.until("a is told", () -> tell(a, "fetch " + atA).equals("OWNER_LOST"));
+        Waits.until("c is told", () -> tell(c, "fetch " + atC).equals("OWNER_LOST"));
+        tell(a, "close " + atA);
+        tell(c, "close " + atC);
+        String anew = tell(a, "remote b 4 5");
+        assertThat(tell(a, "fetch " + anew)).isEqualTo("9");
+        tell(a, "close " + anew);
+        for (WorkerProcess each : List.of(a, again, c)) {
+            awaitNothingLeft(each);
+        }
+    }
+}
