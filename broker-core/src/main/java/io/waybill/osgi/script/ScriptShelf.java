@@ -130,15 +130,16 @@ public final class ScriptShelf {
         }
     }
 
-    /** Forgets what is at a place. */
+    /** Forgets what is at a place; it is listed until it is gone. */
     void remove(String place) {
         oneAtATime.lock();
         try {
-            Shelved before = byPlace.remove(place);
+            Shelved before = byPlace.get(place);
+            takeAway(before);
+            byPlace.remove(place);
             if (before != null) {
                 LOG.info("{} is served no more", before.origin);
             }
-            takeAway(before);
         } finally {
             oneAtATime.unlock();
         }
