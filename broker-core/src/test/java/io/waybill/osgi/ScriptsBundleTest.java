@@ -63,7 +63,9 @@ class ScriptsBundleTest {
     /** Answers, and is listed without a problem, which comes a moment later. */
     private boolean isServed(Path file, String text) {
         String module = file.getFileName().toString().replaceAll("\\.p[ty]$", "");
-        return answers(module, text) && status(file).schemas().size() == 1 && problem(file).isEmpty();
+        return answers(module, text)
+                && status(file).schemas().size() == 1
+                && problem(file).isEmpty();
     }
 
     private ScriptStatus status(Object origin) {
