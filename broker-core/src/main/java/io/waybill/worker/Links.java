@@ -348,6 +348,18 @@ final class Links {
         }
     }
 
+    private static boolean isId(String to) {
+        return !to.isEmpty() && to.length() <= 5 && to.chars().allMatch(Character::isDigit);
+    }
+
+    /** In PyTorch's words. */
+    private CallException unknown(String to) {
+        return CallErrors.refused(
+                ErrorCode.UNKNOWN_WORKER,
+                "name:" + own.name() + ",rank:" + own.id() + " could not find destination "
+                        + (isId(to) ? "id " + to : "name " + quoted(to)));
+    }
+
     /** A peer that is there but has no link yet, or an error that says why there won't be one. */
     private Peer look(String to) {
         synchronized (refreshing) {
@@ -357,14 +369,10 @@ final class Links {
                 throw homeUnreadable(e);
             }
             Optional<Peer> known = membership.members().find(to);
-            if (known.isEmpty()
-                    && !to.isEmpty()
-                    && to.length() <= 5
-                    && to.chars().allMatch(Character::isDigit)) {
+            if (known.isEmpty() && isId(to)) {
                 known = membership.members().find(Integer.parseInt(to));
             }
-            Peer peer = known.orElseThrow(() -> CallErrors.refused(
-                    ErrorCode.UNKNOWN_WORKER, own.info() + " could not find destination " + quoted(to)));
+            Peer peer = known.orElseThrow(() -> unknown(to));
             switch (peer.state()) {
                 case STARTING:
                 case READY:

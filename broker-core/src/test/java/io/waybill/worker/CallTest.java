@@ -244,7 +244,10 @@ class CallTest {
         assertThatThrownBy(() -> caller.call(raw("nobody", "x")))
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.UNKNOWN_WORKER))
-                .hasMessageContaining("could not find destination nobody");
+                .hasMessageContaining("name:caller,rank:")
+                .hasMessageEndingWith(" could not find destination name nobody");
+        assertThatThrownBy(() -> caller.call(raw("777", "x")))
+                .hasMessageEndingWith(" could not find destination id 777");
     }
 
     @Test
