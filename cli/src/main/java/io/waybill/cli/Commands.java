@@ -26,6 +26,7 @@ public final class Commands {
         ALL.put("bundle", BundleCommand::new);
         ALL.put("journal", JournalCommand::new);
         ALL.put("bench", BenchCommand::new);
+        ALL.put("conformance", ConformanceCommand::new);
         ALL.put("completion", CompletionCommand::new);
         ALL.put("prepare", PrepareCommand::new);
     }

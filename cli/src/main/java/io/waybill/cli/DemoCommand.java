@@ -63,7 +63,7 @@ final class DemoCommand implements Callable<Integer> {
         Home home = Home.open(path, host);
         for (String name : NODES) {
             NodeProcess node = NodeProcess.start(distribution, name, path, directory, surroundings.environment());
-            leftovers.add(node);
+            leftovers.add(node::close);
             nodes.add(node);
         }
         Shell shell = args -> Commands.run(surroundings.withHome(path), args);

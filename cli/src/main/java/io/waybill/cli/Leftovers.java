@@ -1,6 +1,5 @@
 package io.waybill.cli;
 
-import io.waybill.cli.demo.NodeProcess;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -18,7 +17,7 @@ final class Leftovers implements AutoCloseable {
 
     private final Surroundings surroundings;
     private final TemporaryDirectory directory;
-    private final Deque<NodeProcess> processes = new ArrayDeque<>(); // the last one added first; guarded by this
+    private final Deque<Runnable> processes = new ArrayDeque<>(); // the last one added first; guarded by this
     private boolean closed; // guarded by this
 
     private Leftovers(Surroundings surroundings, TemporaryDirectory directory) {
@@ -36,12 +35,13 @@ final class Leftovers implements AutoCloseable {
         return directory.path();
     }
 
-    synchronized void add(NodeProcess process) {
+    /** @param ending ends a process; it may be called more than once */
+    synchronized void add(Runnable ending) {
         if (closed) {
-            process.close();
+            ending.run();
             throw new IllegalStateException("interrupted");
         }
-        processes.push(process);
+        processes.push(ending);
     }
 
     private void closeAtEnd() {
@@ -70,7 +70,7 @@ final class Leftovers implements AutoCloseable {
             return;
         }
         closed = true;
-        processes.forEach(NodeProcess::close);
+        processes.forEach(Runnable::run);
         for (int attempt = 1; ; attempt++) {
             try {
                 directory.close();

@@ -5,6 +5,7 @@ import io.waybill.cli.node.Node;
 import io.waybill.cli.node.NodeConf;
 import io.waybill.cli.node.Quantities;
 import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.worker.Waiting;
 import java.io.IOException;
@@ -110,8 +111,8 @@ final class NodeCommand implements Callable<Integer> {
                 stop.onEndOf(System.in);
             }
             Home opened = home.open(surroundings, host);
-            try (Node node =
-                    Node.start(opened, name, Build.version(), distribution, settings, Optional.ofNullable(bundles))) {
+            JoinOptions options = JoinOptions.defaults().withVersion(Build.version());
+            try (Node node = Node.start(opened, name, options, distribution, settings, Optional.ofNullable(bundles))) {
                 surroundings
                         .out()
                         .println("ready " + node.info().name() + " id="

@@ -3,6 +3,7 @@ package io.waybill.cli;
 import io.waybill.cli.node.Node;
 import io.waybill.cli.node.NodeConf;
 import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -41,7 +42,8 @@ final class PrepareCommand implements Callable<Integer> {
                     directory.path().resolve("conf"),
                     NodeConf.read(distribution.resolve("conf")).settings(),
                     Map.of());
-            try (Node node = Node.start(home, NODE, Build.version(), distribution, conf, Optional.empty())) {
+            JoinOptions options = JoinOptions.defaults().withVersion(Build.version());
+            try (Node node = Node.start(home, NODE, options, distribution, conf, Optional.empty())) {
                 Surroundings silent = silent(home.path());
                 run(silent, "workers");
                 run(silent, "bundle", "list", "--node", node.info().name());

@@ -48,7 +48,7 @@ class CommandsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"node", "call", "workers", "bundle", "completion", "prepare"})
+    @ValueSource(strings = {"node", "call", "workers", "bundle", "conformance", "completion", "prepare"})
     void everyCommandHasHelpWithAnExample(String command) {
         assertThat(run(command, "--help")).isZero();
         assertThat(out.toString())

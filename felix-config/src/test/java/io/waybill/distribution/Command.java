@@ -48,8 +48,12 @@ final class Command implements AutoCloseable {
     }
 
     Result await() throws IOException, InterruptedException {
-        if (!process.waitFor(LIMIT_S, TimeUnit.SECONDS)) {
-            throw new IllegalStateException("still running after " + LIMIT_S + " s: " + err());
+        return await(LIMIT_S);
+    }
+
+    Result await(long limitS) throws IOException, InterruptedException {
+        if (!process.waitFor(limitS, TimeUnit.SECONDS)) {
+            throw new IllegalStateException("still running after " + limitS + " s: " + err());
         }
         return new Result(process.exitValue(), out(), err());
     }

@@ -28,11 +28,13 @@ public final class Node implements AutoCloseable {
     private static final String NATIVES_PROPERTY = "waybill.torch.natives";
 
     private final Worker worker;
+    private final HandlerRegistry registry;
     private final OsgiHost osgi;
     private final ServedRecord record;
 
-    private Node(Worker worker, OsgiHost osgi, ServedRecord record) {
+    private Node(Worker worker, HandlerRegistry registry, OsgiHost osgi, ServedRecord record) {
         this.worker = worker;
+        this.registry = registry;
         this.osgi = osgi;
         this.record = record;
     }
@@ -44,13 +46,12 @@ public final class Node implements AutoCloseable {
      * @param watched jars that appear here are installed; by default {@code bundles} in the worker's directory
      */
     public static Node start(
-            Home home, String name, String version, Path distribution, NodeConf conf, Optional<Path> watched)
+            Home home, String name, JoinOptions options, Path distribution, NodeConf conf, Optional<Path> watched)
             throws IOException {
         Host host = home.host();
         NodeSettings settings = conf.settings();
         HandlerRegistry registry = new HandlerRegistry(settings.worker().parking(), host.threads(), host.clock());
         registry.expectMore(); // what was sent while it was away arrives before its bundles are started
-        JoinOptions options = JoinOptions.defaults().withVersion(version);
         Worker worker = Worker.join(home, name, options, settings.worker(), registry);
         try {
             OsgiSettings osgiSettings = osgiSettings(worker, distribution, conf, watched);
@@ -58,7 +59,7 @@ public final class Node implements AutoCloseable {
             ServedRecord record = new ServedRecord(worker, host.threads(), shown(conf, osgiSettings));
             registry.onChange(record::changed);
             record.publish();
-            return new Node(worker, osgi, record);
+            return new Node(worker, registry, osgi, record);
         } catch (IOException | RuntimeException e) {
             worker.close();
             throw e;
@@ -94,6 +95,16 @@ public final class Node implements AutoCloseable {
 
     public WorkerInfo info() {
         return worker.info();
+    }
+
+    /** What hosts the bundles: for calls. Closing is the node's. */
+    public Worker worker() {
+        return worker;
+    }
+
+    /** Where handlers that are no bundle's are added. */
+    public HandlerRegistry handlers() {
+        return registry;
     }
 
     /** Lets running requests end, stops the bundles and leaves. Bounded by the limits of the settings. */

@@ -105,6 +105,11 @@ public record NodeSettings(
                 segment, total, TensorConfig.INLINE_BYTES_DEFAULT, TensorConfig.INLINE_TOTAL_BYTES_DEFAULT);
     }
 
+    /** The same with other settings of its worker. */
+    public NodeSettings withWorker(WorkerSettings other) {
+        return new NodeSettings(other, drainLimit, startLimit, settleLimit, scripts);
+    }
+
     public NodeSettings withWaiting(Waiting other) {
         return new NodeSettings(worker.withWaiting(other), drainLimit, startLimit, settleLimit, scripts);
     }

@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /** Reads single elements of a tensor in host memory. Slow, and meant for the few that are shown. */
-final class Element {
+public final class Element {
 
     private static final int EXPONENT_BITS_HALF = 5;
     private static final int FRACTION_BITS_HALF = 10;
@@ -19,7 +19,7 @@ final class Element {
      *
      * @param place in elements from the storage's start
      */
-    static Object at(Tensor tensor, long place) {
+    public static Object at(Tensor tensor, long place) {
         DType type = tensor.dtype();
         int size = type.sizeBytes();
         ByteBuffer bytes = tensor.storage().bytes(place * size, size).order(ByteOrder.nativeOrder());

@@ -1,0 +1,58 @@
+package io.waybill.cli.conformance.format;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * A file of cases.
+ *
+ * @param workers that its cases share, by name
+ */
+public record CaseFile(Path path, Map<String, WorkerPlan> workers, List<Case> cases) {
+
+    /** The version of the format. */
+    public static final int FORMAT = 1;
+
+    private static final int MAX_WORKERS = 64;
+    private static final Set<String> KNOWN = Set.of("format", "about", "source", "workers", "cases");
+
+    /** Reads and checks a file; every failure names it. */
+    public static CaseFile read(Path path) throws IOException, FormatException {
+        Datum datum = DatumReader.read(path);
+        try {
+            Fields fields = Fields.of("a file of cases", datum).only(KNOWN);
+            fields.require("format");
+            fields.whole("format", FORMAT, FORMAT, FORMAT);
+            Map<String, WorkerPlan> workers = Case.workers(fields, 0);
+            if (workers.size() > MAX_WORKERS) {
+                throw new FormatException("a file has at most " + MAX_WORKERS + " workers, not " + workers.size());
+            }
+            return new CaseFile(path, workers, cases(fields, workers));
+        } catch (FormatException e) {
+            throw e.at(path.toString());
+        }
+    }
+
+    private static List<Case> cases(Fields fields, Map<String, WorkerPlan> workers) throws FormatException {
+        List<Case> cases = new ArrayList<>();
+        Set<String> names = new HashSet<>();
+        for (Datum datum : fields.row("cases")) {
+            Case found;
+            try {
+                found = Case.of(datum, workers);
+            } catch (FormatException e) {
+                throw e.at("case " + (cases.size() + 1));
+            }
+            if (!names.add(found.name())) {
+                throw new FormatException("two cases are called '" + found.name() + "'");
+            }
+            cases.add(found);
+        }
+        return cases;
+    }
+}

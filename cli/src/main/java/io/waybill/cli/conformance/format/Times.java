@@ -1,0 +1,34 @@
+package io.waybill.cli.conformance.format;
+
+import java.math.BigDecimal;
+import java.time.Duration;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Reads times: a number with a unit, such as {@code "100ms"}, or 0. Stateless. */
+public final class Times {
+
+    private static final Pattern FORM = Pattern.compile("(-?[0-9]{1,15}(?:\\.[0-9]{1,9})?)(ns|us|ms|s|m)");
+    private static final Map<String, Long> UNITS_NS =
+            Map.of("ns", 1L, "us", 1_000L, "ms", 1_000_000L, "s", 1_000_000_000L, "m", 60_000_000_000L);
+
+    private Times() {}
+
+    /** Negative ones are read too: what a worker says to them may be what is asked. */
+    public static Duration of(Datum datum) throws FormatException {
+        if (datum instanceof Datum.Whole whole && whole.value() == 0) {
+            return Duration.ZERO;
+        }
+        if (datum instanceof Datum.Text text) {
+            Matcher parts = FORM.matcher(text.value());
+            if (parts.matches()) {
+                BigDecimal unit = BigDecimal.valueOf(UNITS_NS.get(parts.group(2)));
+                return Duration.ofNanos(
+                        new BigDecimal(parts.group(1)).multiply(unit).longValue());
+            }
+        }
+        throw new FormatException(
+                "a time is 0, or a number with ns, us, ms, s or m, such as \"100ms\", not " + datum.described());
+    }
+}

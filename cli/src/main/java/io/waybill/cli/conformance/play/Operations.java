@@ -1,0 +1,120 @@
+package io.waybill.cli.conformance.play;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
+import io.waybill.api.LateReply;
+import io.waybill.api.Message;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.Outbox;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import io.waybill.api.WorkerInfo;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.Provider;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The operations that every worker of a case serves, in the place of the Python functions of the peer's tests. The reference of the
+ * format describes them.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+final class Operations {
+
+    private static final String PREFIX = "conformance.";
+    private static final ExecutorSettings THREADS = ExecutorSettings.forProcessors(2);
+
+    private final WorkerInfo self;
+    private final Gates gates;
+    private final Gathering gathering = new Gathering();
+
+    Operations(WorkerInfo self, Gates gates) {
+        this.self = self;
+        this.gates = gates;
+    }
+
+    void publish(HandlerRegistry registry, String version) {
+        Provider provider = new Provider("conformance", version);
+        HandlerExecutor executor = registry.newExecutor(provider, THREADS);
+        Map<String, MessageHandler> handlers = new LinkedHashMap<>();
+        handlers.put("echo", Operations::echo);
+        handlers.put("fail", Operations::fail);
+        handlers.put("throw", Operations::throwError);
+        handlers.put("whoami", this::whoami);
+        handlers.put("hold", this::hold);
+        handlers.put("block", this::block);
+        handlers.put("nothing", (message, outbox) -> {});
+        handlers.put("nested", NestedCalls::blocking);
+        handlers.put("chain", NestedCalls::chain);
+        handlers.put("fanout", NestedCalls::fanOut);
+        handlers.put("gather", gathering);
+        handlers.forEach((name, handler) ->
+                registry.add(HandlerSpec.of(HandlerKey.parse(PREFIX + name), handler, provider, executor)));
+    }
+
+    private static void echo(Message message, Outbox outbox) throws RejectedMessageException {
+        outbox.reply(Held.retain(arguments(message.invocation())));
+    }
+
+    /** The only argument; all as a tuple when there are several; the named ones as a dict when there are no others. */
+    private static Value arguments(Invocation call) {
+        List<Value> positional = call.positional();
+        if (!positional.isEmpty()) {
+            return positional.size() == 1 ? positional.get(0) : new Value.Tuple(positional);
+        }
+        Map<Value, Value> named = new LinkedHashMap<>();
+        call.named().forEach((name, value) -> named.put(Value.of(name), value));
+        return new Value.Dict(named);
+    }
+
+    private static void fail(Message message, Outbox outbox) throws RejectedMessageException {
+        throw new RejectedMessageException(ErrorCode.REFUSED, text(message, 0));
+    }
+
+    private static void throwError(Message message, Outbox outbox) throws RejectedMessageException {
+        throw new IllegalStateException(text(message, 0));
+    }
+
+    private void whoami(Message message, Outbox outbox) {
+        Map<Value, Value> fields = new LinkedHashMap<>();
+        fields.put(Value.of("id"), Value.of(self.id()));
+        fields.put(Value.of("name"), Value.of(self.name()));
+        fields.put(Value.of("from"), Value.of(message.from()));
+        outbox.reply(new Value.Dict(fields));
+    }
+
+    /** Answers with the second argument when the gate is opened; no thread waits. */
+    private void hold(Message message, Outbox outbox) throws RejectedMessageException {
+        Value value = Held.retain(argument(message, 1));
+        LateReply reply = outbox.later();
+        gates.pass(text(message, 0), () -> reply.send(value));
+    }
+
+    /** The same, and the thread waits. */
+    private void block(Message message, Outbox outbox) throws RejectedMessageException {
+        gates.await(text(message, 0));
+        outbox.reply(Held.retain(argument(message, 1)));
+    }
+
+    static Value argument(Message message, int index) throws RejectedMessageException {
+        List<Value> positional = message.invocation().positional();
+        if (index >= positional.size()) {
+            throw new RejectedMessageException(
+                    ErrorCode.MALFORMED_BODY, "argument " + index + " of " + positional.size() + " is missing");
+        }
+        return positional.get(index);
+    }
+
+    static String text(Message message, int index) throws RejectedMessageException {
+        if (argument(message, index) instanceof Value.Text text) {
+            return text.value();
+        }
+        throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, "argument " + index + " must be a string");
+    }
+}

@@ -1,0 +1,267 @@
+package io.waybill.cli.conformance.play;
+
+import io.waybill.api.Caller;
+import io.waybill.api.Invocation;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.Value;
+import io.waybill.cli.conformance.format.Datum;
+import io.waybill.cli.conformance.format.Fields;
+import io.waybill.cli.conformance.format.FormatException;
+import io.waybill.cli.conformance.format.Step;
+import io.waybill.cli.conformance.format.Times;
+import io.waybill.tensor.HostMemory;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Plays the steps of one case on one worker.
+ *
+ * <p><b>Threads.</b> One. <b>Ownership.</b> Owns what the steps gave names to; closing releases it.
+ */
+final class Player implements AutoCloseable {
+
+    private static final String COUNTER = "i";
+    private static final long MAX_TIMES = 1_000_000;
+
+    private final Stage stage;
+    private final TensorMaker tensors;
+    private final Variables variables;
+    private final ValueMaker maker;
+    private final Map<String, List<CompletableFuture<Response>>> sent = new HashMap<>();
+    private final List<Response> kept = new ArrayList<>();
+
+    /** @param inputs of the case */
+    Player(Stage stage, HostMemory memory, Map<String, Datum> inputs) {
+        this.stage = stage;
+        this.tensors = new TensorMaker(memory);
+        this.variables = new Variables(inputs);
+        this.maker = new ValueMaker(tensors, variables);
+    }
+
+    /** Plays a step. Returns what went wrong; empty when all went as expected. */
+    Optional<String> play(Step step) throws FormatException {
+        long times = step.fields().whole("times", 1, 1, MAX_TIMES);
+        for (long i = 0; i < times; i++) {
+            variables.set(COUNTER, Value.of(i));
+            Optional<String> wrong = once(step);
+            if (wrong.isPresent()) {
+                return times == 1 ? wrong : Optional.of("time " + i + ": " + wrong.get());
+            }
+        }
+        return Optional.empty();
+    }
+
+    private Optional<String> once(Step step) throws FormatException {
+        switch (step.verb()) {
+            case CALL:
+                return call(step);
+            case SEND:
+                return expected(step, outcome(() -> send(step)));
+            case THEN:
+                return then(step);
+            case MEMBERS:
+                return expected(step, outcome(stage::members));
+            case WAIT:
+                return await(step);
+            case CHECK:
+                return expected(
+                        step,
+                        named(step, new Outcome.Answer(maker.value(step.fields().require("value")))));
+            case COUNTERS:
+                return counters(step);
+            case OPEN:
+                stage.gates().open(step.fields().text("gate"));
+                return Optional.empty();
+            case REACHED:
+                return reached(step);
+            case JOIN:
+                return expected(step, outcome(() -> stage.joinAgain(step.fields())));
+            case SHUTDOWN:
+                return expected(step, outcome(() -> {
+                    stage.leave();
+                    return Value.NONE;
+                }));
+            default:
+                throw new FormatException("not for a worker: " + step.verb());
+        }
+    }
+
+    private Optional<String> expected(Step step, Outcome outcome) throws FormatException {
+        return Expectation.wrongWith(outcome, step.expectation(), maker);
+    }
+
+    private Outcome named(Step step, Outcome outcome) throws FormatException {
+        if (step.fields().has("as") && outcome instanceof Outcome.Answer answer) {
+            variables.set(step.fields().text("as"), answer.value());
+        }
+        return outcome;
+    }
+
+    /** Something that gives a value, or an error. */
+    @FunctionalInterface
+    private interface Doing {
+        Value value() throws FormatException, IOException;
+    }
+
+    private static Outcome outcome(Doing doing) throws FormatException {
+        try {
+            return new Outcome.Answer(doing.value());
+        } catch (RuntimeException | IOException e) {
+            return Outcome.Failure.of(e);
+        }
+    }
+
+    private Optional<String> call(Step step) throws FormatException {
+        List<Response> open = new ArrayList<>();
+        try {
+            Outcome outcome = outcome(() -> {
+                Response response = stage.caller().call(request(step.fields()));
+                open.add(response);
+                return response.value();
+            });
+            Optional<String> wrong = expected(step, named(step, outcome));
+            if (step.fields().has("as")) {
+                kept.addAll(open);
+                open.clear();
+            }
+            return wrong;
+        } finally {
+            open.forEach(Response::close);
+        }
+    }
+
+    private Request request(Fields fields) throws FormatException {
+        Datum to = fields.require("to");
+        String worker = to instanceof Datum.Whole id ? Long.toString(id.value()) : fields.text("to");
+        Invocation.Mode mode = mode(fields.text("mode", "direct"));
+        Request request = Target.of(fields.text("op"))
+                .request(worker, maker.values(fields.row("args")), maker.named(fields.object("kwargs")), mode);
+        return fields.has("timeout") ? request.timeout(Times.of(fields.require("timeout"))) : request;
+    }
+
+    private static Invocation.Mode mode(String text) throws FormatException {
+        switch (text) {
+            case "direct":
+                return Invocation.Mode.DIRECT;
+            case "async":
+                return Invocation.Mode.ASYNC;
+            default:
+                throw new FormatException("a call's mode is direct or async, not " + text);
+        }
+    }
+
+    private Value send(Step step) throws FormatException {
+        Caller caller = stage.caller();
+        String name = step.fields().text("as");
+        sent.computeIfAbsent(name, key -> new ArrayList<>()).add(caller.callAsync(request(step.fields())));
+        return Value.NONE;
+    }
+
+    private Optional<String> then(Step step) throws FormatException {
+        List<List<Value>> calls = new ArrayList<>();
+        for (Value call : maker.values(step.fields().row("calls"))) {
+            if (!(call instanceof Value.Items items)) {
+                throw new FormatException("a call is [worker, operation, arguments…]");
+            }
+            calls.add(items.values());
+        }
+        List<CompletableFuture<Response>> derived = new ArrayList<>();
+        for (CompletableFuture<Response> answer : sent(step.fields().text("for"))) {
+            derived.add(answer.thenCompose(response -> NestedCalls.from(stage.caller(), response.value(), calls)));
+        }
+        sent.put(step.fields().text("as"), derived);
+        return Optional.empty();
+    }
+
+    private List<CompletableFuture<Response>> sent(String name) throws FormatException {
+        List<CompletableFuture<Response>> answers = sent.get(name);
+        if (answers == null) {
+            throw new FormatException("nothing was sent as '" + name + "'; there are " + sent.keySet());
+        }
+        return answers;
+    }
+
+    private Optional<String> await(Step step) throws FormatException {
+        Datum names = step.fields().require("for");
+        List<Datum> all = names instanceof Datum.Row row ? row.values() : List.of(names);
+        for (Datum name : all) {
+            if (!(name instanceof Datum.Text text)) {
+                throw new FormatException("for names what was sent, not " + name.described());
+            }
+            List<CompletableFuture<Response>> answers = sent(text.value());
+            for (int i = 0; i < answers.size(); i++) {
+                variables.set(COUNTER, Value.of((long) i));
+                Outcome outcome = outcome(answers.get(i), step.within().toNanos());
+                Optional<String> wrong = expected(step, named(step, outcome));
+                if (wrong.isPresent()) {
+                    return Optional.of("answer " + i + " of '" + text.value() + "': " + wrong.get());
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    private Outcome outcome(CompletableFuture<Response> answer, long limitNs) {
+        try {
+            Response response = answer.get(limitNs, TimeUnit.NANOSECONDS);
+            kept.add(response);
+            return new Outcome.Answer(response.value());
+        } catch (ExecutionException e) {
+            Throwable cause = e.getCause();
+            return Outcome.Failure.of(cause instanceof CompletionException ? cause.getCause() : cause);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Outcome.Failure.of(e);
+        } catch (TimeoutException e) {
+            return new Outcome.Failure("", "", "StepTooLong", "no answer within the step's time");
+        } catch (RuntimeException e) {
+            return Outcome.Failure.of(e);
+        }
+    }
+
+    private Optional<String> counters(Step step) throws FormatException {
+        long untilNs = stage.clock().monotonicNs() + step.within().toNanos();
+        while (true) {
+            Optional<String> wrong = expected(step, new Outcome.Answer(stage.counters()));
+            if (wrong.isEmpty() || stage.clock().monotonicNs() > untilNs) {
+                return wrong;
+            }
+            stage.pause();
+        }
+    }
+
+    private Optional<String> reached(Step step) throws FormatException {
+        String gate = step.fields().text("gate");
+        int count = (int) step.fields().whole("count", 1, 1, Integer.MAX_VALUE);
+        int found = stage.gates().awaitReached(gate, count, step.within().toNanos());
+        return found >= count
+                ? Optional.empty()
+                : Optional.of("expected " + count + " to reach the gate " + gate + ", found " + found);
+    }
+
+    private static void drop(CompletableFuture<Response> answer) {
+        answer.cancel(false);
+        if (!answer.isCompletedExceptionally()) {
+            answer.join().close();
+        }
+    }
+
+    @Override
+    public void close() {
+        stage.gates().reset();
+        sent.values().forEach(answers -> answers.forEach(Player::drop));
+        kept.forEach(Response::close);
+        kept.clear();
+        tensors.close();
+    }
+}
