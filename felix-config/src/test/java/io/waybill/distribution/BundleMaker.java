@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.jar.Attributes;
+import java.util.jar.JarInputStream;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 import java.util.zip.ZipEntry;
@@ -39,6 +40,19 @@ final class BundleMaker {
     BundleMaker(Path directory, Path libraries) {
         this.directory = directory;
         this.libraries = libraries;
+    }
+
+    /** Copies a bundle under another version number. */
+    static void writeOtherVersion(Path jar, String version, Path target) throws IOException {
+        try (JarInputStream entries = new JarInputStream(Files.newInputStream(jar))) {
+            Manifest manifest = entries.getManifest();
+            manifest.getMainAttributes().putValue("Bundle-Version", version);
+            try (JarOutputStream copy = new JarOutputStream(Files.newOutputStream(target), manifest)) {
+                for (ZipEntry entry = entries.getNextEntry(); entry != null; entry = entries.getNextEntry()) {
+                    put(copy, entry.getName(), entries.readAllBytes());
+                }
+            }
+        }
     }
 
     /** A bundle to be described. */
