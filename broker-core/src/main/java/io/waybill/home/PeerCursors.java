@@ -4,6 +4,7 @@ import io.waybill.host.SafeFiles;
 import java.io.IOException;
 import java.lang.invoke.VarHandle;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.agrona.concurrent.UnsafeBuffer;
@@ -17,10 +18,21 @@ import org.agrona.concurrent.UnsafeBuffer;
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Nothing to close; the mapping is left to the garbage collector.
  */
 public final class PeerCursors {
+    private final Path path;
     private final UnsafeBuffer table;
 
-    private PeerCursors(UnsafeBuffer table) {
+    private PeerCursors(Path path, UnsafeBuffer table) {
+        this.path = path;
         this.table = table;
+    }
+
+    /** Whether the file was cut since it was mapped, which is not looked at before each access. */
+    public boolean isCut() {
+        try {
+            return Files.size(path) < CursorLayout.FILE_BYTES;
+        } catch (IOException e) {
+            return false; // removed: what is mapped is still there
+        }
     }
 
     /**
@@ -42,7 +54,7 @@ public final class PeerCursors {
                 throw new MalformedRecordException(path + ": " + damage);
             }
             return new PeerCursors(
-                    Cursors.wrap(channel.map(FileChannel.MapMode.READ_ONLY, 0, CursorLayout.FILE_BYTES)));
+                    path, Cursors.wrap(channel.map(FileChannel.MapMode.READ_ONLY, 0, CursorLayout.FILE_BYTES)));
         }
     }
 

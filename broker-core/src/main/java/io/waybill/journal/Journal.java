@@ -1,6 +1,7 @@
 package io.waybill.journal;
 
 import io.waybill.host.Clock;
+import io.waybill.host.MappedFaults;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import java.io.Closeable;
@@ -40,7 +41,9 @@ public final class Journal implements Closeable {
     private long cycleEndMs = Long.MIN_VALUE;
     // Written by the appending thread, read by the helper that touches pages ahead.
     private volatile Touchable touchable = Touchable.NOTHING;
+    private Path file;
     private long position;
+    private int lastLength; // 0 when this object has appended nothing to the file yet
     private long nextSequence;
     private long lastId;
     private Throwable failure;
@@ -124,6 +127,7 @@ public final class Journal implements Closeable {
         if (failure != null) {
             throw failed();
         }
+        surfaceFaults();
         time.advanceTo(wallNs);
         if (time.currentTimeMillis() >= cycleEndMs) {
             enterCycle(currentCycle());
@@ -131,6 +135,36 @@ public final class Journal implements Closeable {
         reservation.fits(position, length);
         record.seal(nextSequence);
         source.set(record.address(), length);
+        try {
+            write(length);
+        } catch (InternalError e) { // what was published is in doubt from here on
+            throw failed(e);
+        }
+        reservation.written(position);
+        nextSequence++;
+        lastId = record.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /**
+     * Lets out the faults that this thread met before, or they might end an append that is none of their business. One that the last
+     * append met in this journal ends it.
+     */
+    private void surfaceFaults() {
+        try {
+            MappedFaults.surface();
+        } catch (InternalError e) {
+            if (lastLength > 0 && !LastRecord.isWhole(file, position - lastLength, lastLength, nextSequence - 1)) {
+                throw failed(e);
+            }
+        }
+    }
+
+    private JournalFailedException failed(InternalError fault) {
+        failure = fault;
+        return failed();
+    }
+
+    private void write(int length) {
         DocumentContext document = appender.writingDocument();
         boolean written = false;
         try {
@@ -138,22 +172,17 @@ public final class Journal implements Closeable {
             long start = bytes.writePosition();
             bytes.write(source, 0L, (long) length);
             position = start + length;
+            lastLength = length;
             if (position >= touchable.end()) {
                 touchable = Touchable.around(bytes.addressForWrite(start), start, settings.blockBytes());
             }
             written = true;
-        } catch (InternalError e) {
-            failure = e; // a fault on mapped memory: what was published is in doubt from here on
-            throw failed();
         } finally {
             if (!written) {
                 document.rollbackOnClose();
             }
             document.close();
         }
-        reservation.written(position);
-        nextSequence++;
-        lastId = record.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
     }
 
     /** Makes Chronicle write the file's header, so that readers find a queue before its first record. */
@@ -169,10 +198,11 @@ public final class Journal implements Closeable {
 
     /** Reserves space in a cycle's file before Chronicle creates or goes on with it. */
     private void enterCycle(int newCycle) throws JournalFullException {
-        Path file = directory.resolve(fileName.format(Instant.ofEpochMilli(startMs(newCycle))) + ".cq4");
+        file = directory.resolve(fileName.format(Instant.ofEpochMilli(startMs(newCycle))) + ".cq4");
         long at = newCycle == last.cycle() ? last.endPosition() : 0;
         reservation.enter(file, at);
         position = at;
+        lastLength = 0;
         cycleEndMs = startMs(newCycle + 1);
         touchable = Touchable.NOTHING;
     }

@@ -1,10 +1,12 @@
 package io.waybill.journal;
 
+import io.waybill.host.MappedFaults;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteOrder;
@@ -49,6 +51,7 @@ public final class JournalTail implements Closeable {
     private String damage = "";
     private boolean faulted;
     private long index;
+    private long resumeAt;
     private long endPosition;
 
     private JournalTail(Path directory, JournalSettings settings) {
@@ -121,20 +124,78 @@ public final class JournalTail implements Closeable {
 
     /**
      * Reads the next record for {@code receiver} into {@code buffer} and checks it. After a fault in the mapped file, which is told once as
-     * {@link Poll#DAMAGED}, there are no more records.
+     * {@link Poll#DAMAGED}, there are no more records. On JDK 17 the fault may surface later: see {@link MappedFaults}.
      *
      * @param receiver a worker id, or {@link #ANY_RECEIVER}
+     * @throws InternalError for a fault in another file, which surfaced here, or a {@link RuntimeException} that Chronicle made of it; the
+     *     next poll reads what this one would have
      */
     public Poll poll(MessageBuffer buffer, int receiver) {
         if (faulted) {
             return Poll.NONE;
         }
+        Poll found = Poll.NONE;
         try {
-            return read(buffer, receiver);
-        } catch (InternalError e) {
-            faulted = true; // the file was cut or its disk failed, or a length led out of it: it is not touched again
-            damage = "a fault in the mapped file";
+            found = read(buffer, receiver);
+            if (found != Poll.NONE) {
+                resumeAt = index + 1;
+            }
+            return found;
+        } catch (InternalError | RuntimeException e) {
+            if (e instanceof RuntimeException && !MappedFaults.is(e)) {
+                throw e;
+            }
+            if (found == Poll.RECORD && MappedFaults.is(e)) { // and was checked: it is none of its business
+                resumeAt = index + 1;
+                return found;
+            }
+            String cut = cut();
+            if (cut.isEmpty() && MappedFaults.is(e) && isBackAt(resumeAt)) {
+                throw e;
+            }
+            faulted = true; // it is not touched again
+            damage = cut.isEmpty() ? "a fault in the mapped file" : cut;
             return Poll.DAMAGED;
+        }
+    }
+
+    /** A fault of another file may have left the tailer half moved. */
+    private boolean isBackAt(long place) {
+        try {
+            boolean there = tailer.moveToIndex(place) || tailer.index() == place;
+            MappedFaults.surface();
+            return there;
+        } catch (InternalError | RuntimeException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Whether the file that was read last has been cut since. Touches no mapping, and takes a fraction of what {@link #cut} does. Any
+     * thread.
+     */
+    public boolean isCutNow() {
+        try {
+            File current = tailer.currentFile();
+            return current != null
+                    && !QueueStructure.cutProblem(current.toPath()).isEmpty();
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
+    /**
+     * Looks whether a file that was read before has been cut since, or can't be read. Touches no mapping.
+     *
+     * @return what is wrong; empty text when nothing is
+     */
+    public String cut() {
+        try {
+            File current = tailer.currentFile();
+            String problem = current == null ? "" : QueueStructure.cutProblem(current.toPath());
+            return problem.isEmpty() ? QueueStructure.problem(directory) : problem;
+        } catch (IOException | UncheckedIOException e) {
+            return String.valueOf(e.getMessage());
         }
     }
 
@@ -208,17 +269,21 @@ public final class JournalTail implements Closeable {
 
     /** The next poll begins at {@code nextIndex}, whether a record is there already or not yet. */
     public boolean moveTo(long nextIndex) {
-        return tailer.moveToIndex(nextIndex) || tailer.index() == nextIndex;
+        boolean there = tailer.moveToIndex(nextIndex) || tailer.index() == nextIndex;
+        resumeAt = tailer.index();
+        return there;
     }
 
     /** The next poll begins behind the last record that is there now. */
     public void moveToEnd() {
         tailer.toEnd();
+        resumeAt = tailer.index();
     }
 
     /** The next poll begins at the oldest record. */
     public void moveToStart() {
         tailer.toStart();
+        resumeAt = tailer.index();
     }
 
     int cycle() {

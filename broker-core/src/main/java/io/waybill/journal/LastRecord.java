@@ -1,9 +1,17 @@
 package io.waybill.journal;
 
 import io.waybill.api.MessageId;
+import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SeekableByteChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
 
 /**
  * The last whole record of a queue: where its writer goes on.
@@ -16,6 +24,29 @@ import java.nio.file.Path;
 record LastRecord(long sequence, long id, int cycle, long endPosition) {
 
     private static final LastRecord NONE = new LastRecord(-1, MessageId.NONE, Integer.MIN_VALUE, 0);
+
+    /** Whether a record lies in a file, as a reader of the file and not of its mapping finds it. */
+    static boolean isWhole(Path file, long start, int length, long sequence) {
+        ByteBuffer bytes = ByteBuffer.allocate(length);
+        try (SeekableByteChannel channel =
+                Files.newByteChannel(file, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS))) {
+            channel.position(start);
+            while (bytes.hasRemaining() && channel.read(bytes) > 0) {
+                // reads on
+            }
+            if (bytes.hasRemaining()) {
+                return false;
+            }
+            MessageBuffer record = new MessageBuffer();
+            record.reserve(length);
+            record.memory().putBytes(0, bytes.flip(), length);
+            RecordView view = new RecordView(record);
+            view.check();
+            return view.sequence() == sequence;
+        } catch (IOException | MalformedRecordException e) {
+            return false;
+        }
+    }
 
     /** Reads backwards over anything that is not whole: at most what a crash left at the end. */
     static LastRecord read(Path directory, JournalSettings settings) {

@@ -106,6 +106,21 @@ public final class QueueStructure {
         return "";
     }
 
+    /** Why a file that had records can't have them any more; empty text when nothing shows that it was cut. */
+    static String cutProblem(Path file) throws IOException {
+        ByteBuffer head;
+        try {
+            head = head(file);
+        } catch (NoSuchFileException e) {
+            return ""; // what is mapped is still there
+        }
+        if (!hasFileHeader(head)) {
+            return file + " has " + Files.size(file) + " bytes and no header of a queue's file";
+        }
+        String problem = sizeProblem(file, head);
+        return problem.isEmpty() ? "" : file + ": " + problem;
+    }
+
     /** Where in the table locks lie that are held: 8 bytes each, of which the holder's process id is a part. */
     static List<Long> heldLocks(Path directory) throws IOException {
         return table(directory.resolve(TABLE)).heldLocks;
@@ -217,6 +232,10 @@ public final class QueueStructure {
         if (!table.lists(file)) {
             return "the queue's table does not list it";
         }
+        return sizeProblem(file, head);
+    }
+
+    private static String sizeProblem(Path file, ByteBuffer head) throws IOException {
         long size = Files.size(file);
         long written = writePosition(head);
         return written < 0 || written > size - Frame.LENGTH

@@ -67,6 +67,11 @@ final class ArrivedStorage implements HostBytes {
         }
     }
 
+    /** Whether the peer's file has been cut since, so that bytes that were read may not be the peer's. */
+    boolean isCut() {
+        return part.isCut();
+    }
+
     /** Gives its part of the mapping back; all storages of the loan are released. */
     void end() {
         if (maybeWritten) {

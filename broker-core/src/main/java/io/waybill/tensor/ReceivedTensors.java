@@ -69,6 +69,19 @@ public final class ReceivedTensors {
         room.release();
     }
 
+    /** Whether a segment that they lie in was cut since they arrived: what was read of them may be wrong. */
+    public boolean areCut() {
+        if (released) {
+            return false;
+        }
+        for (Storage storage : storages) {
+            if (storage instanceof ArrivedStorage arrived && arrived.isCut()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Gives the counts back. May be called again, without effect. */
     public RecordCopy release() {
         if (!released) {

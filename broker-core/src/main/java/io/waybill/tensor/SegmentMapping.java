@@ -63,6 +63,11 @@ final class SegmentMapping {
             return span != mapping.span;
         }
 
+        /** Whether the file has been cut since it was taken into use. */
+        boolean isCut() {
+            return mapping.endsBefore(offset + length);
+        }
+
         /** Makes it show the file again, after somebody may have written. Whole pages: only when nothing else in them is in use. */
         void dropPrivatePages() {
             if (length > 0 && !isAlone()) {
@@ -105,6 +110,14 @@ final class SegmentMapping {
             inUse.put(offset, offset + length);
         }
         return new Part(this, span, offset, offset, length);
+    }
+
+    private boolean endsBefore(long end) {
+        try {
+            return file.size() < end;
+        } catch (IOException e) {
+            return true;
+        }
     }
 
     private boolean overlapsOneInUse(long offset, long length) {

@@ -192,9 +192,35 @@ public final class TensorReceiver {
             }
             DeviceConverter converter = converters.forReceiving(target);
             Storage host = storages.get(storage);
-            Storage converted = converter.allocateForReceiving(host, target, Collections.emptyList());
+            Storage converted = convert(host, target, converter);
             storages.set(storage, converted);
+            boolean cut = isCut(host);
             host.release();
+            if (cut) {
+                throw cutShort();
+            }
+        }
+
+        private Storage convert(Storage host, Device target, DeviceConverter converter)
+                throws RejectedMessageException {
+            try {
+                return converter.allocateForReceiving(host, target, Collections.emptyList());
+            } catch (InternalError e) {
+                if (isCut(host)) {
+                    throw cutShort();
+                }
+                throw e;
+            }
+        }
+
+        private static boolean isCut(Storage host) {
+            return host instanceof ArrivedStorage arrived && arrived.isCut();
+        }
+
+        private RejectedMessageException cutShort() {
+            return new RejectedMessageException(
+                    ErrorCode.PEER_CORRUPT,
+                    "a segment of worker " + peer.peer() + " was cut short while tensors were copied out of it");
         }
     }
 }

@@ -136,8 +136,7 @@ final class Calls implements Caller {
                 plan.abandoned();
             }
         }
-        link.ringIfAsleep();
-        poller.onDeadline(deadlineNs);
+        poller.onSent(link, deadlineNs);
         return id;
     }
 

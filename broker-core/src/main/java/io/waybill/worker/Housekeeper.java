@@ -2,6 +2,7 @@ package io.waybill.worker;
 
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
+import io.waybill.host.MappedFaults;
 import io.waybill.host.Threads;
 import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
@@ -11,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Does beside the path of a call what must not be on it: reserves disk space, looks who came and went, keeps the clocks right, looks for
- * handlers that don't come back.
+ * Does beside the path of a call what must not be on it: reserves disk space, looks who came and went and whose files were cut, keeps the
+ * clocks right, looks for handlers that don't come back.
  *
  * <p>Runs on a thread of its own.
  */
@@ -24,6 +25,9 @@ final class Housekeeper {
     /** Short enough that a peer is discovered within 100 ms. */
     private static final long IDLE_TICK_NS = 80_000_000;
 
+    /** A cut file may as well look like one that ends there. A look costs some 20 us a peer. */
+    private static final long FILE_LOOK_NS = 1_000_000_000;
+
     private static final long CLOCK_NS = 100_000_000;
 
     private final Clock clock;
@@ -33,12 +37,14 @@ final class Housekeeper {
     private final WorkerReferences references;
     private final Journal requests;
     private final Journal responses;
+    private final FaultAlarm faults;
     private final PageToucher requestPages;
     private final PageToucher responsePages;
     private volatile boolean closed;
     private volatile Thread thread;
     private long nextLookNs;
     private long nextClockNs;
+    private long nextFileLookNs;
     private boolean homeUnreadable;
     private boolean diskFull;
     private long writtenBefore;
@@ -49,6 +55,7 @@ final class Housekeeper {
             Poller poller,
             Watchdog watchdog,
             WorkerReferences references,
+            FaultAlarm faults,
             Journal requests,
             Journal responses) {
         this.references = references;
@@ -56,6 +63,7 @@ final class Housekeeper {
         this.links = links;
         this.poller = poller;
         this.watchdog = watchdog;
+        this.faults = faults;
         this.requests = requests;
         this.responses = responses;
         this.requestPages = new PageToucher(requests, host.calls());
@@ -65,6 +73,7 @@ final class Housekeeper {
     void start(String workerName, Threads threads) {
         nextLookNs = clock.monotonicNs();
         nextClockNs = nextLookNs;
+        nextFileLookNs = nextLookNs;
         thread = threads.start(workerName + "-housekeeper", this::run);
     }
 
@@ -72,10 +81,11 @@ final class Housekeeper {
         while (!closed) {
             try {
                 turn();
+                MappedFaults.surface();
             } catch (RuntimeException | VirtualMachineError e) {
                 // JDK 17 may tell of a fault in a peer's file late, and anywhere; and a handler may have taken all
                 // memory
-                LOG.error("Housekeeping met an error and goes on", e);
+                faults.report(e);
             }
             LockSupport.parkNanos(this, isIdle() ? IDLE_TICK_NS : TICK_NS);
         }
@@ -99,6 +109,10 @@ final class Housekeeper {
             nextLookNs = nowNs + LOOK_NS;
             look();
         }
+        if (nowNs - nextFileLookNs >= 0) {
+            nextFileLookNs = nowNs + FILE_LOOK_NS;
+            lookAtFiles();
+        }
         topUp();
         watchdog.look(); // first: who takes the poller's role does not run the handler that keeps its last thread
         references.tick();
@@ -115,6 +129,15 @@ final class Housekeeper {
             if (!homeUnreadable) {
                 homeUnreadable = true;
                 LOG.error("The home can't be read; workers that come and go are not seen", e);
+            }
+        }
+    }
+
+    private void lookAtFiles() {
+        for (PeerLink link : links.current()) {
+            if (link.isCutNow()) {
+                faults.raise();
+                return;
             }
         }
     }

@@ -162,6 +162,9 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         if (wanted != before) {
             thread.setContextClassLoader(wanted);
         }
+        if (inlineThread == null) { // the polling thread has just done so
+            context.faults().surface();
+        }
         try {
             handle(slot);
             returned();
@@ -238,6 +241,10 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     }
 
     private void threw(Throwable e) {
+        if (tensorsWereCut()) {
+            settleCut();
+            return;
+        }
         context.handlerErrors().log(entry, e);
         settle(
                 ErrorKind.UNKNOWN_ERROR,
@@ -278,7 +285,29 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         free();
     }
 
+    /** Whether the caller cut the segment that its tensors lie in: what the handler made of them is worth nothing. */
+    private boolean tensorsWereCut() {
+        if (tensors == null || !tensors.areCut()) {
+            return false;
+        }
+        context.faults().surface();
+        return true;
+    }
+
+    private void settleCut() {
+        settle(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.PEER_CORRUPT,
+                context.answers()
+                        .nodeError("the segment of worker " + link
+                                + " that the request's tensors lie in was cut short while they were in use"));
+    }
+
     private void settle() {
+        if (tensorsWereCut()) {
+            settleCut();
+            return;
+        }
         if (open.compareAndSet(handlerSequence, 0)) {
             answer(reply);
             ended(Outcome.DONE);
@@ -454,7 +483,9 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         }
 
         private void answer() {
-            if (failure != null) {
+            if (tensorsWereCut()) {
+                settleCut();
+            } else if (failure != null) {
                 settle(ErrorKind.UNKNOWN_ERROR, failure, failureText);
             } else if (open.compareAndSet(handlerSequence, 0)) {
                 Inbound.this.answer(body);

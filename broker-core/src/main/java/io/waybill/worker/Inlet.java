@@ -14,9 +14,7 @@ import io.waybill.journal.Poll;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,8 +43,8 @@ final class Inlet {
     private final TensorTransit transit;
     private final SelfTails selfTails;
     private final WorkerCounters counters;
+    private final Quarantine quarantine;
     private final ResponseView response = new ResponseView();
-    private final Map<Integer, String> unreadable = new HashMap<>();
     private Inbound next;
     private int pollsUntilClock;
     private boolean allDue;
@@ -62,6 +60,7 @@ final class Inlet {
             InboundPool pool,
             TensorTransit transit,
             SelfTails selfTails,
+            Quarantine quarantine,
             WorkerCounters counters) {
         this.workerId = workerId;
         this.clock = clock;
@@ -72,6 +71,7 @@ final class Inlet {
         this.pool = pool;
         this.transit = transit;
         this.selfTails = selfTails;
+        this.quarantine = quarantine;
         this.counters = counters;
     }
 
@@ -95,6 +95,7 @@ final class Inlet {
         allDue = false;
         int work = 0;
         PeerLink[] current = links.current();
+        quarantine.lookIfAlarmed();
         for (PeerLink link : current) {
             if (link.isSwept()) { // and perhaps closed, while a handler ran
                 continue;
@@ -125,17 +126,15 @@ final class Inlet {
     /** Whatever happens while one peer's files are read, the others' are read too. */
     private int pollSafely(PeerLink link, boolean all) {
         try {
-            return poll(link, all);
+            int done = poll(link, all);
+            quarantine.wentWell(link);
+            return done;
         } catch (RuntimeException | InternalError e) {
             if (!serving.mayPoll()) {
                 throw e;
             }
             next = null; // whatever is in it
-            String what = String.valueOf(e);
-            link.unreadable(what);
-            if (!what.equals(unreadable.put(link.id(), what))) {
-                LOG.error("What worker {} wrote can't be read; it is left alone for a while", link, e);
-            }
+            quarantine.failedToRead(link, e);
             return 0;
         }
     }
@@ -159,6 +158,7 @@ final class Inlet {
 
     /** Settles what is overdue. */
     void expire() {
+        quarantine.surfaceFaults();
         long nowNs = clock.bootNs();
         serving.now(nowNs);
         if (nowNs >= nextAllNs) {
@@ -189,7 +189,7 @@ final class Inlet {
         int work = 0;
         while (work < MOST_PER_LINK) {
             Inbound inbound = next();
-            Poll found = tail.poll(inbound.buffer(), workerId);
+            Poll found = poll(tail, inbound);
             if (found == Poll.NONE || link.isBeyondEnd()) {
                 break;
             }
@@ -301,7 +301,7 @@ final class Inlet {
         // a later life of the peer may be read by another link, from where this one stopped
         while (work < MOST_PER_LINK && link.condition() == PeerLink.Condition.OPEN) {
             Inbound inbound = next();
-            Poll found = tail.poll(inbound.buffer(), workerId);
+            Poll found = poll(tail, inbound);
             if (found == Poll.NONE) {
                 break;
             }
@@ -335,6 +335,12 @@ final class Inlet {
             }
         }
         return work;
+    }
+
+    private Poll poll(JournalTail tail, Inbound into) {
+        Poll found = tail.poll(into.buffer(), workerId);
+        quarantine.polled(found);
+        return found;
     }
 
     private static void requireReadable(JournalTail tail) {
@@ -372,6 +378,7 @@ final class Inlet {
 
     /** Nothing more is read of a link: what waits for it has its outcome. */
     private void settleSwept(PeerLink link) {
+        quarantine.surfaceFaults();
         link.swept(); // first: a call that is sent from here on sees it and ends by itself
         pending.takeWhere(
                 slot -> slot.link() == link, (slot, id) -> fail(pending.free(slot), CallErrors.ended(id, link)));

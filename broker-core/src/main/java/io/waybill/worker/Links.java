@@ -11,6 +11,7 @@ import io.waybill.home.PeerDoorbell;
 import io.waybill.home.PeerState;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
+import io.waybill.host.MappedFaults;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.JournalTail;
 import java.io.IOException;
@@ -180,6 +181,9 @@ final class Links {
         JournalTail responses = null;
         try {
             if (!isBegun(requestsPath) || !isBegun(responsesPath)) {
+                if (peer.state() == PeerState.READY) {
+                    throw new IOException("its queues are gone from " + peer.path());
+                }
                 return null; // it is only starting: at the next refresh
             }
             CursorSlot slot = own.cursors().slot(peer.id(), this::isGone);
@@ -201,6 +205,7 @@ final class Links {
                     responses,
                     transit.receiver().peer(peer.id(), peer.path().resolve(Worker.SEGMENTS)));
             transit.ledger().open(link);
+            MappedFaults.surface();
             ended.readUntil(peer.id(), responses.nextIndex());
             byId.put(peer.id(), link);
             byName.put(peer.name(), link);

@@ -22,6 +22,7 @@ import org.slf4j.LoggerFactory;
 final class PeerLink {
 
     private static final Logger LOG = LoggerFactory.getLogger(PeerLink.class);
+    private static final String CURSORS_CUT = "its cursors were cut short";
     private static final VarHandle SETTLED_CALLS;
     private static final VarHandle SETTLED_BYTES;
     private static final VarHandle SENT_CALLS;
@@ -152,6 +153,21 @@ final class PeerLink {
         }
     }
 
+    /** Whether it is read and a file was cut meanwhile, which is no fault as long as only the rest of the last page is read. Any thread. */
+    boolean isCutNow() {
+        return condition == Condition.OPEN
+                && (responses.isCutNow() || requests != null && requests.isCutNow() || peerCursors.isCut());
+    }
+
+    /** Looks whether its files were cut since they were mapped. Returns what is wrong; empty text when nothing is. */
+    String cut() {
+        String cut = responses.cut();
+        if (cut.isEmpty() && requests != null) {
+            cut = requests.cut();
+        }
+        return cut.isEmpty() && peerCursors.isCut() ? CURSORS_CUT : cut;
+    }
+
     /** Why its files can't be read. */
     String problem() {
         return problem;
@@ -192,12 +208,12 @@ final class PeerLink {
      */
     JournalTail placedRequests() {
         if (!placed) {
-            placed = true;
             requestsRead = position.requestsConsumed();
             requestBytesRead = position.requestBytesConsumed();
             if (position.requestsIndex() <= 0 || !requests.moveTo(position.requestsIndex())) {
                 requests.moveToStart();
             }
+            placed = true; // last: a fault in another file may end this anywhere
         }
         return requests;
     }
@@ -315,8 +331,14 @@ final class PeerLink {
 
     /** Wakes the peer when it sleeps. Call after the append. */
     void ringIfAsleep() {
-        if (peerCursors.isAsleepAfterFence()) {
-            ring();
+        try {
+            if (peerCursors.isAsleepAfterFence()) {
+                ring();
+            }
+        } catch (InternalError e) { // the message is written: a fault must not undo what follows from that
+            if (peerCursors.isCut()) {
+                unreadable(CURSORS_CUT);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 package io.waybill.worker;
 
 import io.waybill.home.Cursors;
+import io.waybill.host.MappedFaults;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
@@ -19,6 +20,7 @@ final class PollTurns {
     private final String workerName;
     private final PollPermit permit;
     private final Cursors cursors;
+    private final FaultAlarm faults;
     private final AtomicInteger pollingCallers = new AtomicInteger();
     // Changes with every call that polled for itself: written by them, read by the poller's thread.
     private final AtomicLong callerPolls = new AtomicLong();
@@ -28,10 +30,11 @@ final class PollTurns {
     private volatile long sleepingUntilNs;
     private volatile boolean closed;
 
-    PollTurns(String workerName, PollPermit permit, Cursors cursors) {
+    PollTurns(String workerName, PollPermit permit, Cursors cursors, FaultAlarm faults) {
         this.workerName = workerName;
         this.permit = permit;
         this.cursors = cursors;
+        this.faults = faults;
     }
 
     void open(Inlet polled) {
@@ -56,7 +59,9 @@ final class PollTurns {
         pollingCallers.getAndIncrement();
     }
 
+    /** Lets out the faults that the caller met when it polled: what it does next is none of their business. */
     void callerEnds() {
+        faults.surface();
         callerPolls.lazySet(callerPolls.get() + 1); // any change will do, also when two threads make the same
         pollingCallers.getAndDecrement();
     }
@@ -134,8 +139,25 @@ final class PollTurns {
         inlet.expire();
     }
 
+    /** Ends a turn that something other than a poll ended early. */
+    void stopAfter(InternalError e) {
+        report(e);
+        if (permit.isMine()) {
+            permit.release();
+        }
+    }
+
+    /** A fault surfaced in this thread, of which nothing shows whose file it was. */
+    void report(InternalError e) {
+        faults.report(e);
+    }
+
     private int failed(Throwable e) {
-        LOG.error("The poller of {} met an error and goes on", workerName, e);
+        if (MappedFaults.is(e)) {
+            faults.raise();
+        } else {
+            LOG.error("The poller of {} met an error and goes on", workerName, e);
+        }
         return permit.isMine() ? 0 : Inlet.PERMIT_LOST;
     }
 }

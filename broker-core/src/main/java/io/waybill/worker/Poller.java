@@ -108,11 +108,8 @@ final class Poller {
                     pollUntilDisplaced(self);
                 }
             } catch (InternalError e) { // JDK 17 may tell of a fault in a peer's file late, and anywhere
-                LOG.error("The poller of {} met a fault in a mapped file and goes on", workerName, e);
+                turns.stopAfter(e);
                 turns.wakeUp();
-                if (permit.isMine()) {
-                    permit.release();
-                }
             }
         }
     }
@@ -217,6 +214,17 @@ final class Poller {
     void unparkIfStandingBy() {
         if (!turns.isSleeping() && permit.isFree()) {
             unpark();
+        }
+    }
+
+    /** A call was sent over a link. Wakes the peer when it sleeps. */
+    void onSent(PeerLink link, long deadlineNs) {
+        try {
+            link.ringIfAsleep();
+            onDeadline(deadlineNs);
+        } catch (InternalError e) { // of the peer's cursors, most likely
+            turns.report(e);
+            onDeadline(deadlineNs);
         }
     }
 

@@ -10,4 +10,5 @@ record ServingContext(
         TensorTransit transit,
         Invocations invocations,
         WorkerReferences references,
+        FaultAlarm faults,
         HandlerErrorLog handlerErrors) {}

@@ -47,6 +47,8 @@ final class WaitingCallers {
         turns.callerBegins();
         try {
             pollFor(call);
+        } catch (InternalError e) { // the call has its outcome all the same
+            turns.stopAfter(e);
         } finally {
             turns.callerEnds();
         }
@@ -118,6 +120,8 @@ final class WaitingCallers {
             if (permit.tryAcquire() && pollBriefly() != 0) {
                 return;
             }
+        } catch (InternalError e) { // likewise
+            turns.stopAfter(e);
         } finally {
             turns.callerEnds();
         }

@@ -90,11 +90,12 @@ public final class Worker implements Caller, AutoCloseable {
         transit = new TensorTransit(directory, settings.tensors());
         Deadlines deadlines = new Deadlines();
         Invocations invocations = new Invocations();
+        FaultAlarm faults = new FaultAlarm();
         requestLane = new Lane(requests);
         responseLane = new Lane(responses);
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
         links = new Links(directory, new Membership(directory.home()), settings, permit, transit);
-        PollTurns turns = new PollTurns(directory.name(), permit, directory.cursors());
+        PollTurns turns = new PollTurns(directory.name(), permit, directory.cursors(), faults);
         poller = new Poller(
                 directory.name(),
                 settings.waiting(),
@@ -118,7 +119,7 @@ public final class Worker implements Caller, AutoCloseable {
         rpc = new WorkerRpc(directory.info(), settings.role(), references);
         links.onLife(references);
         ServingContext context = new ServingContext(
-                host.clock(), answers, calls, transit, invocations, references, new HandlerErrorLog());
+                host.clock(), answers, calls, transit, invocations, references, faults, new HandlerErrorLog());
         InboundPool pool = new InboundPool(own -> new Inbound(context, own));
         reread = new RereadTails(id, links::openRequests);
         Serving serving = new Serving(
@@ -134,10 +135,21 @@ public final class Worker implements Caller, AutoCloseable {
                 counters);
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestLane, responseLane);
-        inlet = new Inlet(id, host.clock(), links, pending, deadlines, serving, pool, transit, selfTails, counters);
+        inlet = new Inlet(
+                id,
+                host.clock(),
+                links,
+                pending,
+                deadlines,
+                serving,
+                pool,
+                transit,
+                selfTails,
+                new Quarantine(links, host.clock(), faults),
+                counters);
         indexer = new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock());
         Watchdog watchdog = new Watchdog(invocations, settings.stuck(), registry, host.clock(), counters);
-        housekeeper = new Housekeeper(host, links, poller, watchdog, references, requests, responses);
+        housekeeper = new Housekeeper(host, links, poller, watchdog, references, faults, requests, responses);
     }
 
     /**

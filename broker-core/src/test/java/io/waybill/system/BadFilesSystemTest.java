@@ -11,6 +11,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
+import io.waybill.host.MappedFaults;
 import io.waybill.worker.Waiting;
 import io.waybill.worker.Worker;
 import java.io.IOException;
@@ -27,8 +28,6 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.condition.EnabledForJreRange;
-import org.junit.jupiter.api.condition.JRE;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -196,11 +195,8 @@ class BadFilesSystemTest {
         }
     }
 
-    @EnabledForJreRange(
-            min = JRE.JAVA_21,
-            disabledReason = "on 17 a fault on mapped memory surfaces elsewhere or not at all: docs/operating/java.md")
     @ParameterizedTest
-    @CsvSource({"requests,0", "responses,0", "responses,70000"})
+    @CsvSource({"requests,0", "requests,70000", "responses,0", "responses,70000"})
     void goesOnWithOthersWhenALivePeerCutsItsFilesShort(String file, long bytes) throws Exception {
         try (Processes processes = new Processes(directory.resolve("home"), directory);
                 RawWorker bad = new RawWorker(swarm.home(), "bad").publish()) {
@@ -212,17 +208,20 @@ class BadFilesSystemTest {
             }
             Waits.until("read", () -> victim.stat("begun") == 2000 && victim.stat("late") == 2000);
             Path path = bad.path().resolve(file);
-            try (FileChannel channel =
-                    FileChannel.open(file.equals("cursors") ? path : only(path, ".cq4"), StandardOpenOption.WRITE)) {
+            try (FileChannel channel = FileChannel.open(only(path, ".cq4"), StandardOpenOption.WRITE)) {
                 channel.truncate(bytes);
             }
             for (int i = 0; i < 20; i++) {
                 assertThat(failureOf(good, request("victim"))).as(victim::log).isNull();
             }
+            Waits.until(
+                    () -> "calls to the peer that cut its " + file + " are refused",
+                    () -> failureOf(good, request("bad").timeout(Duration.ofMillis(200))) == ErrorCode.PEER_CORRUPT);
             victim.go("good", 4, 20_000, 100, 100);
             long some = victim.stat("responses") + 100;
             Waits.until(victim::log, () -> victim.stat("responses") > some);
             assertThat(victim.stop()).isZero();
+            assertThat(victim.log()).doesNotContain(" threw ").doesNotContain("Housekeeping met");
             assertThat(victim.log()
                             .lines()
                             .filter(line -> line.contains("ERROR"))
@@ -230,6 +229,33 @@ class BadFilesSystemTest {
                     .as(victim::log)
                     .isLessThan(50);
             victim.leave();
+        }
+    }
+
+    @Test
+    void callsNoPeerWhoseCursorsWereCutShort() throws Exception {
+        try (RawWorker bad = new RawWorker(swarm.home(), "bad").publish()) {
+            Worker good = swarm.join("good");
+            Worker other = swarm.join("other");
+            assertThat(failureOf(good, request("bad").timeout(Duration.ofMillis(100))))
+                    .isEqualTo(ErrorCode.TIMED_OUT);
+            try (FileChannel channel = FileChannel.open(bad.path().resolve("cursors"), StandardOpenOption.WRITE)) {
+                channel.truncate(0);
+            }
+            Waits.until(() -> "calls are refused", () -> refusesAsCorrupt(good, "bad"));
+            assertThat(failureOf(good, request("other"))).isNull();
+            assertThat(failureOf(other, request("good"))).isNull();
+        }
+    }
+
+    /** On JDK 17 the fault may come to light in this very thread, until the peer is found out. */
+    private static boolean refusesAsCorrupt(Worker caller, String peer) {
+        try {
+            ErrorCode code = failureOf(caller, request(peer).timeout(Duration.ofMillis(100)));
+            MappedFaults.surface();
+            return code == ErrorCode.PEER_CORRUPT;
+        } catch (InternalError e) {
+            return false;
         }
     }
 

@@ -5,6 +5,7 @@ import io.waybill.api.MessageType;
 import io.waybill.home.Home;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerState;
+import io.waybill.host.MappedFaults;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
@@ -30,23 +31,27 @@ final class RawWorker implements AutoCloseable {
     private final WorkerDirectory directory;
     private final ChronicleQueue requests;
     private final ChronicleQueue responses;
+    private final ExcerptAppender requestAppender;
+    private final ExcerptAppender responseAppender;
     private long counter;
 
     RawWorker(Home home, String name) throws IOException {
         directory = home.join(name);
         requests = queue("requests");
         responses = queue("responses");
-        begin(requests);
-        begin(responses);
+        requestAppender = begin(requests);
+        responseAppender = begin(responses);
         directory.subdirectory("segments");
     }
 
-    /** So that the file is there. */
-    private static void begin(ChronicleQueue queue) {
-        try (ExcerptAppender first = queue.createAppender();
-                DocumentContext document = first.writingDocument()) {
+    /** Sees to it that the file is there. */
+    private static ExcerptAppender begin(ChronicleQueue queue) {
+        ExcerptAppender appender = queue.createAppender();
+        appender.singleThreadedCheckDisabled(true); // a test's thread may not be the one that made this
+        try (DocumentContext document = appender.writingDocument()) {
             document.rollbackOnClose();
         }
+        return appender;
     }
 
     private ChronicleQueue queue(String name) throws IOException {
@@ -98,38 +103,37 @@ final class RawWorker implements AutoCloseable {
 
     void write(MessageBuffer record) {
         record.seal(0);
-        append(requests, record, record.length());
+        append(requestAppender, record, record.length());
     }
 
     void answer(MessageBuffer record) {
         record.seal(0);
-        append(responses, record, record.length());
+        append(responseAppender, record, record.length());
     }
 
     /** Appends a record that was changed after its checksum was made. */
     void writeBroken(MessageBuffer record, Consumer<UnsafeBuffer> change) {
         record.seal(0);
         change.accept(record.memory());
-        append(requests, record, record.length());
+        append(requestAppender, record, record.length());
     }
 
     void answerBroken(MessageBuffer record, Consumer<UnsafeBuffer> change) {
         record.seal(0);
         change.accept(record.memory());
-        append(responses, record, record.length());
+        append(responseAppender, record, record.length());
     }
 
     /** Appends a document that is shorter or longer than the record in it. */
     void writeCut(MessageBuffer record, int length) {
         record.seal(0);
-        append(requests, record, length);
+        append(requestAppender, record, length);
     }
 
-    private static void append(ChronicleQueue queue, MessageBuffer record, int length) {
+    private static void append(ExcerptAppender appender, MessageBuffer record, int length) {
         byte[] bytes = new byte[length];
         record.memory().getBytes(0, bytes, 0, Math.min(length, record.memory().capacity()));
-        try (ExcerptAppender appender = queue.createAppender();
-                DocumentContext document = appender.writingDocument()) {
+        try (DocumentContext document = appender.writingDocument()) {
             document.wire().bytes().write(bytes);
         }
     }
@@ -153,10 +157,13 @@ final class RawWorker implements AutoCloseable {
 
     @Override
     public void close() {
+        requestAppender.close();
+        responseAppender.close();
         requests.close();
         responses.close();
         try {
             directory.close();
+            MappedFaults.surface();
         } catch (IOException | InternalError e) {
             LOG.info("The raw worker could not leave what the test made of its files: {}", e.toString());
         }

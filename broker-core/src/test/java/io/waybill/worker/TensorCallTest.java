@@ -6,24 +6,32 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.CallException;
 import io.waybill.api.DType;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
+import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.tensor.TensorConfig;
 import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tensors through calls. */
 @Timeout(60)
@@ -153,5 +161,50 @@ class TensorCallTest {
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL));
         bringsSmallAndLargeTensorsThereAndBack();
+    }
+
+    /** The handler itself cuts the file, so that it happens between the arrival of the tensor and its use. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void refusesWhatAHandlerMadeOfASegmentThatWasCutMeanwhile(boolean onPoller) throws IOException {
+        MessageHandler summing = (message, outbox) -> {
+            resize(4096);
+            outbox.reply(Value.of(sum(message.tensors().get(0))));
+        };
+        if (onPoller) {
+            workers.handleOnPoller(handlers, "0x143", summing);
+        } else {
+            workers.handle(handlers, "0x143", summing);
+        }
+        echo();
+        Tensor sent = floats(100_000, 1);
+        for (int i = 0; i < 100; i++) {
+            assertThatThrownBy(() -> caller.call(Request.raw(
+                            "server", MessageType.userRequest(0x43), ByteBuffer.allocate(1), List.of(sent))))
+                    .isInstanceOfSatisfying(
+                            CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.PEER_CORRUPT));
+            resize(8 << 20);
+            caller.call(request()).close();
+        }
+        sent.storage().release();
+    }
+
+    private static float sum(Tensor tensor) {
+        float sum = 0;
+        for (int i = 0; i < tensor.sizes()[0]; i++) {
+            sum += at(tensor, i);
+        }
+        return sum;
+    }
+
+    private void resize(long bytes) {
+        Path segments = caller.directory().path().resolve("segments");
+        try (Stream<Path> files = Files.list(segments);
+                RandomAccessFile file =
+                        new RandomAccessFile(files.findFirst().orElseThrow().toFile(), "rw")) {
+            file.setLength(bytes);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 }

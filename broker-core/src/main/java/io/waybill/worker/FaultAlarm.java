@@ -1,0 +1,49 @@
+package io.waybill.worker;
+
+import io.waybill.host.MappedFaults;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Faults on mapped memory that came to light where it can't be told whose file it was. Whoever polls next looks at the files of all peers.
+ *
+ * <p><b>Threads.</b> Any may raise it; the holder of the {@link PollPermit} lowers it.
+ */
+final class FaultAlarm {
+
+    private static final Logger LOG = LoggerFactory.getLogger(FaultAlarm.class);
+
+    // Set by any thread, cleared by the permit's holder before it looks.
+    private volatile boolean raised;
+
+    boolean isRaised() {
+        return raised;
+    }
+
+    void raise() {
+        raised = true;
+    }
+
+    void lower() {
+        raised = false;
+    }
+
+    /** Lets out what this thread met, before it goes on with something else. */
+    void surface() {
+        try {
+            MappedFaults.surface();
+        } catch (InternalError e) {
+            report(e);
+        }
+    }
+
+    /** An error, most likely a fault, surfaced in something that can go on. */
+    void report(Throwable fault) {
+        if (MappedFaults.is(fault)) {
+            LOG.debug("A fault in a mapped file came to light", fault);
+            raise();
+        } else {
+            LOG.error("A thread of the worker met an error and goes on", fault);
+        }
+    }
+}
