@@ -7,8 +7,10 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /**
  * The values of this worker, and who holds forks of them.
@@ -441,6 +443,22 @@ final class Owners {
 
     OwnerReference find(RRefId id) {
         return table.get(id);
+    }
+
+    /** A line for each fork; one in the owner's own name for a value that nobody else has. */
+    void list(Consumer<ReferenceStatus> lines) {
+        for (OwnerReference entry : held) {
+            if (entry.forks.isEmpty()) {
+                lines.accept(status(entry, ForkId.ofOwner(entry.id()), new Holder(self, generation)));
+            }
+            entry.forks.forEach((fork, holder) -> lines.accept(status(entry, fork, holder)));
+        }
+    }
+
+    private static ReferenceStatus status(OwnerReference entry, ForkId fork, Holder holder) {
+        String state = entry.failure == null ? entry.state.name().toLowerCase(Locale.ROOT) : "failed";
+        return new ReferenceStatus(
+                ReferenceStatus.Part.OWNS, entry.id(), fork, holder, state, entry.handles, entry.type());
     }
 
     List<OwnerReference> all() {

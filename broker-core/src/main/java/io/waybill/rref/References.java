@@ -517,6 +517,16 @@ public final class References implements AutoCloseable {
                 owners.ignored() + users.ignored());
     }
 
+    /** What this worker has to do with which forks. */
+    public List<ReferenceStatus> statuses() {
+        List<ReferenceStatus> statuses = new ArrayList<>();
+        gate.run(() -> {
+            owners.list(statuses::add);
+            users.list(statuses::add);
+        });
+        return statuses;
+    }
+
     /** Every value in the table, with its forks and their holders, one after the other. */
     public void forEachFork(BiConsumer<OwnerReference, Map<ForkId, Holder>> look) {
         gate.run(() -> owners.all().forEach(entry -> look.accept(entry, Map.copyOf(entry.forks))));

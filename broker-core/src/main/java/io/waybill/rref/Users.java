@@ -5,7 +5,9 @@ import io.waybill.api.ErrorCode;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /**
  * This worker's forks of others' values, and the forks that it made of them for third workers.
@@ -281,6 +283,28 @@ final class Users {
         List<UserReference> all = new ArrayList<>(pending.values());
         all.addAll(confirmed.values());
         return all;
+    }
+
+    /** A line for each fork of this worker, and for each that it made and has not heard of. */
+    void list(Consumer<ReferenceStatus> lines) {
+        for (UserReference user : everyone()) {
+            lines.accept(new ReferenceStatus(
+                    ReferenceStatus.Part.HOLDS,
+                    user.id(),
+                    user.fork(),
+                    new Holder(user.owner(), user.ownerGeneration),
+                    user.orphan ? "orphan" : user.state.name().toLowerCase(Locale.ROOT),
+                    user.handles,
+                    user.type()));
+        }
+        children.forEach((fork, child) -> lines.accept(new ReferenceStatus(
+                ReferenceStatus.Part.PASSES,
+                child.parent().id(),
+                fork,
+                child.to(),
+                "pending",
+                child.parent().handles,
+                child.parent().type())));
     }
 
     // ---- the end of the worker

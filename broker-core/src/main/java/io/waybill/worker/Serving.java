@@ -161,7 +161,10 @@ final class Serving {
     }
 
     private HandlerTable tableFor(RecordView request) {
-        return Route.isOfReferences(request.typeCode()) ? ownHandlers.table() : registry.table();
+        int code = request.typeCode();
+        HandlerTable own = ownHandlers.table();
+        boolean isOwn = Route.isOfReferences(code) || code == Route.CONTROL_CALL && Route.find(own, request) != null;
+        return isOwn ? own : registry.table();
     }
 
     private static boolean hasRoom(HandlerEntry entry) {

@@ -31,6 +31,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -44,6 +45,11 @@ import org.slf4j.LoggerFactory;
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Whoever joined closes.
  */
 public final class Worker implements Caller, AutoCloseable {
+
+    /** What a worker shows that reads no requests: {@link #ROLE} is {@link #CALLS_ONLY}. */
+    public static final String ROLE = "role";
+
+    public static final String CALLS_ONLY = "calls-only";
 
     static final String REQUESTS = "requests";
     static final String RESPONSES = "responses";
@@ -219,7 +225,11 @@ public final class Worker implements Caller, AutoCloseable {
 
     /** Tells the others that this worker serves, and what. */
     public void ready(Map<String, String> shown) throws IOException {
-        directory.publish(WorkerState.READY, served(), shown);
+        Map<String, String> settings = new LinkedHashMap<>(shown);
+        if (!rpc.serves()) {
+            settings.put(ROLE, CALLS_ONLY);
+        }
+        directory.publish(WorkerState.READY, served(), settings);
     }
 
     /** What it answers: functions only as many as a record has room for. */

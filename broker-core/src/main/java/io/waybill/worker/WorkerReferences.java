@@ -86,6 +86,8 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
         handle(MessageType.RREF_FORK_REQUEST, this::control);
         handle(MessageType.RREF_CHILD_ACCEPT, this::control);
         handle(MessageType.SCRIPT_RREF_FETCH_CALL, new FetchHandler(references, host.clock()));
+        HandlerKey list = new HandlerKey.OfControl(ReferenceListing.NAME);
+        handlers.add(HandlerSpec.of(list, new ReferenceListing(references), PROVIDER, executor));
     }
 
     private void handle(MessageType type, MessageHandler handler) {

@@ -43,8 +43,12 @@ final class WorkerRpc implements Rpc {
         this.home = home;
     }
 
+    boolean serves() {
+        return role == WorkerSettings.Role.SERVES;
+    }
+
     void requireServing() {
-        if (role != WorkerSettings.Role.SERVES) {
+        if (!serves()) {
             throw new IllegalStateException(
                     "worker " + info.name() + " only calls, and remote references need one that serves");
         }

@@ -144,6 +144,30 @@ class RpcTest {
     }
 
     @Test
+    void listsItsReferencesForWhoeverAsks() {
+        try (RRef reference = a.rpc().remote("b", call("test::add", Value.of(2), Value.of(3)))) {
+            assertHolds(reference, 5);
+            Waits.until("a has its confirmation", reference::confirmedByOwner);
+
+            assertThat(list("b", 10).toString()).contains("owns", "settled");
+            assertThat(list("a", 10).toString()).contains("holds", "confirmed");
+            assertThat(list("a", 0)).isEqualTo(new Value.Items(List.of()));
+            assertThatExceptionOfType(CallException.class)
+                    .isThrownBy(() -> list("a", 10_001))
+                    .withMessageContaining("limit must be 0..10000");
+        }
+        assertAllGone();
+        assertThat(list("b", 10)).isEqualTo(new Value.Items(List.of()));
+    }
+
+    private Value list(String of, long limit) {
+        Invocation list = new Invocation("rrefs.list", List.of(), Map.of("limit", Value.of(limit)));
+        try (Response listed = c.call(Request.invocation(of, MessageType.of(Route.CONTROL_CALL), list))) {
+            return listed.value("references");
+        }
+    }
+
+    @Test
     void leavesAResultWithItsOwnerUntilItIsFetched() {
         try (RRef reference = a.rpc().remote("b", call("test::add", Value.of(2), Value.of(3)))) {
             assertThat(reference.owner()).isEqualTo(b.info().id());

@@ -23,6 +23,7 @@ public final class Commands {
         ALL.put("node", NodeCommand::new);
         ALL.put("call", CallCommand::new);
         ALL.put("workers", WorkersCommand::new);
+        ALL.put("rrefs", RRefsCommand::new);
         ALL.put("bundle", BundleCommand::new);
         ALL.put("journal", JournalCommand::new);
         ALL.put("bench", BenchCommand::new);

@@ -21,6 +21,7 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.Provider;
+import io.waybill.distribution.Command.Result;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
@@ -55,6 +56,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ReferencesIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
+    private static final String COMMAND = DISTRIBUTION.resolve("bin/waybill").toString();
     private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
     private static final Duration SOON = Duration.ofSeconds(60);
     private static final int UPDATES = 50;
@@ -66,6 +68,7 @@ class ReferencesIT {
     Path directory;
 
     private final ConcurrentLinkedQueue<RRef> kept = new ConcurrentLinkedQueue<>();
+    private final Map<String, String> environment = new HashMap<>();
     private Command node;
     private Worker user;
     private Worker third;
@@ -74,19 +77,17 @@ class ReferencesIT {
     @BeforeEach
     void startNodeAndUsers() throws IOException {
         Path path = directory.resolve("home");
-        Map<String, String> environment = new HashMap<>();
         environment.put("PATH", "/usr/bin:/bin");
         environment.put("HOME", directory.toString());
         environment.put("WAYBILL_HOME", path.toString());
         environment.put(
                 "WAYBILL_JAVA",
                 Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        String command = DISTRIBUTION.resolve("bin/waybill").toString();
-        node = Command.start(directory, environment, List.of(command, "node", "--name", "ps0"));
+        node = Command.start(directory, environment, List.of(COMMAND, "node", "--name", "ps0"));
         until("the node is ready", () -> out().startsWith("ready ps0"));
         Host host = Host.real();
         Home home = Home.open(path, host);
-        user = join(home, "user", new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()));
+        user = join(home, "user-0", new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()));
         HandlerRegistry handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         Provider provider = new Provider("third-program", "1.0");
         handlers.add(HandlerSpec.of(
@@ -94,7 +95,7 @@ class ReferencesIT {
                 this::take,
                 provider,
                 handlers.newExecutor(provider, ExecutorSettings.forProcessors(2))));
-        third = join(home, "third", handlers);
+        third = join(home, "third-0", handlers);
         two = user.rpc().rpcSync("ps0", call("aten::full", ints(3), Value.of(2)));
     }
 
@@ -175,6 +176,20 @@ class ReferencesIT {
                             + worker.rpc().debugInfo(),
                     () -> worker.rpc().debugInfo().values().stream().allMatch("0"::equals));
         }
+        until("ps0 has no references left", () -> {
+            Invocation list = new Invocation("rrefs.list", List.of(), Map.of("limit", Value.of(1)));
+            try (Response listed = user.call(Request.invocation("ps0", CONTROL_CALL, list))) {
+                Value.Dict counters = (Value.Dict) listed.value("counters");
+                return listed.value("references").equals(new Value.Items(List.of()))
+                        && counters.entries().values().stream().allMatch(Value.of(0)::equals);
+            }
+        });
+    }
+
+    private Result waybill(String... args) throws IOException, InterruptedException {
+        List<String> words = new ArrayList<>(List.of(args));
+        words.add(0, COMMAND);
+        return Command.run(directory, environment, words.toArray(String[]::new));
     }
 
     private void deployFunctions() throws IOException {
@@ -196,20 +211,27 @@ class ReferencesIT {
     }
 
     @Test
-    void leavesResultsOfOperatorsAndFunctionsInTheNodeUntilNobodyHasThem() throws IOException {
+    void leavesResultsOfOperatorsAndFunctionsInTheNodeUntilNobodyHasThem() throws Exception {
         deployFunctions();
         try (RRef sum = sum();
                 RRef tripled = user.rpc().remote("ps0", call("math.triple", two.value()))) {
             assertThat(fetch(sum)).isEqualTo(4);
             assertThat(fetch(tripled)).isEqualTo(6);
             assertThat(sum.confirmedByOwner()).isTrue();
-            user.rpc().rpcSync("third", call(FORKED, Value.of(sum))).close();
+            user.rpc().rpcSync("third-0", call(FORKED, Value.of(sum))).close();
         }
         try (RRef fork = kept.remove()) {
+            Result listed = waybill("rrefs");
+            assertThat(listed.exitCode()).as(listed.err()).isZero();
+            assertThat(listed.out())
+                    .containsPattern("ps0 +owns .* third-0 +settled +0 ")
+                    .containsPattern("third-0 +holds .* ps0 +confirmed +1 ");
+            assertThat(waybill("rrefs", "--json").out()).contains("\"num_owner_rrefs\" : 1");
             assertThat(fork.owner()).as("ps0").isNotEqualTo(user.info().id());
             assertThat(fetch(fork)).isEqualTo(4);
         }
         assertNoneIsLeft();
+        assertThat(waybill("rrefs")).isEqualTo(new Result(0, "", "No worker has references\n"));
     }
 
     @Test
@@ -280,7 +302,7 @@ class ReferencesIT {
                     RRef reference = sum();
                     alive.add(reference);
                     requireFour(fetch(reference));
-                    try (Response fetched = user.rpc().rpcSync("third", call(FETCHED, Value.of(reference)))) {
+                    try (Response fetched = user.rpc().rpcSync("third-0", call(FETCHED, Value.of(reference)))) {
                         requireFour(((Value.Int) fetched.value()).value());
                     }
                     created = created + 1;
