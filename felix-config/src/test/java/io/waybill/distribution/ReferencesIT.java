@@ -235,6 +235,25 @@ class ReferencesIT {
     }
 
     @Test
+    void runsTheExampleOfTheBook() throws Exception {
+        String line =
+                "cd \"$1\" && exec \"$2\" @conf/jvm.options @examples/java.options examples/References.java \"$3\" ps0";
+        String java = environment.get("WAYBILL_JAVA");
+        String home = environment.get("WAYBILL_HOME");
+
+        Result result =
+                Command.run(directory, environment, "bash", "-c", line, "-", DISTRIBUTION.toString(), java, home);
+
+        assertThat(result.exitCode()).as(result.err()).isZero();
+        assertThat(result.out().lines())
+                .containsExactly(
+                        "10 is twice 5",
+                        "{num_owner_rrefs=0, num_forks=0, num_pending_users=0, num_pending_futures=0}");
+        assertThat(DISTRIBUTION.resolve("examples/References.java")).content().hasLineCount(40);
+        assertNoneIsLeft();
+    }
+
+    @Test
     void failsEveryUseOfAReferenceWhoseOperatorFailed() throws IOException {
         try (RRef failed = user.rpc().remote("ps0", call("aten::add", two.value(), ints(1)))) {
             assertThat(catchThrowableOfType(
