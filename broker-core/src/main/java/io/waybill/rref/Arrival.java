@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The references of one request that arrived. Its body must not start before {@link References#whenReady} says so: until then their owners
+ * The references of one request that arrived. Its body must not start before {@link Forks#whenReady} says so: until then their owners
  * may not know of them, and their parents keep them alive.
  *
- * <p><b>Ownership.</b> Holds one handle of each reference, which {@link References#release(Arrival)} gives back.
+ * <p><b>Ownership.</b> Holds one handle of each reference, which {@link Forks#release(Arrival)} gives back.
  */
 public final class Arrival {
     private final List<Reference> references;

@@ -2,7 +2,7 @@ package io.waybill.rref;
 
 /** What is to be done with a request to create a value. */
 public enum Begun {
-    /** Run its body, then call {@link References#finish} or {@link References#finishFailed}. */
+    /** Run its body, then call {@link Creations#finish} or {@link Creations#finishFailed}. */
     RUN,
     /** It runs or has run: answer when {@link References#whenSettled} says so. */
     KNOWN,

@@ -50,7 +50,7 @@ final class Drain {
     }
 
     private boolean isOver() {
-        return owners.isEmpty() && sends.size() == 0 && users.isQuiet() && users.confirmed() == 0;
+        return owners.table().isEmpty() && sends.size() == 0 && users.isQuiet() && users.confirmed() == 0;
     }
 
     /** Half of the time is over. */

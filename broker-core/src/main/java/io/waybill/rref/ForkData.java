@@ -4,7 +4,7 @@ import io.waybill.api.WorkerInfo;
 import java.util.Objects;
 
 /**
- * A reference on its way to another worker. Made by {@link References#fork}, for one receiver.
+ * A reference on its way to another worker. Made by {@link Forks#fork}, for one receiver.
  *
  * @param owner id of the worker that has the value
  * @param rref the reference

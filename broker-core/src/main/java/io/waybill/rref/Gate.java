@@ -15,10 +15,27 @@ final class Gate {
     private final ReentrantLock lock = new ReentrantLock();
     private List<Runnable> later = new ArrayList<>();
     private Runnable atLeaving = () -> {};
+    private boolean closed;
 
     /** What is looked at under the lock whenever something may have changed. */
     void atLeaving(Runnable look) {
         atLeaving = look;
+    }
+
+    /** From now on {@link #requireOpen} throws. Only under the lock. */
+    void close() {
+        closed = true;
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    /** @throws io.waybill.api.CallException when this worker's references have ended */
+    void requireOpen() {
+        if (closed) {
+            throw RRefErrors.closed();
+        }
     }
 
     void enter() {

@@ -1,15 +1,9 @@
 package io.waybill.rref;
 
 import io.waybill.api.CallException;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Consumer;
 
 /**
@@ -23,32 +17,31 @@ import java.util.function.Consumer;
  */
 final class Owners {
 
-    private static final long SWEEP_NS = 1_000_000_000;
-
     private final int self;
     private final int generation;
     private final Gate gate;
     private final Alarms alarms;
     private final Lives lives;
-    private final Map<RRefId, OwnerReference> table = new LinkedHashMap<>();
-    private final Set<OwnerReference> held = new LinkedHashSet<>();
-    private final Set<OwnerReference> waited = new LinkedHashSet<>();
-    /** Forks that were given back. A message that wants one of them to be made comes too late. */
-    private final RecentIds<ForkId> endedForks;
-
-    private final RecentIds<RRefId> endedRRefs;
-    private int forks;
-    private int awaited;
+    private final OwnerTable table;
+    private final OwnerReads reads;
     private long ignored;
 
-    Owners(int self, int generation, Gate gate, Alarms alarms, Lives lives, long memoryNs) {
+    Owners(int self, int generation, Gate gate, Alarms alarms, Lives lives, OwnerTable table) {
         this.self = self;
         this.generation = generation;
         this.gate = gate;
         this.alarms = alarms;
         this.lives = lives;
-        this.endedForks = new RecentIds<>(alarms, memoryNs);
-        this.endedRRefs = new RecentIds<>(alarms, memoryNs);
+        this.table = table;
+        this.reads = new OwnerReads(table, gate, alarms);
+    }
+
+    OwnerTable table() {
+        return table;
+    }
+
+    OwnerReads reads() {
+        return reads;
     }
 
     // ---- making
@@ -57,59 +50,57 @@ final class Owners {
     OwnerReference own(RRefId id, KeptValue value, String type) {
         OwnerReference entry = new OwnerReference(self, id, type, OwnerReference.State.SETTLED);
         entry.value = value;
-        entry.handles = 1;
-        held.add(entry);
+        table.hold(entry);
         return entry;
     }
 
     /** A value that this worker will make itself: a fork in its own name keeps it until then. */
     OwnerReference createHere(RRefId id, String type) {
-        OwnerReference entry = put(id, type, OwnerReference.State.CREATING);
+        OwnerReference entry = table.put(id, type, OwnerReference.State.CREATING);
         entry.handles = 1;
-        addFork(entry, ForkId.ofOwner(id), new Holder(self, generation));
+        table.addFork(entry, ForkId.ofOwner(id), new Holder(self, generation));
         return entry;
     }
 
     /** A value of an earlier life, kept for those who had forks of it until they ask again. */
     OwnerReference restore(RRefId id, KeptValue value, String type, long forNs) {
-        OwnerReference entry = put(id, type, OwnerReference.State.SETTLED);
+        OwnerReference entry = table.put(id, type, OwnerReference.State.SETTLED);
         entry.value = value;
         ForkId own = ForkId.ofOwner(id);
-        addFork(entry, own, new Holder(self, generation));
-        alarms.in(forNs, () -> removeFork(entry, own));
+        table.addFork(entry, own, new Holder(self, generation));
+        alarms.in(forNs, () -> table.removeFork(entry, own));
         return entry;
     }
 
     /** A request to create a value is about to run. Its fork is known from now on, so that a delete finds it. */
     Begun begin(RRefId id, ForkId fork, Holder from, String type) {
-        OwnerReference entry = table.get(id);
+        OwnerReference entry = table.find(id);
         if (entry != null && entry.state != OwnerReference.State.AWAITED) {
             if (fork.isOwnerOf(id) && entry.state == OwnerReference.State.CREATING && !entry.begunHere) {
                 entry.begunHere = true;
                 return Begun.RUN;
             }
             ignored++;
-            if (!fork.isOwnerOf(id) && !endedForks.contains(fork)) {
-                addFork(entry, fork, from); // it failed before its creation came
+            if (!fork.isOwnerOf(id) && !table.hasEnded(fork)) {
+                table.addFork(entry, fork, from); // it failed before its creation came
             }
             return Begun.KNOWN;
         }
-        if (endedForks.contains(fork) || endedRRefs.contains(id) || lives.isOver(from)) {
+        if (table.hasEnded(fork) || table.hasEnded(id) || lives.isOver(from)) {
             ignored++;
             return Begun.DELETED;
         }
         if (entry == null) {
-            entry = put(id, type, OwnerReference.State.CREATING);
+            entry = table.put(id, type, OwnerReference.State.CREATING);
         } else {
-            entry.state = OwnerReference.State.CREATING;
-            awaited--;
+            table.become(entry, OwnerReference.State.CREATING);
         }
-        addFork(entry, fork, from);
+        table.addFork(entry, fork, from);
         return Begun.RUN;
     }
 
     void whenSettled(RRefId id, Runnable told) {
-        OwnerReference entry = table.get(id);
+        OwnerReference entry = table.find(id);
         if (entry == null || entry.state == OwnerReference.State.SETTLED) {
             gate.later(told);
         } else {
@@ -119,7 +110,7 @@ final class Owners {
 
     /** The body is done. */
     void finish(RRefId id, KeptValue value, CallException failure) {
-        OwnerReference entry = table.get(id);
+        OwnerReference entry = table.find(id);
         if (entry == null || entry.state != OwnerReference.State.CREATING) {
             ignored++;
             if (value != null) {
@@ -127,128 +118,26 @@ final class Owners {
             }
             return;
         }
-        settle(entry, value, failure);
-        removeFork(entry, ForkId.ofOwner(id));
-        dropIfUnused(entry);
-    }
-
-    private void settle(OwnerReference entry, KeptValue value, CallException failure) {
-        if (entry.state == OwnerReference.State.AWAITED) {
-            awaited--;
-        }
-        entry.state = OwnerReference.State.SETTLED;
-        entry.value = value;
-        entry.failure = failure;
-        waited.remove(entry);
-        for (ValueWaiter waiter : entry.waiters) {
-            answer(entry, waiter);
-        }
-        entry.waiters.clear();
-        entry.whenSettled.forEach(gate::later);
-        entry.whenSettled.clear();
-    }
-
-    // ---- reading
-
-    /** Gives the value now, when it has come, or why there is none. */
-    void fetch(RRefId id, int ownerGeneration, ValueWaiter waiter) {
-        OwnerReference entry = table.get(id);
-        if (entry == null) {
-            CallException absent = absent(id, ownerGeneration);
-            if (absent != null) {
-                gate.later(() -> waiter.onFailure(absent));
-                return;
-            }
-            entry = put(id, "", OwnerReference.State.AWAITED);
-        }
-        read(entry, waiter);
-    }
-
-    void read(OwnerReference entry, ValueWaiter waiter) {
-        if (entry.state == OwnerReference.State.SETTLED) {
-            answer(entry, waiter);
-            return;
-        }
-        entry.waiters.add(waiter);
-        if (waited.isEmpty()) {
-            alarms.in(SWEEP_NS, this::sweep);
-        }
-        waited.add(entry);
-    }
-
-    private void answer(OwnerReference entry, ValueWaiter waiter) {
-        CallException failure = entry.failure;
-        if (failure != null) {
-            gate.later(() -> waiter.onFailure(failure));
-            return;
-        }
-        KeptValue value = entry.value;
-        entry.readers++;
-        gate.later(() -> {
-            try {
-                waiter.onValue(value);
-            } finally {
-                gate.run(() -> {
-                    entry.readers--;
-                    closeIfUnused(entry);
-                });
-            }
-        });
-    }
-
-    /** Why a reference that is not in the table is not coming; null when it may come. */
-    private CallException absent(RRefId id, int ownerGeneration) {
-        if (endedRRefs.contains(id)) {
-            return RRefErrors.gone(id, self);
-        }
-        if (ownerGeneration < generation) {
-            return RRefErrors.ownerLost(id, self);
-        }
-        return id.createdOn() != self && lives.isDown(id.createdOn())
-                ? RRefErrors.neverCreated(id, id.createdOn())
-                : null;
-    }
-
-    /** Lets those go whose callers gave up. */
-    private void sweep() {
-        long nowNs = alarms.nowNs();
-        for (OwnerReference entry : new ArrayList<>(waited)) {
-            for (Iterator<ValueWaiter> each = entry.waiters.iterator(); each.hasNext(); ) {
-                ValueWaiter waiter = each.next();
-                if (waiter.deadlineNs() <= nowNs) {
-                    each.remove();
-                    gate.later(() -> waiter.onFailure(RRefErrors.waitedTooLong(entry.id())));
-                }
-            }
-            if (entry.waiters.isEmpty()) {
-                waited.remove(entry);
-                dropIfUnused(entry);
-            }
-        }
-        if (!waited.isEmpty()) {
-            alarms.in(SWEEP_NS, this::sweep);
-        }
+        reads.settle(entry, value, failure);
+        table.removeFork(entry, ForkId.ofOwner(id));
+        table.dropIfUnused(entry);
     }
 
     // ---- forks
 
     /** Makes a fork for another worker, or for this one. It is known from now on: no message will ask for it. */
     void share(OwnerReference entry, ForkId fork, Holder to) {
-        if (!entry.inTable) {
-            table.put(entry.id(), entry);
-            entry.inTable = true;
-            endedRRefs.remove(entry.id());
-        }
-        addFork(entry, fork, to);
+        table.putBack(entry);
+        table.addFork(entry, fork, to);
     }
 
     /** A fork came back, or was never taken. */
     void unshare(RRefId id, ForkId fork) {
-        OwnerReference entry = table.get(id);
+        OwnerReference entry = table.find(id);
         if (entry != null) {
-            removeFork(entry, fork);
+            table.removeFork(entry, fork);
         }
-        endedForks.add(fork);
+        table.ended(fork);
     }
 
     /**
@@ -257,54 +146,55 @@ final class Owners {
      * @return why it can't be; null when it is
      */
     CallException forkRequest(ControlMessage request, Holder from) {
-        OwnerReference entry = table.get(request.rref());
+        OwnerReference entry = table.find(request.rref());
         if (lives.isOver(from)
-                || endedForks.contains(request.fork())
+                || table.hasEnded(request.fork())
                 || entry != null && entry.forks.containsKey(request.fork())) {
             ignored++;
             return null;
         }
         if (entry == null) {
-            CallException absent = absent(request.rref(), request.ownerGeneration());
+            CallException absent = table.absent(request.rref(), request.ownerGeneration());
             if (absent != null) {
                 return absent;
             }
-            entry = put(request.rref(), "", OwnerReference.State.AWAITED);
+            entry = table.put(request.rref(), "", OwnerReference.State.AWAITED);
         }
-        addFork(entry, request.fork(), from);
+        table.addFork(entry, request.fork(), from);
         return null;
     }
 
     /** Another worker gives its fork back. */
     void userDelete(ControlMessage delete) {
-        endedForks.add(delete.fork());
-        OwnerReference entry = table.get(delete.rref());
+        table.ended(delete.fork());
+        OwnerReference entry = table.find(delete.rref());
         CallException failure = delete.failure().orElse(null);
         if (entry == null) {
             ignored++;
             if (failure != null) {
-                endedRRefs.add(delete.rref());
+                table.ended(delete.rref());
             }
             return;
         }
         if (failure != null && entry.state == OwnerReference.State.AWAITED) {
-            settle(entry, null, failure);
+            reads.settle(entry, null, failure);
         }
-        if (!removeFork(entry, delete.fork())) {
+        if (!table.removeFork(entry, delete.fork())) {
             ignored++;
-            dropIfUnused(entry);
+            table.dropIfUnused(entry);
         }
     }
 
     /** A handle of a value that others shared back to this worker. */
     OwnerReference take(ForkData data) {
-        OwnerReference entry = table.get(data.rref());
+        OwnerReference entry = table.find(data.rref());
         if (entry == null) {
-            CallException absent = absent(data.rref(), data.ownerGeneration());
-            entry = absent == null ? put(data.rref(), data.type(), OwnerReference.State.AWAITED) : failed(data, absent);
+            CallException absent = table.absent(data.rref(), data.ownerGeneration());
+            entry = absent == null
+                    ? table.put(data.rref(), data.type(), OwnerReference.State.AWAITED)
+                    : failed(data, absent);
         }
-        entry.handles++;
-        held.add(entry);
+        table.hold(entry);
         if (data.parent() == self) {
             unshare(data.rref(), data.fork());
         }
@@ -320,21 +210,21 @@ final class Owners {
     /** Gives back what a worker held that died. @return how many forks */
     int release(Holder dead) {
         int released = 0;
-        for (OwnerReference entry : new ArrayList<>(table.values())) {
+        for (OwnerReference entry : table.all()) {
             if (entry.state == OwnerReference.State.AWAITED
                     && entry.id().createdOn() == dead.worker()
                     && entry.creatorGeneration <= dead.generation()) {
-                settle(entry, null, RRefErrors.neverCreated(entry.id(), dead.worker()));
+                reads.settle(entry, null, RRefErrors.neverCreated(entry.id(), dead.worker()));
             }
             for (Map.Entry<ForkId, Holder> fork : new HashMap<>(entry.forks).entrySet()) {
                 if (fork.getValue().worker() == dead.worker()
                         && fork.getValue().generation() <= dead.generation()
-                        && removeFork(entry, fork.getKey())) {
-                    endedForks.add(fork.getKey());
+                        && table.removeFork(entry, fork.getKey())) {
+                    table.ended(fork.getKey());
                     released++;
                 }
             }
-            dropIfUnused(entry);
+            table.dropIfUnused(entry);
         }
         return released;
     }
@@ -343,111 +233,37 @@ final class Owners {
 
     void releaseHandle(OwnerReference entry) {
         entry.handles--;
-        dropIfUnused(entry);
-    }
-
-    private OwnerReference put(RRefId id, String type, OwnerReference.State state) {
-        OwnerReference entry = new OwnerReference(self, id, type, state);
-        entry.inTable = true;
-        table.put(id, entry);
-        held.add(entry);
-        if (state == OwnerReference.State.AWAITED) {
-            awaited++;
-            entry.creatorGeneration = lives.current(id.createdOn(), 0);
-        }
-        return entry;
-    }
-
-    private void addFork(OwnerReference entry, ForkId fork, Holder holder) {
-        if (entry.forks.putIfAbsent(fork, holder) == null) {
-            forks++;
-        }
-    }
-
-    private boolean removeFork(OwnerReference entry, ForkId fork) {
-        if (entry.forks.remove(fork) == null) {
-            return false;
-        }
-        forks--;
-        dropIfUnused(entry);
-        return true;
-    }
-
-    private void dropIfUnused(OwnerReference entry) {
-        if (entry.inTable && entry.forks.isEmpty() && isOver(entry)) {
-            table.remove(entry.id());
-            entry.inTable = false;
-            if (entry.state == OwnerReference.State.AWAITED) {
-                awaited--;
-            } else {
-                endedRRefs.add(entry.id());
-            }
-        }
-        closeIfUnused(entry);
-    }
-
-    private static boolean isOver(OwnerReference entry) {
-        return switch (entry.state) {
-            case SETTLED -> true;
-            case CREATING -> false;
-            case AWAITED -> entry.handles == 0 && entry.waiters.isEmpty();
-        };
-    }
-
-    private void closeIfUnused(OwnerReference entry) {
-        if (!entry.inTable && entry.handles == 0 && entry.readers == 0) {
-            held.remove(entry);
-            close(entry);
-        }
-    }
-
-    private void close(OwnerReference entry) {
-        KeptValue value = entry.value;
-        if (value != null) {
-            entry.value = null;
-            entry.failure = RRefErrors.gone(entry.id(), self);
-            gate.later(value::close);
-        }
+        table.dropIfUnused(entry);
     }
 
     // ---- the end of the worker
 
     /** Drops what only this worker could still reach. */
     void dropUnforked() {
-        for (OwnerReference entry : new ArrayList<>(table.values())) {
-            dropIfUnused(entry);
+        for (OwnerReference entry : table.all()) {
+            table.dropIfUnused(entry);
         }
     }
 
     /** Closes every value that nobody reads, and tells those who wait that none will come. */
     void close(ReferenceListener listener) {
-        for (OwnerReference entry : new ArrayList<>(held)) {
+        for (OwnerReference entry : table.allHeld()) {
             entry.forks.forEach((fork, holder) -> gate.later(() -> listener.onLeak(entry.id(), fork, holder)));
             if (entry.state != OwnerReference.State.SETTLED) {
-                settle(entry, null, RRefErrors.closed());
+                reads.settle(entry, null, RRefErrors.closed());
             }
             entry.forks.clear();
             entry.handles = 0;
             entry.inTable = false;
-            closeIfUnused(entry);
+            table.closeIfUnused(entry);
         }
         table.clear();
-        waited.clear();
-        forks = 0;
-        awaited = 0;
-    }
-
-    boolean isEmpty() {
-        return table.isEmpty();
-    }
-
-    OwnerReference find(RRefId id) {
-        return table.get(id);
+        reads.clear();
     }
 
     /** A line for each fork; one in the owner's own name for a value that nobody else has. */
     void list(Consumer<ReferenceStatus> lines) {
-        for (OwnerReference entry : held) {
+        for (OwnerReference entry : table.allHeld()) {
             if (entry.forks.isEmpty()) {
                 lines.accept(status(entry, ForkId.ofOwner(entry.id()), new Holder(self, generation)));
             }
@@ -459,26 +275,6 @@ final class Owners {
         String state = entry.failure == null ? entry.state.name().toLowerCase(Locale.ROOT) : "failed";
         return new ReferenceStatus(
                 ReferenceStatus.Part.OWNS, entry.id(), fork, holder, state, entry.handles, entry.type());
-    }
-
-    List<OwnerReference> all() {
-        return List.copyOf(table.values());
-    }
-
-    int size() {
-        return table.size() - awaited;
-    }
-
-    int forks() {
-        return forks;
-    }
-
-    int waiting() {
-        return waited.size();
-    }
-
-    int held() {
-        return held.size();
     }
 
     long ignored() {

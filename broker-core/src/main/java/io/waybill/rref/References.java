@@ -18,19 +18,18 @@ import java.util.function.Consumer;
  * thread that brought the change. Nothing happens by itself: somebody calls {@link #tick} when {@link #nextDueNs} has come.
  */
 public final class References implements AutoCloseable {
-    private final int self;
-    private final int generation;
-    private final RRefSettings settings;
+    private final Holder self;
     private final ReferenceListener listener;
     private final Gate gate = new Gate();
-    private final Lives lives = new Lives();
     private final Alarms alarms;
     private final ControlSends sends;
     private final Owners owners;
     private final Users users;
-    private long nextLocalId;
+    private final Peers peers;
+    private final Handles handles;
+    private final Creations creations;
+    private final Forks forks;
     private Drain drain; // null until asked for
-    private boolean closed;
 
     /** @param firstLocalId a number that no earlier life of this worker gave to an id, nor any above it */
     public References(
@@ -40,18 +39,23 @@ public final class References implements AutoCloseable {
             Clock clock,
             ControlTransport transport,
             ReferenceListener listener) {
-        this.self = self.worker();
-        this.generation = self.generation();
-        this.nextLocalId = firstLocalId;
-        this.settings = settings;
+        this.self = self;
         this.listener = listener;
-        this.alarms = new Alarms(clock);
-        this.sends = new ControlSends(
+        alarms = new Alarms(clock);
+        Lives lives = new Lives();
+        int id = self.worker();
+        sends = new ControlSends(
                 gate, alarms, lives, transport, listener, settings.slowRetry().toNanos());
-        this.owners = new Owners(
-                this.self, generation, gate, alarms, lives, settings.memory().toNanos());
-        this.users = new Users(
-                this.self, gate, alarms, lives, sends, settings.ownerReturn().toNanos());
+        OwnerTable table = new OwnerTable(
+                id, self.generation(), gate, alarms, lives, settings.memory().toNanos());
+        owners = new Owners(id, self.generation(), gate, alarms, lives, table);
+        users = new Users(id, gate, alarms, lives, sends, settings.ownerReturn().toNanos());
+        long graceNs = settings.grace().toNanos();
+        peers = new Peers(gate, alarms, lives, sends, owners, users, graceNs, listener);
+        handles = new Handles(gate, owners, users);
+        Ids ids = new Ids(id, firstLocalId);
+        creations = new Creations(id, ids, gate, peers, owners, users, graceNs);
+        forks = new Forks(self, ids, gate, peers, handles, owners, users);
         gate.atLeaving(() -> {
             if (drain != null) {
                 drain.look();
@@ -59,89 +63,17 @@ public final class References implements AutoCloseable {
         });
     }
 
-    // ---- making references
-
-    /** A reference to a value that another worker is about to be asked to create, as an open handle. */
-    public UserReference create(Holder owner, String type) {
-        if (owner.worker() == self) {
-            throw new IllegalArgumentException("use createHere for a value of this worker's own");
-        }
-        gate.enter();
-        try {
-            requireOpen();
-            meet(owner);
-            RRefId id = nextRRefId();
-            return users.create(owner.worker(), owner.generation(), id, nextForkId(), type);
-        } finally {
-            gate.leave();
-        }
+    /** Makes references. */
+    public Creations creations() {
+        return creations;
     }
 
-    /** A reference to a value that this worker is about to be asked by itself to create, as an open handle. */
-    public OwnerReference createHere(String type) {
-        gate.enter();
-        try {
-            requireOpen();
-            return owners.createHere(nextRRefId(), type);
-        } finally {
-            gate.leave();
-        }
+    /** Sends and receives them. */
+    public Forks forks() {
+        return forks;
     }
 
-    /** A reference to a value that is here, as an open handle. The value is this object's from now on. */
-    public OwnerReference own(KeptValue value, String type) {
-        gate.enter();
-        try {
-            requireOpen();
-            return owners.own(nextRRefId(), value, type);
-        } finally {
-            gate.leave();
-        }
-    }
-
-    /** Takes back a value of an earlier life. It goes unless somebody claims a fork of it within the grace period. */
-    public OwnerReference restore(RRefId id, KeptValue value, String type) {
-        gate.enter();
-        try {
-            requireOpen();
-            return owners.restore(id, value, type, settings.grace().toNanos());
-        } finally {
-            gate.leave();
-        }
-    }
-
-    /** {@code REMOTE_RET} came. */
-    public void created(UserReference reference, RRefId id, ForkId fork) {
-        gate.run(() -> users.created(reference, id, fork));
-    }
-
-    /** The request to create it failed, or nothing came in time. */
-    public void creationFailed(UserReference reference, CallException why) {
-        gate.run(() -> users.creationFailed(reference, why));
-    }
-
-    // ---- creating values for others, and giving them out
-
-    /** A request to create a value is about to run. */
-    public Begun begin(RRefId id, ForkId fork, Holder from, String type) {
-        gate.enter();
-        try {
-            meet(from);
-            return closed ? Begun.DELETED : owners.begin(id, fork, from, type);
-        } finally {
-            gate.leave();
-        }
-    }
-
-    /** The body gave a value, which is this object's from now on. */
-    public void finish(RRefId id, KeptValue value) {
-        gate.run(() -> owners.finish(id, value, null));
-    }
-
-    /** The body failed, and so will whoever wants the value. */
-    public void finishFailed(RRefId id, CallException why) {
-        gate.run(() -> owners.finish(id, null, why));
-    }
+    // ---- values
 
     /** Tells when the value has come, or an error instead. */
     public void whenSettled(RRefId id, Runnable told) {
@@ -154,140 +86,12 @@ public final class References implements AutoCloseable {
      * @param ownerGeneration the life of this worker in which that one believes the value to be
      */
     public void fetch(RRefId id, int ownerGeneration, ValueWaiter waiter) {
-        gate.run(() -> owners.fetch(id, ownerGeneration, waiter));
+        gate.run(() -> owners.reads().fetch(id, ownerGeneration, waiter));
     }
 
     /** This worker wants its own value. */
     public void read(OwnerReference reference, ValueWaiter waiter) {
-        gate.run(() -> owners.read(reference, waiter));
-    }
-
-    // ---- sharing
-
-    /**
-     * Makes a fork for one receiver. It must be sent, or {@linkplain #abandon abandoned}.
-     *
-     * @throws CallException when the reference has failed, or has no handle any more
-     */
-    public ForkData fork(Reference reference, Holder to) {
-        gate.enter();
-        try {
-            requireUsableUnderLock(reference, "fork()");
-            meet(to);
-            ForkId fork = nextForkId();
-            if (lives.isOver(to)) {
-                releaseLater(to);
-            }
-            if (reference instanceof UserReference user) {
-                return users.share(user, fork, to);
-            }
-            owners.share((OwnerReference) reference, fork, to);
-            return new ForkData(self, reference.id(), fork, self, generation, reference.type());
-        } finally {
-            gate.leave();
-        }
-    }
-
-    /** The fork was not sent. */
-    public void abandon(ForkData data) {
-        gate.run(() -> {
-            if (data.owner() == self) {
-                owners.unshare(data.rref(), data.fork());
-            } else {
-                users.childDone(data.fork());
-            }
-        });
-    }
-
-    /** A request with these references was read. */
-    public Arrival arrive(List<ForkData> data, Holder from) {
-        gate.enter();
-        try {
-            requireOpen();
-            meet(from);
-            List<Reference> references = new ArrayList<>(data.size());
-            for (ForkData each : data) {
-                references.add(take(each));
-            }
-            return new Arrival(references);
-        } finally {
-            gate.leave();
-        }
-    }
-
-    private Reference take(ForkData data) {
-        if (data.owner() != self) {
-            meet(new Holder(data.owner(), data.ownerGeneration()));
-            return users.take(data);
-        }
-        if (data.parent() != self) {
-            users.accept(data.fork(), data.parent());
-        }
-        return owners.take(data);
-    }
-
-    /** A request with this reference was read, and will not be begun. */
-    public void decline(ForkData data, Holder from) {
-        gate.run(() -> {
-            meet(from);
-            if (data.owner() == self && data.parent() == self) {
-                owners.unshare(data.rref(), data.fork());
-            } else {
-                users.decline(data);
-            }
-        });
-    }
-
-    /** Tells once, with the first error if any reference failed, that every reference is confirmed by its owner or has failed. */
-    public void whenReady(Arrival arrival, Consumer<Optional<CallException>> told) {
-        gate.run(() -> {
-            List<UserReference> waiting = new ArrayList<>();
-            for (Reference reference : arrival.references()) {
-                if (reference instanceof UserReference user && !user.isSettled()) {
-                    waiting.add(user);
-                }
-            }
-            if (waiting.isEmpty()) {
-                Optional<CallException> failure = arrival.failure();
-                gate.later(() -> told.accept(failure));
-                return;
-            }
-            arrival.waitFor(waiting.size());
-            waiting.forEach(user -> user.whenSettled(() -> oneReady(arrival, told)));
-        });
-    }
-
-    /** Whether every reference is confirmed by its owner, so that a body may start at once. */
-    public boolean isReady(Arrival arrival) {
-        gate.enter();
-        try {
-            for (Reference reference : arrival.references()) {
-                if (reference instanceof UserReference user && (!user.isSettled() || user.failure != null)) {
-                    return false;
-                }
-            }
-            return true;
-        } finally {
-            gate.leave();
-        }
-    }
-
-    private void oneReady(Arrival arrival, Consumer<Optional<CallException>> told) {
-        gate.run(() -> {
-            if (arrival.oneLess()) {
-                Optional<CallException> failure = arrival.failure();
-                gate.later(() -> told.accept(failure));
-            }
-        });
-    }
-
-    /** Gives the handles of a request's references back. Once; again it does nothing. */
-    public void release(Arrival arrival) {
-        gate.run(() -> {
-            if (arrival.takeRelease()) {
-                arrival.references().forEach(this::releaseUnderLock);
-            }
-        });
+        gate.run(() -> owners.reads().read(reference, waiter));
     }
 
     // ---- handles
@@ -300,13 +104,7 @@ public final class References implements AutoCloseable {
     public void retain(Reference reference) {
         gate.enter();
         try {
-            if (reference instanceof UserReference user) {
-                requireHandle(user, user.handles);
-                user.handles++;
-            } else if (reference instanceof OwnerReference owner) {
-                requireHandle(owner, owner.handles);
-                owner.handles++;
-            }
+            handles.retain(reference);
         } finally {
             gate.leave();
         }
@@ -314,46 +112,16 @@ public final class References implements AutoCloseable {
 
     /** One handle less. With the last one the fork is given back. */
     public void release(Reference reference) {
-        gate.run(() -> releaseUnderLock(reference));
-    }
-
-    private void releaseUnderLock(Reference reference) {
-        if (reference instanceof UserReference user && user.handles > 0) {
-            users.releaseHandle(user);
-        } else if (reference instanceof OwnerReference owner && owner.handles > 0) {
-            owners.releaseHandle(owner);
-        }
+        gate.run(() -> handles.release(reference));
     }
 
     /** @throws CallException when the reference has failed, or has no handle any more */
     public void requireUsable(Reference reference, String operation) {
         gate.enter();
         try {
-            requireUsableUnderLock(reference, operation);
+            handles.requireUsable(reference, operation);
         } finally {
             gate.leave();
-        }
-    }
-
-    private void requireUsableUnderLock(Reference reference, String operation) {
-        requireOpen();
-        if (reference instanceof UserReference user) {
-            if (user.failure != null) {
-                throw user.failure;
-            }
-            requireUse(user, user.handles, operation);
-        } else if (reference instanceof OwnerReference owner) {
-            requireUse(owner, owner.handles, operation);
-        }
-    }
-
-    private static void requireHandle(Reference reference, int handles) {
-        requireUse(reference, handles, "retain()");
-    }
-
-    private static void requireUse(Reference reference, int handles, String operation) {
-        if (handles == 0) {
-            throw RRefErrors.deleted(reference, operation);
         }
     }
 
@@ -389,8 +157,8 @@ public final class References implements AutoCloseable {
     public Optional<CallException> receive(ControlMessage message, Holder from) {
         gate.enter();
         try {
-            requireOpen();
-            meet(from);
+            gate.requireOpen();
+            peers.meet(from);
             if (message.type() == MessageType.RREF_CHILD_ACCEPT) {
                 users.childDone(message.fork());
             } else if (message.type() == MessageType.RREF_USER_DELETE) {
@@ -406,39 +174,12 @@ public final class References implements AutoCloseable {
 
     /** A worker's process is gone. To be told before anything of its next life. */
     public void lost(Holder dead) {
-        gate.run(() -> lostUnderLock(dead));
-    }
-
-    private void lostUnderLock(Holder dead) {
-        lives.lost(dead);
-        sends.drop(dead);
-        users.ownerLost(dead);
-        releaseLater(dead);
-    }
-
-    private void releaseLater(Holder dead) {
-        alarms.in(settings.grace().toNanos(), () -> {
-            users.release(dead);
-            int forks = owners.release(dead);
-            if (forks > 0) {
-                gate.later(() -> listener.onReleasedForDead(dead, forks));
-            }
-        });
+        gate.run(() -> peers.lost(dead));
     }
 
     /** A worker that had died is there again. */
     public void returned(Holder life) {
-        gate.run(() -> meet(life));
-    }
-
-    /** Whatever comes from a life says that it is there, though nobody has told so before. */
-    private void meet(Holder life) {
-        if (lives.endsAnother(life)) {
-            lostUnderLock(new Holder(life.worker(), life.generation() - 1));
-        }
-        if (lives.meet(life)) {
-            users.ownerReturned(life.worker());
-        }
+        gate.run(() -> peers.meet(life));
     }
 
     // ---- time
@@ -472,8 +213,8 @@ public final class References implements AutoCloseable {
     @Override
     public void close() {
         gate.run(() -> {
-            if (!closed) {
-                closed = true;
+            if (!gate.isClosed()) {
+                gate.close();
                 sends.close();
                 alarms.clear();
                 users.close();
@@ -484,14 +225,14 @@ public final class References implements AutoCloseable {
 
     /** This life of this worker. */
     public Holder self() {
-        return new Holder(self, generation);
+        return self;
     }
 
     /** The owner's life in which a value was made, as far as this worker knows. */
     public int ownerGeneration(Reference reference) {
         gate.enter();
         try {
-            return reference instanceof UserReference user ? user.ownerGeneration : generation;
+            return reference instanceof UserReference user ? user.ownerGeneration : self.generation();
         } finally {
             gate.leave();
         }
@@ -508,8 +249,8 @@ public final class References implements AutoCloseable {
 
     RRefCounters countersUnderLock() {
         return new RRefCounters(
-                owners.size(),
-                owners.forks(),
+                owners.table().size(),
+                owners.table().forks(),
                 users.pending(),
                 sends.size(),
                 users.confirmed(),
@@ -529,24 +270,10 @@ public final class References implements AutoCloseable {
 
     /** Every value in the table, with its forks and their holders, one after the other. */
     public void forEachFork(BiConsumer<OwnerReference, Map<ForkId, Holder>> look) {
-        gate.run(() -> owners.all().forEach(entry -> look.accept(entry, Map.copyOf(entry.forks))));
+        gate.run(() -> owners.table().all().forEach(entry -> look.accept(entry, Map.copyOf(entry.forks))));
     }
 
     Owners owners() {
         return owners;
-    }
-
-    private void requireOpen() {
-        if (closed) {
-            throw RRefErrors.closed();
-        }
-    }
-
-    private RRefId nextRRefId() {
-        return new RRefId(self, nextLocalId++);
-    }
-
-    private ForkId nextForkId() {
-        return new ForkId(self, nextLocalId++);
     }
 }

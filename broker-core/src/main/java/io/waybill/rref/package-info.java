@@ -11,8 +11,10 @@
  *
  * <h2>Starting points</h2>
  * <ul>
- *   <li>{@link io.waybill.rref.References} is all references of one worker
- *   <li>{@code Owners} and {@code Users} are its two halves, {@code ControlSends} what it says to others
+ *   <li>{@link io.waybill.rref.References} is all references of one worker; {@link io.waybill.rref.Creations} makes them and
+ *       {@link io.waybill.rref.Forks} sends and receives them
+ *   <li>{@code Owners} (with {@code OwnerTable} and {@code OwnerReads}) and {@code Users} are its two halves,
+ *       {@code ControlSends} what it says to others
  *   <li>{@link io.waybill.rref.ForkData} is what travels when a reference is an argument
  * </ul>
  */

@@ -49,11 +49,11 @@ final class HeldReference implements RRef {
 
     ForkData fork(Holder to) {
         requireOpen("fork()");
-        return home.references().fork(reference, to);
+        return home.references().forks().fork(reference, to);
     }
 
     void abandon(ForkData fork) {
-        home.references().abandon(fork);
+        home.references().forks().abandon(fork);
     }
 
     private void requireOpen(String operation) {

@@ -49,13 +49,14 @@ final class RequestReferences {
         if (request.type() == MessageType.SCRIPT_REMOTE_CALL) {
             creates = last(table, home, request);
             table = table.subList(0, table.size() - 1);
-            if (home.references().begin(creates.rref(), creates.fork(), from, creates.type()) != Begun.RUN) {
+            if (home.references().creations().begin(creates.rref(), creates.fork(), from, creates.type())
+                    != Begun.RUN) {
                 throw new RejectedMessageException(
                         ErrorCode.REFERENCE_DELETED, creates.rref() + " was created or given up before");
             }
         }
         try {
-            return new RequestReferences(home, home.references().arrive(table, from), creates);
+            return new RequestReferences(home, home.references().forks().arrive(table, from), creates);
         } catch (CallException e) { // this worker closes
             throw new RejectedMessageException(e.code(), e.getMessage(), e);
         }
@@ -86,7 +87,7 @@ final class RequestReferences {
             boolean creates = request.type() == MessageType.SCRIPT_REMOTE_CALL;
             Holder from = WorkerReferences.holder(link);
             for (ForkData each : table.subList(0, Math.max(0, creates ? table.size() - 1 : table.size()))) {
-                home.references().decline(each, from);
+                home.references().forks().decline(each, from);
             }
         } catch (RejectedMessageException e) {
             home.unreadable(link, e);
@@ -98,16 +99,16 @@ final class RequestReferences {
     }
 
     boolean isReady() {
-        return held.isEmpty() || home.references().isReady(arrival);
+        return held.isEmpty() || home.references().forks().isReady(arrival);
     }
 
     void whenReady(Consumer<Optional<CallException>> told) {
-        home.references().whenReady(arrival, told);
+        home.references().forks().whenReady(arrival, told);
     }
 
     void release() {
         if (!held.isEmpty()) {
-            home.references().release(arrival);
+            home.references().forks().release(arrival);
         }
     }
 
@@ -121,9 +122,11 @@ final class RequestReferences {
             if (body.hasReferences()) {
                 throw CallErrors.refused(ErrorCode.REFUSED, "a value can't hold remote references, and this one does");
             }
-            home.references().finish(creates.rref(), home.store(body.array(), body.length(), body.tensors()));
+            home.references()
+                    .creations()
+                    .finish(creates.rref(), home.store(body.array(), body.length(), body.tensors()));
         } catch (CallException e) {
-            home.references().finishFailed(creates.rref(), e);
+            home.references().creations().finishFailed(creates.rref(), e);
         }
         nameCreated(body);
     }
@@ -131,7 +134,9 @@ final class RequestReferences {
     /** There is no value, and this is why. */
     void createFailed(ErrorKind kind, ErrorCode code, String text) {
         if (creates != null) {
-            home.references().finishFailed(creates.rref(), new CallException(kind, code, MessageId.NONE, text));
+            home.references()
+                    .creations()
+                    .finishFailed(creates.rref(), new CallException(kind, code, MessageId.NONE, text));
         }
     }
 

@@ -108,7 +108,7 @@ final class WorkerRpc implements Rpc {
             throw CallErrors.refused(ErrorCode.REFUSED, "a value can't hold remote references, and this one does");
         }
         StoredValue stored = home.store(encoder.array(), encoder.length(), encoder.tensors());
-        OwnerReference own = home.references().own(stored, ANY_TYPE);
+        OwnerReference own = home.references().creations().own(stored, ANY_TYPE);
         return new HeldReference(home, own, HeldReference.Holding.OWN);
     }
 
@@ -139,12 +139,12 @@ final class WorkerRpc implements Rpc {
         public ForkData begin(Holder owner) {
             Holder self = references.self();
             if (owner.worker() == self.worker()) {
-                OwnerReference own = references.createHere(ANY_TYPE);
+                OwnerReference own = references.creations().createHere(ANY_TYPE);
                 reference = own;
                 ForkId fork = ForkId.ofOwner(own.id());
                 return new ForkData(self.worker(), own.id(), fork, self.worker(), self.generation(), ANY_TYPE);
             }
-            UserReference user = references.create(owner, ANY_TYPE);
+            UserReference user = references.creations().create(owner, ANY_TYPE);
             reference = user;
             return new ForkData(owner.worker(), user.id(), user.fork(), self.worker(), owner.generation(), ANY_TYPE);
         }
@@ -154,10 +154,12 @@ final class WorkerRpc implements Rpc {
             if (reference instanceof UserReference user) {
                 List<Value> ids = response.value() instanceof Value.Tuple tuple ? tuple.values() : List.of();
                 if (ids.size() == 4 && ids.stream().allMatch(Value.Int.class::isInstance)) {
-                    references.created(
-                            user,
-                            new RRefId((int) number(ids, 0), number(ids, 1)),
-                            new ForkId((int) number(ids, 2), number(ids, 3)));
+                    references
+                            .creations()
+                            .created(
+                                    user,
+                                    new RRefId((int) number(ids, 0), number(ids, 1)),
+                                    new ForkId((int) number(ids, 2), number(ids, 3)));
                 } else {
                     onFailure(CallErrors.refused(ErrorCode.MALFORMED_BODY, "a REMOTE_RET is a tuple of four ints"));
                 }
@@ -171,9 +173,9 @@ final class WorkerRpc implements Rpc {
         @Override
         public void onFailure(CallException failure) {
             if (reference instanceof UserReference user) {
-                references.creationFailed(user, failure);
+                references.creations().creationFailed(user, failure);
             } else {
-                references.finishFailed(reference.id(), failure);
+                references.creations().finishFailed(reference.id(), failure);
             }
         }
 

@@ -34,44 +34,44 @@ class DisorderTest {
 
     @Test
     void leaksNothingWhenADeleteOvertakesItsCreation() {
-        UserReference user = exchange.worker(0).create(exchange.life(1), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
         exchange.worker(0).release(user);
-        exchange.worker(0).creationFailed(user, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "late"));
+        exchange.worker(0).creations().creationFailed(user, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "late"));
         exchange.deliverAll();
-        assertThat(exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
+        assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
                 .isEqualTo(Begun.DELETED);
         requireClean(0, 1);
     }
 
     @Test
     void leaksNothingWhenADeleteComesWhileTheBodyRuns() {
-        UserReference user = exchange.worker(0).create(exchange.life(1), "Tensor");
-        exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
+        exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor");
         exchange.worker(0).release(user);
-        exchange.worker(0).creationFailed(user, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "late"));
+        exchange.worker(0).creations().creationFailed(user, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "late"));
         exchange.deliverAll();
-        exchange.worker(1).finish(user.id(), value);
-        exchange.worker(0).created(user, user.id(), user.fork());
+        exchange.worker(1).creations().finish(user.id(), value);
+        exchange.worker(0).creations().created(user, user.id(), user.fork());
         assertThat(value.isClosed()).isTrue();
         requireClean(0, 1);
     }
 
     @Test
     void createsOnceWhenARequestComesTwice() {
-        UserReference user = exchange.worker(0).create(exchange.life(1), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
         List<String> answered = new ArrayList<>();
-        exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor");
-        assertThat(exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
+        exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor");
+        assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
                 .isEqualTo(Begun.KNOWN);
         exchange.worker(1).whenSettled(user.id(), () -> answered.add("now"));
         assertThat(answered).isEmpty();
-        exchange.worker(1).finish(user.id(), value);
+        exchange.worker(1).creations().finish(user.id(), value);
         assertThat(answered).hasSize(1);
-        exchange.worker(0).created(user, user.id(), user.fork());
-        exchange.worker(0).created(user, user.id(), user.fork());
+        exchange.worker(0).creations().created(user, user.id(), user.fork());
+        exchange.worker(0).creations().created(user, user.id(), user.fork());
         exchange.worker(0).release(user);
         exchange.deliverAll();
-        assertThat(exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
+        assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
                 .isEqualTo(Begun.DELETED);
         requireClean(0, 1);
     }
@@ -87,7 +87,7 @@ class DisorderTest {
         Exchange.Sent accept = exchange.wire.peek();
         exchange.deliver(exchange.wire.poll());
         exchange.deliver(accept);
-        exchange.worker(2).release(arrival);
+        exchange.worker(2).forks().release(arrival);
         Exchange.Sent delete = exchange.wire.peek();
         exchange.deliver(exchange.wire.poll());
         exchange.deliver(delete);
@@ -138,7 +138,7 @@ class DisorderTest {
     void failsAReferenceWhoseOwnerNeverHearsOfIt() {
         UserReference parent = exchange.created(0, 1, value);
         Arrival arrival = exchange.share(parent, 0, 2);
-        exchange.worker(2).whenReady(arrival, ready::add);
+        exchange.worker(2).forks().whenReady(arrival, ready::add);
         for (int i = 0; i < 6; i++) {
             exchange.failAll();
             exchange.pass(Duration.ofSeconds(4));
@@ -180,7 +180,7 @@ class DisorderTest {
     @Test
     void letsAParentGoWhoseChildDiedWithItsReceiver() {
         UserReference parent = exchange.created(0, 1, value);
-        exchange.worker(0).fork(parent, exchange.life(2));
+        exchange.worker(0).forks().fork(parent, exchange.life(2));
         exchange.worker(0).release(parent);
         exchange.worker(0).lost(exchange.life(2));
         assertThat(exchange.wire).isEmpty();
@@ -209,7 +209,7 @@ class DisorderTest {
         exchange.worker(0).whenSettled(user, ready::add);
         References back = exchange.begin(new Holder(1, 2), 1000);
         SimulatedValue kept = new SimulatedValue(user.id());
-        back.restore(user.id(), kept, "Tensor");
+        back.creations().restore(user.id(), kept, "Tensor");
         exchange.worker(0).returned(new Holder(1, 2));
         assertThat(exchange.deliverAll()).containsExactly("RREF_FORK_REQUEST");
         assertThat(ready).containsExactly(Optional.empty());

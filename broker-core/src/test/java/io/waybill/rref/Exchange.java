@@ -103,15 +103,15 @@ final class Exchange {
 
     /** A reference on {@code user} to a value that {@code owner} has created. */
     UserReference created(int user, int owner, KeptValue value) {
-        UserReference reference = worker(user).create(life(owner), "Tensor");
-        worker(owner).begin(reference.id(), reference.fork(), life(user), "Tensor");
-        worker(owner).finish(reference.id(), value);
-        worker(user).created(reference, reference.id(), reference.fork());
+        UserReference reference = worker(user).creations().create(life(owner), "Tensor");
+        worker(owner).creations().begin(reference.id(), reference.fork(), life(user), "Tensor");
+        worker(owner).creations().finish(reference.id(), value);
+        worker(user).creations().created(reference, reference.id(), reference.fork());
         return reference;
     }
 
     /** Shares a reference and lets the receiver read the request. */
     Arrival share(Reference reference, int from, int to) {
-        return worker(to).arrive(List.of(worker(from).fork(reference, life(to))), life(from));
+        return worker(to).forks().arrive(List.of(worker(from).forks().fork(reference, life(to))), life(from));
     }
 }

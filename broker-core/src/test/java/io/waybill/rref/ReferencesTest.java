@@ -34,8 +34,8 @@ class ReferencesTest {
 
     @Test
     void takesTheReferencesIdFirstAndThenTheForks() {
-        UserReference first = exchange.worker(0).create(exchange.life(1), "Tensor");
-        UserReference second = exchange.worker(0).create(exchange.life(1), "Tensor");
+        UserReference first = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
+        UserReference second = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
         assertThat(first.id()).isEqualTo(new RRefId(0, 0));
         assertThat(first.fork()).isEqualTo(new ForkId(0, 1));
         assertThat(second.id()).hasToString("GloballyUniqueId(created_on=0, local_id=2)");
@@ -46,13 +46,13 @@ class ReferencesTest {
 
     @Test
     void countsAReferenceFromItsCreationToItsDeletion() {
-        UserReference user = exchange.worker(0).create(exchange.life(1), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
         assertThat(counters(0).debugInfo()).containsEntry("num_pending_users", "1");
-        assertThat(exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
+        assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
                 .isEqualTo(Begun.RUN);
-        exchange.worker(1).finish(user.id(), value);
+        exchange.worker(1).creations().finish(user.id(), value);
         assertThat(exchange.worker(0).confirmedByOwner(user)).isFalse();
-        exchange.worker(0).created(user, user.id(), user.fork());
+        exchange.worker(0).creations().created(user, user.id(), user.fork());
         assertThat(exchange.worker(0).confirmedByOwner(user)).isTrue();
         assertThat(counters(0).debugInfo()).containsEntry("num_pending_users", "0");
         assertThat(counters(1).debugInfo())
@@ -81,7 +81,7 @@ class ReferencesTest {
 
     @Test
     void sharesFromTheOwnerWithoutAMessage() {
-        OwnerReference own = exchange.worker(1).own(value, "Tensor");
+        OwnerReference own = exchange.worker(1).creations().own(value, "Tensor");
         assertThat(counters(1).ownerRRefs()).isZero();
         Arrival arrival = exchange.share(own, 1, 2);
         assertThat(counters(1).forks()).isOne();
@@ -90,7 +90,7 @@ class ReferencesTest {
                 .isTrue();
         exchange.worker(1).release(own);
         assertThat(value.isClosed()).isFalse();
-        exchange.worker(2).release(arrival);
+        exchange.worker(2).forks().release(arrival);
         assertThat(exchange.deliverAll()).containsExactly("RREF_USER_DELETE");
         assertThat(value.isClosed()).isTrue();
         requireClean();
@@ -100,7 +100,7 @@ class ReferencesTest {
     void sharesBetweenUsersAndKeepsTheParentUntilTheChildIsKnown() {
         UserReference parent = exchange.created(0, 1, value);
         Arrival arrival = exchange.share(parent, 0, 2);
-        exchange.worker(2).whenReady(arrival, ready::add);
+        exchange.worker(2).forks().whenReady(arrival, ready::add);
         assertThat(ready).as("the body waits").isEmpty();
         exchange.worker(0).release(parent);
         assertThat(exchange.wire).as("no delete before the child is known (G2)").hasSize(1);
@@ -109,7 +109,7 @@ class ReferencesTest {
         assertThat(counters(1).forks()).isEqualTo(2);
         assertThat(exchange.deliverAll()).containsExactly("RREF_CHILD_ACCEPT", "RREF_USER_DELETE");
         assertThat(value.isClosed()).isFalse();
-        exchange.worker(2).release(arrival);
+        exchange.worker(2).forks().release(arrival);
         assertThat(exchange.deliverAll()).containsExactly("RREF_USER_DELETE");
         assertThat(value.isClosed()).isTrue();
         requireClean();
@@ -119,27 +119,27 @@ class ReferencesTest {
     void sharesBackToTheOwnerWithAPhantomFork() {
         UserReference user = exchange.created(0, 1, value);
         Arrival arrival = exchange.share(user, 0, 1);
-        exchange.worker(1).whenReady(arrival, ready::add);
+        exchange.worker(1).forks().whenReady(arrival, ready::add);
         assertThat(ready).containsExactly(Optional.empty());
         assertThat(arrival.references().get(0).isOwner()).isTrue();
         assertThat(counters(1).forks()).isOne();
         exchange.worker(0).release(user);
         assertThat(exchange.deliverAll()).containsExactly("RREF_CHILD_ACCEPT", "RREF_USER_DELETE");
         assertThat(value.isClosed()).as("the body has a handle").isFalse();
-        exchange.worker(1).release(arrival);
+        exchange.worker(1).forks().release(arrival);
         assertThat(value.isClosed()).isTrue();
         requireClean();
     }
 
     @Test
     void sharesFromTheOwnerToItself() {
-        OwnerReference own = exchange.worker(1).own(value, "Tensor");
+        OwnerReference own = exchange.worker(1).creations().own(value, "Tensor");
         Arrival arrival = exchange.share(own, 1, 1);
         assertThat(arrival.references()).containsExactly(own);
         assertThat(counters(1).forks()).isZero();
         exchange.worker(1).release(own);
         assertThat(value.isClosed()).isFalse();
-        exchange.worker(1).release(arrival);
+        exchange.worker(1).forks().release(arrival);
         assertThat(value.isClosed()).isTrue();
         assertThat(exchange.wire).isEmpty();
         requireClean();
@@ -151,7 +151,7 @@ class ReferencesTest {
         Arrival arrival = exchange.share(user, 0, 0);
         exchange.worker(0).release(user);
         assertThat(exchange.deliverAll()).containsExactly("RREF_FORK_REQUEST", "RREF_CHILD_ACCEPT", "RREF_USER_DELETE");
-        exchange.worker(0).release(arrival);
+        exchange.worker(0).forks().release(arrival);
         exchange.deliverAll();
         assertThat(value.isClosed()).isTrue();
         requireClean();
@@ -159,16 +159,16 @@ class ReferencesTest {
 
     @Test
     void createsAValueOfItsOwn() {
-        OwnerReference own = exchange.worker(1).createHere("Tensor");
+        OwnerReference own = exchange.worker(1).creations().createHere("Tensor");
         assertThat(counters(1).ownerRRefs()).isOne();
         Recorded read = new Recorded();
         exchange.worker(1).read(own, read);
         ForkId self = ForkId.ofOwner(own.id());
-        assertThat(exchange.worker(1).begin(own.id(), self, exchange.life(1), "Tensor"))
+        assertThat(exchange.worker(1).creations().begin(own.id(), self, exchange.life(1), "Tensor"))
                 .isEqualTo(Begun.RUN);
-        assertThat(exchange.worker(1).begin(own.id(), self, exchange.life(1), "Tensor"))
+        assertThat(exchange.worker(1).creations().begin(own.id(), self, exchange.life(1), "Tensor"))
                 .isEqualTo(Begun.KNOWN);
-        exchange.worker(1).finish(own.id(), value);
+        exchange.worker(1).creations().finish(own.id(), value);
         assertThat(read.value).isSameAs(value);
         assertThat(counters(1).ownerRRefs()).isZero();
         exchange.worker(1).release(own);
@@ -178,13 +178,13 @@ class ReferencesTest {
 
     @Test
     void keepsAFetchThatCameBeforeTheCreation() {
-        UserReference user = exchange.worker(0).create(exchange.life(1), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
         Recorded fetch = new Recorded();
         exchange.worker(1).fetch(user.id(), 1, fetch);
         assertThat(counters(1).ownerRRefs()).isZero();
-        exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor");
+        exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor");
         assertThat(fetch.value).isNull();
-        exchange.worker(1).finish(user.id(), value);
+        exchange.worker(1).creations().finish(user.id(), value);
         assertThat(fetch.value).isSameAs(value);
     }
 
@@ -194,16 +194,16 @@ class ReferencesTest {
         exchange.worker(1).fetch(new RRefId(0, 0), 1, fetch);
         exchange.pass(Duration.ofSeconds(2));
         assertThat(fetch.failure.code()).isEqualTo(ErrorCode.TIMED_OUT);
-        assertThat(exchange.worker(1).owners().held()).isZero();
+        assertThat(exchange.worker(1).owners().table().held()).isZero();
     }
 
     @Test
     void givesTheErrorOfABodyToEveryoneWhoWantsTheValue() {
-        UserReference user = exchange.worker(0).create(exchange.life(1), "Tensor");
-        exchange.worker(1).begin(user.id(), user.fork(), exchange.life(0), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
+        exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor");
         CallException why = error(ErrorKind.UNKNOWN_ERROR, ErrorCode.REFUSED, "no");
-        exchange.worker(1).finishFailed(user.id(), why);
-        exchange.worker(0).created(user, user.id(), user.fork());
+        exchange.worker(1).creations().finishFailed(user.id(), why);
+        exchange.worker(0).creations().created(user, user.id(), user.fork());
         Recorded fetch = new Recorded();
         exchange.worker(1).fetch(user.id(), 1, fetch);
         assertThat(fetch.failure).isSameAs(why);
@@ -214,10 +214,10 @@ class ReferencesTest {
 
     @Test
     void settlesAReferenceWhoseCreationWasRefused() {
-        UserReference user = exchange.worker(0).create(exchange.life(1), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
         exchange.worker(0).whenSettled(user, ready::add);
         CallException why = error(ErrorKind.UNKNOWN_ERROR, ErrorCode.MALFORMED_BODY, "cannot decode");
-        exchange.worker(0).creationFailed(user, why);
+        exchange.worker(0).creations().creationFailed(user, why);
         assertThat(ready).containsExactly(Optional.of(why));
         assertThatExceptionOfType(CallException.class)
                 .isThrownBy(() -> exchange.worker(0).requireUsable(user, "toHere()"))
@@ -230,10 +230,12 @@ class ReferencesTest {
 
     @Test
     void saysThatACreationTimedOut() {
-        UserReference user = exchange.worker(0).create(exchange.life(1), "Tensor");
-        exchange.worker(0).creationFailed(user, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "RPCErr:1:late"));
+        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
+        exchange.worker(0)
+                .creations()
+                .creationFailed(user, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "RPCErr:1:late"));
         assertThatExceptionOfType(CallException.class)
-                .isThrownBy(() -> exchange.worker(0).fork(user, exchange.life(2)))
+                .isThrownBy(() -> exchange.worker(0).forks().fork(user, exchange.life(2)))
                 .withMessage(
                         "RRef creation via rpc.remote() timed out, and it is possible that the RRef on the owner node"
                                 + " does not exist.")
@@ -242,17 +244,19 @@ class ReferencesTest {
 
     @Test
     void tellsWhoGotAForkOfAReferenceThatItsCreationFailed() {
-        UserReference parent = exchange.worker(0).create(exchange.life(1), "Tensor");
+        UserReference parent = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
         Arrival arrival = exchange.share(parent, 0, 2);
         assertThat(exchange.deliverAll()).containsExactly("RREF_FORK_REQUEST", "RREF_CHILD_ACCEPT");
         Recorded fetch = new Recorded();
         exchange.worker(1).fetch(parent.id(), 1, fetch);
-        exchange.worker(0).creationFailed(parent, error(ErrorKind.UNKNOWN_ERROR, ErrorCode.REFUSED, "not today"));
+        exchange.worker(0)
+                .creations()
+                .creationFailed(parent, error(ErrorKind.UNKNOWN_ERROR, ErrorCode.REFUSED, "not today"));
         exchange.deliverAll();
         assertThat(fetch.failure).hasMessage("not today");
         assertThat(fetch.failure.code()).isEqualTo(ErrorCode.REFUSED);
         exchange.worker(0).release(parent);
-        exchange.worker(2).release(arrival);
+        exchange.worker(2).forks().release(arrival);
         exchange.deliverAll();
         requireClean();
     }
@@ -260,10 +264,10 @@ class ReferencesTest {
     @Test
     void takesBackAForkThatWasNotSent() {
         UserReference user = exchange.created(0, 1, value);
-        ForkData data = exchange.worker(0).fork(user, exchange.life(2));
+        ForkData data = exchange.worker(0).forks().fork(user, exchange.life(2));
         exchange.worker(0).release(user);
         assertThat(exchange.wire).isEmpty();
-        exchange.worker(0).abandon(data);
+        exchange.worker(0).forks().abandon(data);
         exchange.deliverAll();
         requireClean();
     }
@@ -271,12 +275,12 @@ class ReferencesTest {
     @Test
     void givesBackWhatARequestBroughtThatIsNotBegun() {
         UserReference user = exchange.created(0, 1, value);
-        exchange.worker(2).decline(exchange.worker(0).fork(user, exchange.life(2)), exchange.life(0));
-        exchange.worker(1).decline(exchange.worker(0).fork(user, exchange.life(1)), exchange.life(0));
+        exchange.worker(2).forks().decline(exchange.worker(0).forks().fork(user, exchange.life(2)), exchange.life(0));
+        exchange.worker(1).forks().decline(exchange.worker(0).forks().fork(user, exchange.life(1)), exchange.life(0));
         exchange.worker(0).release(user);
-        OwnerReference own = exchange.worker(1).own(new SimulatedValue(null), "Tensor");
-        exchange.worker(2).decline(exchange.worker(1).fork(own, exchange.life(2)), exchange.life(1));
-        exchange.worker(1).decline(exchange.worker(1).fork(own, exchange.life(1)), exchange.life(1));
+        OwnerReference own = exchange.worker(1).creations().own(new SimulatedValue(null), "Tensor");
+        exchange.worker(2).forks().decline(exchange.worker(1).forks().fork(own, exchange.life(2)), exchange.life(1));
+        exchange.worker(1).forks().decline(exchange.worker(1).forks().fork(own, exchange.life(1)), exchange.life(1));
         exchange.worker(1).release(own);
         exchange.deliverAll();
         assertThat(value.isClosed()).isTrue();
@@ -298,7 +302,7 @@ class ReferencesTest {
     @Test
     void reportsWhatItWaitedForInVain() {
         UserReference user = exchange.created(0, 1, value);
-        exchange.worker(0).fork(user, exchange.life(2));
+        exchange.worker(0).forks().fork(user, exchange.life(2));
         List<DrainReport> reports = new ArrayList<>();
         exchange.worker(0).drain(Duration.ofSeconds(10), reports::add);
         exchange.worker(1).drain(Duration.ofSeconds(10), reports::add);

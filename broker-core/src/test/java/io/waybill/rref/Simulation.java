@@ -131,7 +131,7 @@ final class Simulation {
         } else if (choice < 28) {
             createHere(worker);
         } else if (choice < 32) {
-            worker.handles.add(worker.references.own(worker.value(null), "int"));
+            worker.handles.add(worker.references.creations().own(worker.value(null), "int"));
         } else if (worker.handles.isEmpty()) {
             create(worker);
         } else if (choice < 62) {
@@ -156,20 +156,20 @@ final class Simulation {
         if (owner == null) {
             return;
         }
-        UserReference user = worker.references.create(owner, "int");
+        UserReference user = worker.references.creations().create(owner, "int");
         worker.made.add(user);
         worker.handles.add(user);
-        SimulatedCall call =
-                new SimulatedCall(worker, owner, () -> worker.references.created(user, user.id(), user.fork()), why -> {
+        SimulatedCall call = new SimulatedCall(
+                worker, owner, () -> worker.references.creations().created(user, user.id(), user.fork()), why -> {
                     broken.add(user.id());
-                    worker.references.creationFailed(user, why);
+                    worker.references.creations().creationFailed(user, why);
                 });
         List<ForkData> arguments = chance(20) ? fork(worker, owner, 1) : List.of();
         send(call, arguments, at -> createAt(at, call, user), arguments.isEmpty() && chance(4));
     }
 
     private void createAt(SimulatedWorker at, SimulatedCall call, UserReference user) {
-        switch (at.references.begin(user.id(), user.fork(), call.caller.self, "int")) {
+        switch (at.references.creations().begin(user.id(), user.fork(), call.caller.self, "int")) {
             case RUN -> {
                 begun.add(user.id());
                 time.in(delay(), () -> finishAt(at, call, user.id()));
@@ -182,9 +182,9 @@ final class Simulation {
     private void finishAt(SimulatedWorker at, SimulatedCall call, RRefId id) {
         if (at.alive) {
             if (chance(15)) {
-                at.references.finishFailed(id, bodyFailed());
+                at.references.creations().finishFailed(id, bodyFailed());
             } else {
-                at.references.finish(id, at.value(id));
+                at.references.creations().finish(id, at.value(id));
             }
             reply(at, call);
         }
@@ -195,16 +195,19 @@ final class Simulation {
     }
 
     private void createHere(SimulatedWorker worker) {
-        OwnerReference owner = worker.references.createHere("int");
+        OwnerReference owner = worker.references.creations().createHere("int");
         worker.handles.add(owner);
         ForkId self = ForkId.ofOwner(owner.id());
         SimulatedCall call = new SimulatedCall(
-                worker, worker.self, () -> {}, why -> worker.references.finishFailed(owner.id(), why));
+                worker,
+                worker.self,
+                () -> {},
+                why -> worker.references.creations().finishFailed(owner.id(), why));
         send(
                 call,
                 List.of(),
                 at -> {
-                    if (at.references.begin(owner.id(), self, at.self, "int") == Begun.RUN) {
+                    if (at.references.creations().begin(owner.id(), self, at.self, "int") == Begun.RUN) {
                         time.in(delay(), () -> finishAt(at, call, owner.id()));
                     }
                 },
@@ -225,7 +228,7 @@ final class Simulation {
         List<ForkData> data = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             try {
-                data.add(worker.references.fork(worker.handles.get(random.nextInt(worker.handles.size())), to));
+                data.add(worker.references.forks().fork(worker.handles.get(random.nextInt(worker.handles.size())), to));
             } catch (CallException e) {
                 givenUp++; // its creation failed, or its owner died
             }
@@ -320,7 +323,7 @@ final class Simulation {
     private void send(SimulatedCall call, List<ForkData> data, Consumer<SimulatedWorker> body, boolean twice) {
         call.caller.calls.add(call);
         if (chance(3) || workers[call.target.worker()].self.generation() != call.target.generation()) {
-            data.forEach(call.caller.references::abandon);
+            data.forEach(call.caller.references.forks()::abandon);
             call.fail(ErrorCode.BACK_PRESSURE, "not sent");
             return;
         }
@@ -344,7 +347,7 @@ final class Simulation {
         if (at == null || refused) {
             SimulatedWorker reader = workers[call.target.worker()];
             if (reader.alive) { // also a later life reads what was sent to an earlier one, and begins nothing
-                data.forEach(each -> reader.references.decline(each, call.caller.self));
+                data.forEach(each -> reader.references.forks().decline(each, call.caller.self));
             }
             ErrorCode code = refused ? ErrorCode.MALFORMED_BODY : ErrorCode.WORKER_LOST;
             time.in(delay(), () -> call.fail(code, "not begun"));
@@ -354,8 +357,8 @@ final class Simulation {
             body.accept(at);
             return;
         }
-        Arrival arrival = at.references.arrive(data, call.caller.self);
-        at.references.whenReady(arrival, failure -> ready(at, call, arrival, failure, body));
+        Arrival arrival = at.references.forks().arrive(data, call.caller.self);
+        at.references.forks().whenReady(arrival, failure -> ready(at, call, arrival, failure, body));
     }
 
     private void ready(
@@ -368,7 +371,7 @@ final class Simulation {
             return;
         }
         if (failure.isPresent()) {
-            at.references.release(arrival);
+            at.references.forks().release(arrival);
             replyTo(at, call, failure);
             return;
         }
@@ -381,7 +384,7 @@ final class Simulation {
         body.accept(at);
         time.in(delay(), () -> {
             if (at.alive) {
-                at.references.release(arrival);
+                at.references.forks().release(arrival);
             }
         });
     }
@@ -525,9 +528,9 @@ final class Simulation {
     }
 
     private void keepValues(SimulatedWorker before, SimulatedWorker after) {
-        for (OwnerReference entry : before.references.owners().all()) {
+        for (OwnerReference entry : before.references.owners().table().all()) {
             if (entry.value != null) {
-                after.references.restore(entry.id(), after.value(entry.id()), entry.type());
+                after.references.creations().restore(entry.id(), after.value(entry.id()), entry.type());
             }
         }
     }
@@ -558,7 +561,7 @@ final class Simulation {
         if (!sameLife || user.orphan || user.state == UserReference.State.FAILED) {
             return;
         }
-        OwnerReference entry = owner.references.owners().find(user.id());
+        OwnerReference entry = owner.references.owners().table().find(user.id());
         if (user.state == UserReference.State.CONFIRMED) {
             require(entry != null, "the owner does not know " + user + ", which it confirmed to " + worker);
             require(entry.forks.containsKey(user.fork()), "the owner forgot " + user + " of " + worker);
@@ -606,8 +609,8 @@ final class Simulation {
     private void requireNothingLeft(SimulatedWorker worker) {
         RRefCounters counters = worker.references.counters();
         require(counters.isClean(), worker + " ends with " + counters + leftOf(worker));
-        require(worker.references.owners().held() == 0, worker + " holds values at the end");
-        require(worker.references.owners().waiting() == 0, "somebody waits for a value of " + worker);
+        require(worker.references.owners().table().held() == 0, worker + " holds values at the end");
+        require(worker.references.owners().reads().waiting() == 0, "somebody waits for a value of " + worker);
         require(worker.calls.isEmpty(), worker + " has calls without an outcome");
         for (SimulatedValue value : worker.values) {
             require(value.isClosed(), "a value of " + worker + " was not closed");

@@ -1,0 +1,110 @@
+package io.waybill.rref;
+
+import io.waybill.api.CallException;
+
+/**
+ * Makes references: to values that others are asked to create, to those that this worker has or will make, and to those that others ask
+ * this worker for. Obtained from {@link References#creations}.
+ *
+ * <p><b>Threads.</b> As {@link References}.
+ */
+public final class Creations {
+
+    private final int self;
+    private final Ids ids;
+    private final Gate gate;
+    private final Peers peers;
+    private final Owners owners;
+    private final Users users;
+    private final long graceNs;
+
+    Creations(int self, Ids ids, Gate gate, Peers peers, Owners owners, Users users, long graceNs) {
+        this.self = self;
+        this.ids = ids;
+        this.gate = gate;
+        this.peers = peers;
+        this.owners = owners;
+        this.users = users;
+        this.graceNs = graceNs;
+    }
+
+    /** A reference to a value that another worker is about to be asked to create, as an open handle. */
+    public UserReference create(Holder owner, String type) {
+        if (owner.worker() == self) {
+            throw new IllegalArgumentException("use createHere for a value of this worker's own");
+        }
+        gate.enter();
+        try {
+            gate.requireOpen();
+            peers.meet(owner);
+            RRefId id = ids.nextRRef();
+            return users.create(owner.worker(), owner.generation(), id, ids.nextFork(), type);
+        } finally {
+            gate.leave();
+        }
+    }
+
+    /** A reference to a value that this worker is about to be asked by itself to create, as an open handle. */
+    public OwnerReference createHere(String type) {
+        gate.enter();
+        try {
+            gate.requireOpen();
+            return owners.createHere(ids.nextRRef(), type);
+        } finally {
+            gate.leave();
+        }
+    }
+
+    /** A reference to a value that is here, as an open handle. The value is this object's from now on. */
+    public OwnerReference own(KeptValue value, String type) {
+        gate.enter();
+        try {
+            gate.requireOpen();
+            return owners.own(ids.nextRRef(), value, type);
+        } finally {
+            gate.leave();
+        }
+    }
+
+    /** Takes back a value of an earlier life. It goes unless somebody claims a fork of it within the grace period. */
+    public OwnerReference restore(RRefId id, KeptValue value, String type) {
+        gate.enter();
+        try {
+            gate.requireOpen();
+            return owners.restore(id, value, type, graceNs);
+        } finally {
+            gate.leave();
+        }
+    }
+
+    /** {@code REMOTE_RET} came. */
+    public void created(UserReference reference, RRefId id, ForkId fork) {
+        gate.run(() -> users.created(reference, id, fork));
+    }
+
+    /** The request to create it failed, or nothing came in time. */
+    public void creationFailed(UserReference reference, CallException why) {
+        gate.run(() -> users.creationFailed(reference, why));
+    }
+
+    /** A request to create a value is about to run. */
+    public Begun begin(RRefId id, ForkId fork, Holder from, String type) {
+        gate.enter();
+        try {
+            peers.meet(from);
+            return gate.isClosed() ? Begun.DELETED : owners.begin(id, fork, from, type);
+        } finally {
+            gate.leave();
+        }
+    }
+
+    /** The body gave a value, which is this object's from now on. */
+    public void finish(RRefId id, KeptValue value) {
+        gate.run(() -> owners.finish(id, value, null));
+    }
+
+    /** The body failed, and so will whoever wants the value. */
+    public void finishFailed(RRefId id, CallException why) {
+        gate.run(() -> owners.finish(id, null, why));
+    }
+}

@@ -1,0 +1,158 @@
+package io.waybill.rref;
+
+import io.waybill.api.CallException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * References on their way in requests: forks that are made and sent, and forks that arrive. Obtained from {@link References#forks}.
+ *
+ * <p><b>Threads.</b> As {@link References}.
+ */
+public final class Forks {
+
+    private final Holder self;
+    private final Ids ids;
+    private final Gate gate;
+    private final Peers peers;
+    private final Handles handles;
+    private final Owners owners;
+    private final Users users;
+
+    Forks(Holder self, Ids ids, Gate gate, Peers peers, Handles handles, Owners owners, Users users) {
+        this.self = self;
+        this.ids = ids;
+        this.gate = gate;
+        this.peers = peers;
+        this.handles = handles;
+        this.owners = owners;
+        this.users = users;
+    }
+
+    /**
+     * Makes a fork for one receiver. It must be sent, or {@linkplain #abandon abandoned}.
+     *
+     * @throws CallException when the reference has failed, or has no handle any more
+     */
+    public ForkData fork(Reference reference, Holder to) {
+        gate.enter();
+        try {
+            handles.requireUsable(reference, "fork()");
+            peers.meet(to);
+            ForkId fork = ids.nextFork();
+            peers.shared(to);
+            if (reference instanceof UserReference user) {
+                return users.share(user, fork, to);
+            }
+            owners.share((OwnerReference) reference, fork, to);
+            return new ForkData(
+                    self.worker(), reference.id(), fork, self.worker(), self.generation(), reference.type());
+        } finally {
+            gate.leave();
+        }
+    }
+
+    /** The fork was not sent. */
+    public void abandon(ForkData data) {
+        gate.run(() -> {
+            if (data.owner() == self.worker()) {
+                owners.unshare(data.rref(), data.fork());
+            } else {
+                users.childDone(data.fork());
+            }
+        });
+    }
+
+    /** A request with these references was read. */
+    public Arrival arrive(List<ForkData> data, Holder from) {
+        gate.enter();
+        try {
+            gate.requireOpen();
+            peers.meet(from);
+            List<Reference> references = new ArrayList<>(data.size());
+            for (ForkData each : data) {
+                references.add(take(each));
+            }
+            return new Arrival(references);
+        } finally {
+            gate.leave();
+        }
+    }
+
+    private Reference take(ForkData data) {
+        if (data.owner() != self.worker()) {
+            peers.meet(new Holder(data.owner(), data.ownerGeneration()));
+            return users.take(data);
+        }
+        if (data.parent() != self.worker()) {
+            users.accept(data.fork(), data.parent());
+        }
+        return owners.take(data);
+    }
+
+    /** A request with this reference was read, and will not be begun. */
+    public void decline(ForkData data, Holder from) {
+        gate.run(() -> {
+            peers.meet(from);
+            if (data.owner() == self.worker() && data.parent() == self.worker()) {
+                owners.unshare(data.rref(), data.fork());
+            } else {
+                users.decline(data);
+            }
+        });
+    }
+
+    /** Tells once, with the first error if any reference failed, that every reference is confirmed by its owner or has failed. */
+    public void whenReady(Arrival arrival, Consumer<Optional<CallException>> told) {
+        gate.run(() -> {
+            List<UserReference> waiting = new ArrayList<>();
+            for (Reference reference : arrival.references()) {
+                if (reference instanceof UserReference user && !user.isSettled()) {
+                    waiting.add(user);
+                }
+            }
+            if (waiting.isEmpty()) {
+                Optional<CallException> failure = arrival.failure();
+                gate.later(() -> told.accept(failure));
+                return;
+            }
+            arrival.waitFor(waiting.size());
+            waiting.forEach(user -> user.whenSettled(() -> oneReady(arrival, told)));
+        });
+    }
+
+    /** Whether every reference is confirmed by its owner, so that a body may start at once. */
+    public boolean isReady(Arrival arrival) {
+        gate.enter();
+        try {
+            for (Reference reference : arrival.references()) {
+                if (reference instanceof UserReference user && (!user.isSettled() || user.failure != null)) {
+                    return false;
+                }
+            }
+            return true;
+        } finally {
+            gate.leave();
+        }
+    }
+
+    private void oneReady(Arrival arrival, Consumer<Optional<CallException>> told) {
+        gate.run(() -> {
+            if (arrival.oneLess()) {
+                Optional<CallException> failure = arrival.failure();
+                gate.later(() -> told.accept(failure));
+            }
+        });
+    }
+
+    /** Gives the handles of a request's references back. Once; again it does nothing. */
+    public void release(Arrival arrival) {
+        gate.run(() -> {
+            if (arrival.takeRelease()) {
+                arrival.references().forEach(handles::release);
+            }
+        });
+    }
+}

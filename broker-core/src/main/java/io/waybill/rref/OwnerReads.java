@@ -1,0 +1,118 @@
+package io.waybill.rref;
+
+import io.waybill.api.CallException;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Set;
+
+/**
+ * Gives the values of this worker to those who want them: now, or once they have come.
+ *
+ * <p><b>Threads.</b> Guarded by the {@link Gate}; waiters are called without it.
+ */
+final class OwnerReads {
+
+    private static final long SWEEP_NS = 1_000_000_000;
+
+    private final OwnerTable table;
+    private final Gate gate;
+    private final Alarms alarms;
+    private final Set<OwnerReference> waited = new LinkedHashSet<>();
+
+    OwnerReads(OwnerTable table, Gate gate, Alarms alarms) {
+        this.table = table;
+        this.gate = gate;
+        this.alarms = alarms;
+    }
+
+    /** Gives the value now, when it has come, or why there is none. */
+    void fetch(RRefId id, int ownerGeneration, ValueWaiter waiter) {
+        OwnerReference entry = table.find(id);
+        if (entry == null) {
+            CallException absent = table.absent(id, ownerGeneration);
+            if (absent != null) {
+                gate.later(() -> waiter.onFailure(absent));
+                return;
+            }
+            entry = table.put(id, "", OwnerReference.State.AWAITED);
+        }
+        read(entry, waiter);
+    }
+
+    void read(OwnerReference entry, ValueWaiter waiter) {
+        if (entry.state == OwnerReference.State.SETTLED) {
+            answer(entry, waiter);
+            return;
+        }
+        entry.waiters.add(waiter);
+        if (waited.isEmpty()) {
+            alarms.in(SWEEP_NS, this::sweep);
+        }
+        waited.add(entry);
+    }
+
+    private void answer(OwnerReference entry, ValueWaiter waiter) {
+        CallException failure = entry.failure;
+        if (failure != null) {
+            gate.later(() -> waiter.onFailure(failure));
+            return;
+        }
+        KeptValue value = entry.value;
+        entry.readers++;
+        gate.later(() -> {
+            try {
+                waiter.onValue(value);
+            } finally {
+                gate.run(() -> {
+                    entry.readers--;
+                    table.closeIfUnused(entry);
+                });
+            }
+        });
+    }
+
+    /** Lets those go whose callers gave up. */
+    private void sweep() {
+        long nowNs = alarms.nowNs();
+        for (OwnerReference entry : new ArrayList<>(waited)) {
+            for (Iterator<ValueWaiter> each = entry.waiters.iterator(); each.hasNext(); ) {
+                ValueWaiter waiter = each.next();
+                if (waiter.deadlineNs() <= nowNs) {
+                    each.remove();
+                    gate.later(() -> waiter.onFailure(RRefErrors.waitedTooLong(entry.id())));
+                }
+            }
+            if (entry.waiters.isEmpty()) {
+                waited.remove(entry);
+                table.dropIfUnused(entry);
+            }
+        }
+        if (!waited.isEmpty()) {
+            alarms.in(SWEEP_NS, this::sweep);
+        }
+    }
+
+    /** The value has come, or an error instead. */
+    void settle(OwnerReference entry, KeptValue value, CallException failure) {
+        table.become(entry, OwnerReference.State.SETTLED);
+        entry.value = value;
+        entry.failure = failure;
+        waited.remove(entry);
+        for (ValueWaiter waiter : entry.waiters) {
+            answer(entry, waiter);
+        }
+        entry.waiters.clear();
+        entry.whenSettled.forEach(gate::later);
+        entry.whenSettled.clear();
+    }
+
+    /** Forgets who waits; they have been told. */
+    void clear() {
+        waited.clear();
+    }
+
+    int waiting() {
+        return waited.size();
+    }
+}

@@ -1,0 +1,204 @@
+package io.waybill.rref;
+
+import io.waybill.api.CallException;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The values of this worker and the forks of them that are known, and when each of them goes.
+ *
+ * <p>A value is in the table while others may reach it, or will; it is held while it is in the table, in a handle, or being read.
+ *
+ * <p><b>Threads.</b> Guarded by the {@link Gate}.
+ */
+final class OwnerTable {
+
+    private final int self;
+    private final int generation;
+    private final Gate gate;
+    private final Lives lives;
+    private final Map<RRefId, OwnerReference> table = new LinkedHashMap<>();
+    private final Set<OwnerReference> held = new LinkedHashSet<>();
+    /** Forks that were given back. A message that wants one of them to be made comes too late. */
+    private final RecentIds<ForkId> endedForks;
+
+    private final RecentIds<RRefId> endedRRefs;
+    private int forks;
+    private int awaited;
+
+    OwnerTable(int self, int generation, Gate gate, Alarms alarms, Lives lives, long memoryNs) {
+        this.self = self;
+        this.generation = generation;
+        this.gate = gate;
+        this.lives = lives;
+        this.endedForks = new RecentIds<>(alarms, memoryNs);
+        this.endedRRefs = new RecentIds<>(alarms, memoryNs);
+    }
+
+    // ---- values
+
+    /** Null when it is not there. */
+    OwnerReference find(RRefId id) {
+        return table.get(id);
+    }
+
+    OwnerReference put(RRefId id, String type, OwnerReference.State state) {
+        OwnerReference entry = new OwnerReference(self, id, type, state);
+        entry.inTable = true;
+        table.put(id, entry);
+        held.add(entry);
+        if (state == OwnerReference.State.AWAITED) {
+            awaited++;
+            entry.creatorGeneration = lives.current(id.createdOn(), 0);
+        }
+        return entry;
+    }
+
+    /** Puts a value in that only handles had. */
+    void putBack(OwnerReference entry) {
+        if (!entry.inTable) {
+            table.put(entry.id(), entry);
+            entry.inTable = true;
+            endedRRefs.remove(entry.id());
+        }
+    }
+
+    /** A handle has it now. */
+    void hold(OwnerReference entry) {
+        entry.handles++;
+        held.add(entry);
+    }
+
+    /** Its state changes; this keeps the count of those that are awaited. */
+    void become(OwnerReference entry, OwnerReference.State state) {
+        if (entry.state == OwnerReference.State.AWAITED) {
+            awaited--;
+        }
+        entry.state = state;
+    }
+
+    /** Why a reference that is not in the table is not coming; null when it may come. */
+    CallException absent(RRefId id, int ownerGeneration) {
+        if (endedRRefs.contains(id)) {
+            return RRefErrors.gone(id, self);
+        }
+        if (ownerGeneration < generation) {
+            return RRefErrors.ownerLost(id, self);
+        }
+        return id.createdOn() != self && lives.isDown(id.createdOn())
+                ? RRefErrors.neverCreated(id, id.createdOn())
+                : null;
+    }
+
+    boolean hasEnded(RRefId id) {
+        return endedRRefs.contains(id);
+    }
+
+    /** Notes the end of one that was not in the table. */
+    void ended(RRefId id) {
+        endedRRefs.add(id);
+    }
+
+    // ---- forks
+
+    void addFork(OwnerReference entry, ForkId fork, Holder holder) {
+        if (entry.forks.putIfAbsent(fork, holder) == null) {
+            forks++;
+        }
+    }
+
+    /** @return whether it was there */
+    boolean removeFork(OwnerReference entry, ForkId fork) {
+        if (entry.forks.remove(fork) == null) {
+            return false;
+        }
+        forks--;
+        dropIfUnused(entry);
+        return true;
+    }
+
+    boolean hasEnded(ForkId fork) {
+        return endedForks.contains(fork);
+    }
+
+    void ended(ForkId fork) {
+        endedForks.add(fork);
+    }
+
+    // ---- ends
+
+    void dropIfUnused(OwnerReference entry) {
+        if (entry.inTable && entry.forks.isEmpty() && isOver(entry)) {
+            table.remove(entry.id());
+            entry.inTable = false;
+            if (entry.state == OwnerReference.State.AWAITED) {
+                awaited--;
+            } else {
+                endedRRefs.add(entry.id());
+            }
+        }
+        closeIfUnused(entry);
+    }
+
+    private static boolean isOver(OwnerReference entry) {
+        return switch (entry.state) {
+            case SETTLED -> true;
+            case CREATING -> false;
+            case AWAITED -> entry.handles == 0 && entry.waiters.isEmpty();
+        };
+    }
+
+    void closeIfUnused(OwnerReference entry) {
+        if (!entry.inTable && entry.handles == 0 && entry.readers == 0) {
+            held.remove(entry);
+            close(entry);
+        }
+    }
+
+    private void close(OwnerReference entry) {
+        KeptValue value = entry.value;
+        if (value != null) {
+            entry.value = null;
+            entry.failure = RRefErrors.gone(entry.id(), self);
+            gate.later(value::close);
+        }
+    }
+
+    /** Forgets everything, whoever has it. */
+    void clear() {
+        table.clear();
+        forks = 0;
+        awaited = 0;
+    }
+
+    // ---- what there is
+
+    /** Those in the table, as they are now. */
+    List<OwnerReference> all() {
+        return List.copyOf(table.values());
+    }
+
+    /** Those in the table, in handles or being read, as they are now. */
+    List<OwnerReference> allHeld() {
+        return List.copyOf(held);
+    }
+
+    boolean isEmpty() {
+        return table.isEmpty();
+    }
+
+    int size() {
+        return table.size() - awaited;
+    }
+
+    int forks() {
+        return forks;
+    }
+
+    int held() {
+        return held.size();
+    }
+}
