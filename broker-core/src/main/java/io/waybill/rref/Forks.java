@@ -39,7 +39,7 @@ public final class Forks {
     public ForkData fork(Reference reference, Holder to) {
         gate.enter();
         try {
-            handles.requireUsable(reference, "fork()");
+            handles.requireUsable(reference, RRefErrors.FORK);
             peers.meet(to);
             ForkId fork = ids.nextFork();
             peers.shared(to);

@@ -6,17 +6,31 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 
 /** The errors of references, with PyTorch's texts where it has one. */
-final class RRefErrors {
+public final class RRefErrors {
+
+    /** What passing a reference on is called, where an operation is asked for. */
+    public static final String FORK = "fork()";
 
     private static final String CREATION_TIMED_OUT = "RRef creation via rpc.remote() timed out, and it is possible that"
             + " the RRef on the owner node does not exist.";
 
     private RRefErrors() {}
 
-    static CallException deleted(Reference reference, String operation) {
+    /** An operation on a reference that was given back. */
+    public static CallException deleted(Reference reference, String operation) {
         return error(
                 ErrorCode.REFERENCE_DELETED,
-                reference + " has been deleted. Cannot call " + operation + " on it after deletion.");
+                written(reference) + " has been deleted. Cannot call "
+                        + (operation.equals(FORK)
+                                ? "fork an UserRRef after deletion."
+                                : operation + " on it after deletion."));
+    }
+
+    /** A reference as PyTorch's errors write it, which is not how its references print. */
+    public static String written(Reference reference) {
+        return reference instanceof UserReference user
+                ? "UserRRef(rref_id=" + user.id() + ", fork_id=" + user.fork() + ")"
+                : reference.toString();
     }
 
     static CallException gone(RRefId rref, int owner) {

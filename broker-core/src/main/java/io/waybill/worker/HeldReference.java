@@ -2,7 +2,6 @@ package io.waybill.worker;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.RRef;
 import io.waybill.api.Response;
@@ -10,6 +9,7 @@ import io.waybill.rref.ForkData;
 import io.waybill.rref.Holder;
 import io.waybill.rref.KeptValue;
 import io.waybill.rref.OwnerReference;
+import io.waybill.rref.RRefErrors;
 import io.waybill.rref.Reference;
 import io.waybill.rref.UserReference;
 import io.waybill.rref.ValueWaiter;
@@ -48,7 +48,7 @@ final class HeldReference implements RRef {
     }
 
     ForkData fork(Holder to) {
-        requireOpen("fork()");
+        requireOpen(RRefErrors.FORK);
         return home.references().forks().fork(reference, to);
     }
 
@@ -58,11 +58,7 @@ final class HeldReference implements RRef {
 
     private void requireOpen(String operation) {
         if (closed.get()) {
-            throw new CallException(
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.REFERENCE_DELETED,
-                    MessageId.NONE,
-                    reference + " has been deleted. Cannot call " + operation + " on it after deletion.");
+            throw RRefErrors.deleted(reference, operation);
         }
         home.references().requireUsable(reference, operation);
     }
@@ -91,8 +87,9 @@ final class HeldReference implements RRef {
     @Override
     public Response localValue() {
         if (!isOwner()) {
-            throw new IllegalStateException("Cannot call localValue() on a non-local reference: " + reference
-                    + " is owned by worker " + owner());
+            throw new IllegalStateException(
+                    "For " + RRefErrors.written(reference) + ", can't call localValue() on user " + home.info()
+                            + ". Call it on owner " + home.describe(owner()));
         }
         requireOpen("local_value()");
         home.calls().requireMayBlock();

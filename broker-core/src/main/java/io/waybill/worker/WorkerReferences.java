@@ -13,6 +13,7 @@ import io.waybill.api.ResponseListener;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
+import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
@@ -56,6 +57,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
 
     private static final int LIVES_MASK = 0xffff;
 
+    private final WorkerInfo info;
     private final Host host;
     private final Calls calls;
     private final Links links;
@@ -67,6 +69,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     private final AtomicBoolean ticking = new AtomicBoolean();
 
     WorkerReferences(WorkerDirectory directory, Host host, Calls calls, Links links, TensorTransit transit) {
+        this.info = directory.info();
         this.host = host;
         this.calls = calls;
         this.links = links;
@@ -107,6 +110,17 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
 
     Calls calls() {
         return calls;
+    }
+
+    WorkerInfo info() {
+        return info;
+    }
+
+    /** A worker's id and name; the id alone when it is not there. */
+    String describe(int worker) {
+        return links.find(Integer.toString(worker))
+                .map(link -> new WorkerInfo(link.id(), link.name()).toString())
+                .orElse("worker " + worker);
     }
 
     /** What answers the requests that a worker answers itself. */

@@ -75,7 +75,8 @@ class ReferencesTest {
         assertThat(exchange.wire).hasSize(1);
         assertThatExceptionOfType(CallException.class)
                 .isThrownBy(() -> exchange.worker(0).requireUsable(user, "toHere()"))
-                .withMessage(user + " has been deleted. Cannot call toHere() on it after deletion.")
+                .withMessage("UserRRef(rref_id=" + user.id() + ", fork_id=" + user.fork()
+                        + ") has been deleted. Cannot call toHere() on it after deletion.")
                 .matches(e -> e.code() == ErrorCode.REFERENCE_DELETED);
     }
 

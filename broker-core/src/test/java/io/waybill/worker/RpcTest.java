@@ -215,7 +215,13 @@ class RpcTest {
         RRef atC = kept.remove();
         assertHolds(atC, 5);
         assertThatThrownBy(() -> reference.toHere(SOON))
-                .hasMessageContaining("has been deleted. Cannot call to_here()");
+                .hasMessageMatching("UserRRef\\(rref_id=.*, fork_id=.*\\) has been deleted\\. Cannot call to_here\\(\\)"
+                        + " on it after deletion\\.");
+        assertThatThrownBy(() -> a.rpc().rpcSync("c", call("test::keep", Value.of(reference))))
+                .hasMessageEndingWith(" has been deleted. Cannot call fork an UserRRef after deletion.");
+        assertThatThrownBy(atC::localValue)
+                .hasMessageMatching("For UserRRef\\(rref_id=.*, fork_id=.*\\), can't call localValue\\(\\) on user"
+                        + " WorkerInfo\\(id=2, name=c\\)\\. Call it on owner WorkerInfo\\(id=1, name=b\\)");
         atC.close();
         assertAllGone();
     }
