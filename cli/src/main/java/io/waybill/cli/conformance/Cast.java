@@ -5,6 +5,7 @@ import io.waybill.cli.conformance.format.Fields;
 import io.waybill.cli.conformance.format.FormatException;
 import io.waybill.cli.conformance.format.WorkerPlan;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -22,16 +23,23 @@ final class Cast implements AutoCloseable {
 
     private final Troupe troupe;
     private final Map<String, WorkerPlan> plans;
+    private final Path scripts;
     private final Map<String, WorkerProcess> processes = new LinkedHashMap<>();
 
-    private Cast(Troupe troupe, Map<String, WorkerPlan> plans) {
+    private Cast(Troupe troupe, Map<String, WorkerPlan> plans, Path scripts) {
         this.troupe = troupe;
         this.plans = plans;
+        this.scripts = scripts;
     }
 
-    /** Starts all at once, and returns when all are ready. */
-    static Cast start(Troupe troupe, Map<String, WorkerPlan> plans) throws IOException, WorkerFailedException {
-        Cast cast = new Cast(troupe, plans);
+    /**
+     * Starts all at once, and returns when all are ready.
+     *
+     * @param scripts a directory of those that nodes serve
+     */
+    static Cast start(Troupe troupe, Map<String, WorkerPlan> plans, Path scripts)
+            throws IOException, WorkerFailedException {
+        Cast cast = new Cast(troupe, plans, scripts);
         try {
             for (WorkerPlan plan : plans.values()) {
                 cast.begin(plan);
@@ -52,6 +60,7 @@ final class Cast implements AutoCloseable {
         Map<String, Datum> line = new LinkedHashMap<>();
         line.put("worker", new Datum.Text(plan.name()));
         line.put("plan", plan.toDatum());
+        line.put("scripts", new Datum.Text(scripts.toString()));
         process.tell(line);
     }
 

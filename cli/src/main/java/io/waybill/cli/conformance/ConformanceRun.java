@@ -7,8 +7,10 @@ import io.waybill.host.Clock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -73,7 +75,7 @@ public final class ConformanceRun {
 
         Cast get() throws IOException, WorkerFailedException {
             if (cast == null) {
-                cast = Cast.start(place(file), file.workers());
+                cast = Cast.start(place(file), file.workers(), scripts(file));
             }
             return cast;
         }
@@ -104,9 +106,22 @@ public final class ConformanceRun {
         if (one.workers().isEmpty()) {
             return new CasePlay(one, List.of(shared)).play();
         }
-        try (Cast own = Cast.start(place(file), one.workers())) {
+        try (Cast own = Cast.start(place(file), one.workers(), scripts(file))) {
             return new CasePlay(one, List.of(own, shared)).play();
         }
+    }
+
+    /** A directory with the scripts of a file, that nobody else can write. */
+    private Path scripts(CaseFile file) throws IOException {
+        Path directory = place(file).logs().resolve("scripts");
+        if (!Files.exists(directory)) {
+            Files.createDirectory(
+                    directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+            for (Map.Entry<String, String> script : file.scripts().entrySet()) {
+                Files.writeString(directory.resolve(script.getKey()), script.getValue());
+            }
+        }
+        return directory;
     }
 
     /** A home and a directory for logs, for all workers of a file. */

@@ -110,6 +110,11 @@ public record NodeSettings(
         return new NodeSettings(other, drainLimit, startLimit, settleLimit, scripts);
     }
 
+    /** The same with another directory of scripts. */
+    public NodeSettings withScripts(Path other) {
+        return new NodeSettings(worker, drainLimit, startLimit, settleLimit, other);
+    }
+
     public NodeSettings withWaiting(Waiting other) {
         return new NodeSettings(worker.withWaiting(other), drainLimit, startLimit, settleLimit, scripts);
     }

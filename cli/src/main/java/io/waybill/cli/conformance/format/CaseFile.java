@@ -4,22 +4,26 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * A file of cases.
  *
  * @param workers that its cases share, by name
+ * @param scripts that every node serves: text by the name of the file
  */
-public record CaseFile(Path path, Map<String, WorkerPlan> workers, List<Case> cases) {
+public record CaseFile(Path path, Map<String, WorkerPlan> workers, Map<String, String> scripts, List<Case> cases) {
 
     /** The version of the format. */
     public static final int FORMAT = 1;
 
+    private static final Pattern SCRIPT = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,63}\\.py");
     private static final int MAX_WORKERS = 64;
-    private static final Set<String> KNOWN = Set.of("format", "about", "source", "workers", "cases");
+    private static final Set<String> KNOWN = Set.of("format", "about", "source", "workers", "scripts", "cases");
 
     /** Reads and checks a file; every failure names it. */
     public static CaseFile read(Path path) throws IOException, FormatException {
@@ -32,10 +36,27 @@ public record CaseFile(Path path, Map<String, WorkerPlan> workers, List<Case> ca
             if (workers.size() > MAX_WORKERS) {
                 throw new FormatException("a file has at most " + MAX_WORKERS + " workers, not " + workers.size());
             }
-            return new CaseFile(path, workers, cases(fields, workers));
+            return new CaseFile(path, workers, scripts(fields), cases(fields, workers));
         } catch (FormatException e) {
             throw e.at(path.toString());
         }
+    }
+
+    /** Texts, or arrays of lines. */
+    private static Map<String, String> scripts(Fields fields) throws FormatException {
+        Map<String, String> scripts = new LinkedHashMap<>();
+        Fields files = Fields.of("scripts", fields.find("scripts").orElse(Datum.Record.EMPTY));
+        for (String name : files.names()) {
+            if (!SCRIPT.matcher(name).matches()) {
+                throw new FormatException("a script is named like module.py, not " + name);
+            }
+            scripts.put(
+                    name,
+                    files.require(name) instanceof Datum.Text text
+                            ? text.value()
+                            : String.join("\n", files.texts(name)) + "\n");
+        }
+        return scripts;
     }
 
     private static List<Case> cases(Fields fields, Map<String, WorkerPlan> workers) throws FormatException {

@@ -13,6 +13,20 @@ public enum Verb {
     WAIT("wait", Place.WORKER, "for", "as"),
     /** Goes on with what was sent, once its answer is there: each call gets the answer of the one before as its first argument. */
     THEN("then", Place.WORKER, "for", "calls", "as"),
+    /** Calls, and leaves the result with the callee: the result is a reference. */
+    REMOTE("remote", Place.WORKER, "to", "op", "args", "kwargs", "timeout", "mode", "as", "times"),
+    /** Makes a reference to a value of the worker's own. */
+    OWN("own", Place.WORKER, "value", "as"),
+    /** Fetches what a reference, or each of several, stands for. */
+    FETCH("fetch", Place.WORKER, "ref", "timeout", "as"),
+    /** Takes what a reference stands for, on its owner. */
+    LOCAL_VALUE("local_value", Place.WORKER, "ref", "as"),
+    /** Says who owns a reference, and whether the owner knows of it. */
+    DESCRIBE("describe", Place.WORKER, "ref"),
+    /** Ends the worker's handle of a reference, or of each of several. */
+    RELEASE("release", Place.WORKER, "ref"),
+    /** Gives back all references, and waits until nobody has one to a value of the worker's. */
+    SETTLE("settle", Place.WORKER),
     /** Lists who is alive in the home: ids by name. */
     MEMBERS("members", Place.WORKER),
     /** Looks at a value. */

@@ -6,7 +6,9 @@ import io.waybill.api.LateReply;
 import io.waybill.api.Message;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.Outbox;
+import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.ExecutorSettings;
@@ -15,6 +17,7 @@ import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
+import io.waybill.worker.Worker;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,11 +35,15 @@ final class Operations {
 
     private final WorkerInfo self;
     private final Gates gates;
+    private final Worker worker;
+    private final SharedReferences references;
     private final Gathering gathering = new Gathering();
 
-    Operations(WorkerInfo self, Gates gates) {
-        this.self = self;
+    Operations(Worker worker, Gates gates, SharedReferences references) {
+        this.self = worker.info();
+        this.worker = worker;
         this.gates = gates;
+        this.references = references;
     }
 
     void publish(HandlerRegistry registry, String version) {
@@ -54,8 +61,29 @@ final class Operations {
         handlers.put("chain", NestedCalls::chain);
         handlers.put("fanout", NestedCalls::fanOut);
         handlers.put("gather", gathering);
-        handlers.forEach((name, handler) ->
-                registry.add(HandlerSpec.of(HandlerKey.parse(PREFIX + name), handler, provider, executor)));
+        handlers.put("fetch", SharedReferences::fetch);
+        handlers.put("left", this::left);
+        handlers.put("sum", SharedReferences::sum);
+        handlers.put("confirmed", SharedReferences::confirmed);
+        handlers.put("keep", references::keep);
+        handlers.put("kept", references::kept);
+        handlers.put("drop", references::drop);
+        handlers.forEach((name, handler) -> {
+            registry.add(HandlerSpec.of(HandlerKey.parse(PREFIX + name), handler, provider, executor));
+            // the result of a function can stay with its owner
+            HandlerKey function = HandlerKey.parse(HandlerKey.FUNCTION_PREFIX + PREFIX + name);
+            registry.add(HandlerSpec.of(function, handler, provider, executor));
+        });
+    }
+
+    /** Leaves the result of the call that its arguments are where it is made, fetches it, and gives it back. */
+    private void left(Message message, Outbox outbox) throws RejectedMessageException {
+        List<Value> positional = message.invocation().positional();
+        Invocation call = new Invocation(text(message, 1), positional.subList(2, positional.size()), Map.of());
+        try (RRef reference = worker.rpc().remote(text(message, 0), call);
+                Response response = reference.toHere()) {
+            outbox.reply(Held.retain(response.value()));
+        }
     }
 
     private static void echo(Message message, Outbox outbox) throws RejectedMessageException {

@@ -31,7 +31,7 @@ import java.util.Optional;
  *
  * <pre>
  * in                                    out
- * {"worker": NAME, "plan": {…}}         {"ready": ID}
+ * {"worker": NAME, "plan": {…}, "scripts": DIR}  {"ready": NAME}
  * {"case": NAME, "inputs": {…}}         {"passed": true}
  * {"step": {…}}                         {"passed": true} or {"failed": TEXT}
  * {"end": true}                         {"passed": true}
@@ -44,6 +44,7 @@ public final class PlayedWorker {
     private final Home home;
     private final Path distribution;
     private final String version;
+    private final SharedReferences shared = new SharedReferences();
     private Stage stage;
     private Player player;
 
@@ -102,7 +103,9 @@ public final class PlayedWorker {
         WorkerPlan plan = WorkerPlan.of(said.text("worker"), said.require("plan"));
         JoinOptions options = JoinOptions.defaults().withVersion(version).withId(plan.id());
         Gates gates = new Gates(home.host().clock());
-        stage = plan.kind() == WorkerPlan.Kind.NODE ? node(plan, options, gates) : plain(plan, options, gates);
+        stage = plan.kind() == WorkerPlan.Kind.NODE
+                ? node(plan, options, gates, Path.of(said.text("scripts")))
+                : plain(plan, options, gates);
         return plan.name();
     }
 
@@ -111,19 +114,21 @@ public final class PlayedWorker {
         WorkerSettings settings = settings(WorkerSettings.defaults(), plan);
         HandlerRegistry registry = new HandlerRegistry(settings.parking(), host.threads(), host.clock());
         Worker worker = Worker.join(home, plan.name(), options, settings, registry);
-        new Operations(worker.info(), gates).publish(registry, version);
+        new Operations(worker, gates, shared).publish(registry, version);
         worker.ready(Map.of());
         return new Stage(worker, worker, gates);
     }
 
-    private Stage node(WorkerPlan plan, JoinOptions options, Gates gates) throws IOException {
+    private Stage node(WorkerPlan plan, JoinOptions options, Gates gates, Path scripts) throws IOException {
         NodeConf read = NodeConf.read(distribution.resolve("conf"));
         NodeConf conf = new NodeConf(
                 read.directory(),
-                read.settings().withWorker(settings(read.settings().worker(), plan)),
+                read.settings()
+                        .withWorker(settings(read.settings().worker(), plan))
+                        .withScripts(scripts.toAbsolutePath()),
                 read.framework());
         Node node = Node.start(home, plan.name(), options, distribution, conf, Optional.empty());
-        new Operations(node.info(), gates).publish(node.handlers(), version);
+        new Operations(node.worker(), gates, shared).publish(node.handlers(), version);
         return new Stage(node.worker(), node, gates);
     }
 
@@ -142,6 +147,7 @@ public final class PlayedWorker {
         if (player != null) {
             player.close();
             player = null;
+            shared.reset();
         }
     }
 }

@@ -2,6 +2,8 @@ package io.waybill.cli.conformance.play;
 
 import io.waybill.api.Caller;
 import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
@@ -10,6 +12,7 @@ import io.waybill.cli.conformance.format.Fields;
 import io.waybill.cli.conformance.format.FormatException;
 import io.waybill.cli.conformance.format.Step;
 import io.waybill.cli.conformance.format.Times;
+import io.waybill.cli.conformance.format.Verb;
 import io.waybill.tensor.HostMemory;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -37,12 +40,14 @@ final class Player implements AutoCloseable {
     private final TensorMaker tensors;
     private final Variables variables;
     private final ValueMaker maker;
+    private final References references;
     private final Map<String, List<CompletableFuture<Response>>> sent = new HashMap<>();
     private final List<Response> kept = new ArrayList<>();
 
     /** @param inputs of the case */
     Player(Stage stage, HostMemory memory, Map<String, Datum> inputs) {
         this.stage = stage;
+        this.references = new References(stage);
         this.tensors = new TensorMaker(memory);
         this.variables = new Variables(inputs);
         this.maker = new ValueMaker(tensors, variables);
@@ -51,9 +56,14 @@ final class Player implements AutoCloseable {
     /** Plays a step. Returns what went wrong; empty when all went as expected. */
     Optional<String> play(Step step) throws FormatException {
         long times = step.fields().whole("times", 1, 1, MAX_TIMES);
+        List<Value> named = new ArrayList<>();
         for (long i = 0; i < times; i++) {
             variables.set(COUNTER, Value.of(i));
             Optional<String> wrong = once(step);
+            if (times > 1 && step.verb() == Verb.REMOTE) {
+                named.add(variables.find(step.fields().text("as"), maker::value));
+                variables.set(step.fields().text("as"), new Value.Items(named));
+            }
             if (wrong.isPresent()) {
                 return times == 1 ? wrong : Optional.of("time " + i + ": " + wrong.get());
             }
@@ -69,6 +79,23 @@ final class Player implements AutoCloseable {
                 return expected(step, outcome(() -> send(step)));
             case THEN:
                 return then(step);
+            case REMOTE:
+                return expected(
+                        step, named(step, outcome(() -> references.remote(call(step.fields()), step.fields()))));
+            case OWN:
+                return expected(
+                        step,
+                        named(
+                                step,
+                                outcome(() ->
+                                        references.own(maker.value(step.fields().require("value"))))));
+            case FETCH:
+            case LOCAL_VALUE:
+            case DESCRIBE:
+            case RELEASE:
+                return each(step);
+            case SETTLE:
+                return expected(step, outcome(() -> Value.of(stage.rpc().shutdown(step.within()))));
             case MEMBERS:
                 return expected(step, outcome(stage::members));
             case WAIT:
@@ -94,6 +121,43 @@ final class Player implements AutoCloseable {
             default:
                 throw new FormatException("not for a worker: " + step.verb());
         }
+    }
+
+    /** Does something with a reference, or with each of a list. */
+    private Optional<String> each(Step step) throws FormatException {
+        Value given = maker.value(step.fields().require("ref"));
+        List<Value> all = given instanceof Value.Items items ? items.values() : List.of(given);
+        for (int i = 0; i < all.size(); i++) {
+            variables.set(COUNTER, Value.of((long) i));
+            if (!(all.get(i) instanceof Value.OfRRef reference)) {
+                throw new FormatException("ref is a reference, not "
+                        + step.fields().require("ref").described());
+            }
+            Optional<String> wrong = with(reference.value(), step);
+            if (wrong.isPresent()) {
+                return all.size() == 1 ? wrong : Optional.of("reference " + i + ": " + wrong.get());
+            }
+        }
+        return Optional.empty();
+    }
+
+    private Optional<String> with(RRef reference, Step step) throws FormatException {
+        switch (step.verb()) {
+            case FETCH:
+                return expected(step, named(step, outcome(() -> keep(References.fetch(reference, step.fields())))));
+            case LOCAL_VALUE:
+                return expected(step, named(step, outcome(() -> keep(reference.localValue()))));
+            case DESCRIBE:
+                return eventually(step, () -> References.description(reference));
+            default:
+                reference.close();
+                return Optional.empty();
+        }
+    }
+
+    private Value keep(Response response) {
+        kept.add(response);
+        return response.value();
     }
 
     private Optional<String> expected(Step step, Outcome outcome) throws FormatException {
@@ -140,12 +204,18 @@ final class Player implements AutoCloseable {
         }
     }
 
+    /** What a step calls, without to whom. */
+    private Invocation call(Fields fields) throws FormatException {
+        return new Invocation(
+                Target.of(fields.text("op")).name(),
+                maker.values(fields.row("args")),
+                maker.named(fields.object("kwargs")),
+                mode(fields.text("mode", "direct")));
+    }
+
     private Request request(Fields fields) throws FormatException {
-        Datum to = fields.require("to");
-        String worker = to instanceof Datum.Whole id ? Long.toString(id.value()) : fields.text("to");
-        Invocation.Mode mode = mode(fields.text("mode", "direct"));
-        Request request = Target.of(fields.text("op"))
-                .request(worker, maker.values(fields.row("args")), maker.named(fields.object("kwargs")), mode);
+        MessageType type = Target.of(fields.text("op")).type();
+        Request request = Request.invocation(References.worker(fields), type, call(fields));
         return fields.has("timeout") ? request.timeout(Times.of(fields.require("timeout"))) : request;
     }
 
@@ -230,9 +300,14 @@ final class Player implements AutoCloseable {
     }
 
     private Optional<String> counters(Step step) throws FormatException {
+        return eventually(step, stage::counters);
+    }
+
+    /** Looks until all is as expected, or the step's time is over. */
+    private Optional<String> eventually(Step step, Doing doing) throws FormatException {
         long untilNs = stage.clock().monotonicNs() + step.within().toNanos();
         while (true) {
-            Optional<String> wrong = expected(step, new Outcome.Answer(stage.counters()));
+            Optional<String> wrong = expected(step, outcome(doing));
             if (wrong.isEmpty() || stage.clock().monotonicNs() > untilNs) {
                 return wrong;
             }
@@ -262,6 +337,7 @@ final class Player implements AutoCloseable {
         sent.values().forEach(answers -> answers.forEach(Player::drop));
         kept.forEach(Response::close);
         kept.clear();
+        references.close();
         tensors.close();
     }
 }

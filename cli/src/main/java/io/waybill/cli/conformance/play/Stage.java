@@ -1,6 +1,7 @@
 package io.waybill.cli.conformance.play;
 
 import io.waybill.api.Caller;
+import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.cli.conformance.format.Fields;
 import io.waybill.cli.conformance.format.FormatException;
@@ -50,6 +51,10 @@ final class Stage {
         return worker;
     }
 
+    Rpc rpc() {
+        return worker.rpc();
+    }
+
     Gates gates() {
         return gates;
     }
@@ -72,6 +77,7 @@ final class Stage {
         all.put(Value.of("requests_begun"), Value.of(counters.requestsBegun()));
         all.put(Value.of("requests_expired"), Value.of(counters.requestsExpired()));
         all.put(Value.of("requests_parked"), Value.of(counters.requestsParked()));
+        worker.rpc().debugInfo().forEach((name, count) -> all.put(Value.of(name), Value.of(Long.parseLong(count))));
         return new Value.Dict(all);
     }
 

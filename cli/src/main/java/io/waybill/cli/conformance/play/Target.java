@@ -4,6 +4,7 @@ import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Value;
+import io.waybill.dispatch.HandlerKey;
 import java.util.List;
 import java.util.Map;
 
@@ -15,12 +16,10 @@ import java.util.Map;
  */
 record Target(MessageType type, String name) {
 
-    private static final String FUNCTION_PREFIX = "function:";
-
     /** {@code aten::add} is an operator, {@code function:math.scale} a function of TorchScript, {@code text.count} an operation. */
     static Target of(String text) {
-        if (text.startsWith(FUNCTION_PREFIX)) {
-            return new Target(MessageType.SCRIPT_CALL, text.substring(FUNCTION_PREFIX.length()));
+        if (text.startsWith(HandlerKey.FUNCTION_PREFIX)) {
+            return new Target(MessageType.SCRIPT_CALL, text.substring(HandlerKey.FUNCTION_PREFIX.length()));
         }
         return new Target(text.contains("::") ? MessageType.SCRIPT_CALL : MessageType.NAMED_CALL, text);
     }
