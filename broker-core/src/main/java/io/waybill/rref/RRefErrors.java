@@ -62,7 +62,7 @@ public final class RRefErrors {
     }
 
     /** What a reference says whose creation failed with this. */
-    static CallException creationFailed(CallException why) {
+    public static CallException creationFailed(CallException why) {
         if (why.kind() == ErrorKind.UNKNOWN_ERROR) {
             return why;
         }

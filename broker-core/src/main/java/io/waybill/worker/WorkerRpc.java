@@ -19,6 +19,7 @@ import io.waybill.rref.ForkData;
 import io.waybill.rref.ForkId;
 import io.waybill.rref.Holder;
 import io.waybill.rref.OwnerReference;
+import io.waybill.rref.RRefErrors;
 import io.waybill.rref.RRefId;
 import io.waybill.rref.Reference;
 import io.waybill.rref.References;
@@ -175,7 +176,7 @@ final class WorkerRpc implements Rpc {
             if (reference instanceof UserReference user) {
                 references.creations().creationFailed(user, failure);
             } else {
-                references.creations().finishFailed(reference.id(), failure);
+                references.creations().finishFailed(reference.id(), RRefErrors.creationFailed(failure));
             }
         }
 
