@@ -245,6 +245,15 @@ public final class Journal implements Closeable {
         return lastId;
     }
 
+    /**
+     * The index of the last record. Call with the lock that {@link #append} is called with.
+     *
+     * @throws IllegalStateException when nothing was appended since the journal was opened
+     */
+    public long lastIndex() {
+        return appender.lastIndexAppended();
+    }
+
     /** How many records there are. */
     public long size() {
         return nextSequence;

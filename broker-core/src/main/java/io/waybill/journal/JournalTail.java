@@ -21,6 +21,7 @@ import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.ExcerptTailer;
 import net.openhft.chronicle.queue.TailerDirection;
+import net.openhft.chronicle.queue.TailerState;
 import net.openhft.chronicle.wire.DocumentContext;
 
 /**
@@ -277,6 +278,25 @@ public final class JournalTail implements Closeable {
     /** The next poll begins behind the last record that is there now. */
     public void moveToEnd() {
         tailer.toEnd();
+        if (tailer.state() != TailerState.FOUND_IN_CYCLE && tailer.state() != TailerState.END_OF_CYCLE) {
+            tailer.toStart(); // Chronicle's end of an empty queue lies in a file that is not there, and what comes
+            // first may be passed over
+        }
+        resumeAt = tailer.index();
+    }
+
+    /**
+     * The next poll begins behind this record, which is there.
+     *
+     * @throws IllegalStateException when it is not; the tail is where it was then
+     */
+    public void moveBehind(long recordIndex) {
+        long before = tailer.index();
+        if (!tailer.moveToIndex(recordIndex)) {
+            tailer.moveToIndex(before);
+            throw new IllegalStateException("no record at index " + Long.toHexString(recordIndex) + " of " + directory);
+        }
+        tailer.readingDocument().close();
         resumeAt = tailer.index();
     }
 

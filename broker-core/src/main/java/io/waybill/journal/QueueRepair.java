@@ -13,7 +13,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -27,8 +26,6 @@ final class QueueRepair {
 
     private static final Logger LOG = LoggerFactory.getLogger(QueueRepair.class);
     private static final int CHUNK = 64 << 10;
-    private static final int LOCK_LOOKS = 25;
-    private static final long LOCK_PAUSE_NS = 10_000_000;
     private static final int LEAST = Frame.LENGTH + Envelope.HEADER_LENGTH;
 
     private QueueRepair() {}
@@ -49,7 +46,7 @@ final class QueueRepair {
         Path table = directory.resolve(QueueStructure.TABLE);
         String problem = QueueStructure.tableProblem(directory);
         if (problem.isEmpty()) {
-            problem = lockProblem(table);
+            problem = TableLock.problem(table, TableLock.Mode.WRITER); // a reader that was stopped may hold it for ever
         }
         if (problem.isEmpty()) {
             freeLocks(table, QueueStructure.heldLocks(directory));
@@ -57,16 +54,6 @@ final class QueueRepair {
             LOG.warn("{}; it is made anew from the files", problem);
             Files.delete(table);
         }
-    }
-
-    /** A reader that is just opening the queue holds the lock for a moment; one that was stopped then would hold it for ever. */
-    private static String lockProblem(Path table) throws IOException {
-        String problem = TableLock.problem(table, TableLock.Mode.WRITER);
-        for (int i = 0; i < LOCK_LOOKS && !problem.isEmpty(); i++) {
-            LockSupport.parkNanos(LOCK_PAUSE_NS);
-            problem = TableLock.problem(table, TableLock.Mode.WRITER);
-        }
-        return problem;
     }
 
     /** In place: readers that follow the queue have the table mapped. */

@@ -1,5 +1,8 @@
 package io.waybill.worker;
 
+import io.waybill.journal.Journal;
+import io.waybill.journal.JournalTail;
+
 /**
  * Keeps the tails over the worker's own queues near their end. They are read only while the worker calls itself; what it writes to others
  * meanwhile would be a backlog to skip at the next such call.
@@ -12,11 +15,15 @@ final class SelfTails {
 
     private final Lane requests;
     private final Lane responses;
+    private long requestsPassed;
+    private long responsesPassed;
     private long nextNs;
 
     SelfTails(Lane requests, Lane responses) {
         this.requests = requests;
         this.responses = responses;
+        this.requestsPassed = requests.journal().size();
+        this.responsesPassed = responses.journal().size();
     }
 
     /** To be called now and then with the time on CLOCK_BOOTTIME. */
@@ -39,17 +46,33 @@ final class SelfTails {
                 return;
             }
             if (self.requests() != null) {
-                self.placedRequests().moveToEnd();
-                self.requestsSkipped();
+                long size = passLast(requests.journal(), requestsPassed, self.placedRequests());
+                if (size != requestsPassed) {
+                    requestsPassed = size;
+                    self.requestsSkipped();
+                }
             }
             responses.lock();
             try {
-                self.responses().moveToEnd();
+                responsesPassed = passLast(responses.journal(), responsesPassed, self.responses());
             } finally {
                 responses.unlock();
             }
         } finally {
             requests.unlock();
         }
+    }
+
+    /**
+     * Moves behind the last record, when there are more than before: a tail at the end of an empty queue may pass over what comes first.
+     *
+     * @return how many records there are
+     */
+    private static long passLast(Journal journal, long passed, JournalTail tail) {
+        long size = journal.size();
+        if (size != passed) {
+            tail.moveBehind(journal.lastIndex());
+        }
+        return size;
     }
 }

@@ -1,0 +1,119 @@
+package io.waybill.journal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.waybill.api.MessageId;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Where a tail stands. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class JournalTailTest {
+
+    private static final long LAST_OF_THE_TABLE = Long.MAX_VALUE - 1;
+
+    @TempDir
+    Path worker;
+
+    private final MessageBuffer buffer = new MessageBuffer();
+
+    private WrittenQueue open() {
+        return WrittenQueue.open(worker, JournalQueue.REQUESTS);
+    }
+
+    private JournalTail tail() {
+        return JournalTail.open(JournalQueue.REQUESTS.in(worker), WrittenQueue.settings());
+    }
+
+    private static long request(long counter) {
+        return MessageId.of(WrittenQueue.WORKER, counter);
+    }
+
+    private long nextId(JournalTail tail) {
+        assertThat(tail.poll(buffer, JournalTail.ANY_RECEIVER)).isEqualTo(Poll.RECORD);
+        return new RecordView(buffer).id();
+    }
+
+    @Test
+    void readsFromTheFirstRecordOnWhenItWasAtTheEndOfAnEmptyQueue() {
+        try (WrittenQueue queue = open();
+                JournalTail tail = tail()) {
+            tail.moveToEnd();
+            tail.moveToEnd();
+            queue.append(JournalQueue.REQUESTS, 7);
+            queue.append(JournalQueue.REQUESTS, 8);
+
+            assertThat(nextId(tail)).isEqualTo(7);
+            assertThat(nextId(tail)).isEqualTo(8);
+        }
+    }
+
+    @Test
+    void readsOnBehindARecord() {
+        try (WrittenQueue queue = open();
+                JournalTail tail = tail()) {
+            queue.requests(0, 3);
+            assertThat(nextId(tail)).isEqualTo(request(0));
+            long first = tail.lastIndex();
+
+            tail.moveBehind(first + 1);
+
+            assertThat(nextId(tail)).isEqualTo(request(2));
+        }
+    }
+
+    @Test
+    void staysWhereItIsWhenTheRecordIsNotThere() {
+        try (WrittenQueue queue = open();
+                JournalTail tail = tail()) {
+            queue.requests(0, 2);
+            assertThat(nextId(tail)).isEqualTo(request(0));
+            long missing = tail.lastIndex() + 2;
+
+            assertThatThrownBy(() -> tail.moveBehind(missing))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining(Long.toHexString(missing));
+
+            assertThat(nextId(tail)).isEqualTo(request(1));
+        }
+    }
+
+    @Test
+    void waitsAMomentForAnotherThreadOfTheProcessThatOpensTheTable() throws Exception {
+        try (WrittenQueue queue = open();
+                FileChannel table = FileChannel.open(
+                        JournalQueue.REQUESTS.in(worker).resolve(QueueStructure.TABLE), StandardOpenOption.READ)) {
+            queue.append(JournalQueue.REQUESTS, 7);
+            FileLock held = table.lock(LAST_OF_THE_TABLE, 1, true);
+            Thread releaser = new Thread(() -> {
+                LockSupport.parkNanos(10_000_000);
+                closeQuietly(held);
+            });
+            releaser.start();
+            try (JournalTail tail = tail()) {
+                assertThat(nextId(tail)).isEqualTo(7);
+            } finally {
+                releaser.join();
+            }
+        }
+    }
+
+    private static void closeQuietly(FileLock lock) {
+        try {
+            lock.release();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+}
