@@ -100,7 +100,7 @@ final class Inlet {
             if (link.isSwept()) { // and perhaps closed, while a handler ran
                 continue;
             }
-            if (link.isSelf() && link.isQuiet()) {
+            if (link.isSelf() && link.isQuiet() && link.condition() == PeerLink.Condition.OPEN) {
                 continue;
             }
             int done = pollSafely(link, all);

@@ -1,11 +1,9 @@
 package io.waybill.worker;
 
-import io.waybill.journal.Journal;
-import io.waybill.journal.JournalTail;
-
 /**
  * Keeps the tails over the worker's own queues near their end. They are read only while the worker calls itself; what it writes to others
- * meanwhile would be a backlog to skip at the next such call.
+ * meanwhile would be a backlog to skip at the next such call. While nothing was written they stay where they are: a tail at the end of
+ * an empty queue may pass over what comes first.
  *
  * <p>Belongs to the holder of the {@link PollPermit}.
  */
@@ -32,47 +30,46 @@ final class SelfTails {
             return;
         }
         nextNs = nowNs + INTERVAL_NS;
-        for (PeerLink link : links) {
-            if (link.isSelf() && link.isQuiet() && !link.isSwept()) {
-                forward(link);
-            }
+        if (!areQuiet(links)) {
+            return;
         }
-    }
-
-    private void forward(PeerLink self) {
         requests.lock(); // no call to itself can be on its way into the queue
+        responses.lock();
         try {
-            if (!self.isQuiet()) {
-                return;
-            }
-            if (self.requests() != null) {
-                long size = passLast(requests.journal(), requestsPassed, self.placedRequests());
-                if (size != requestsPassed) {
-                    requestsPassed = size;
-                    self.requestsSkipped();
-                }
-            }
-            responses.lock();
-            try {
-                responsesPassed = passLast(responses.journal(), responsesPassed, self.responses());
-            } finally {
-                responses.unlock();
+            if (areQuiet(links)) { // all of them: they share the place in the cursors
+                passWritten(links);
             }
         } finally {
+            responses.unlock();
             requests.unlock();
         }
     }
 
-    /**
-     * Moves behind the last record, when there are more than before: a tail at the end of an empty queue may pass over what comes first.
-     *
-     * @return how many records there are
-     */
-    private static long passLast(Journal journal, long passed, JournalTail tail) {
-        long size = journal.size();
-        if (size != passed) {
-            tail.moveBehind(journal.lastIndex());
+    private void passWritten(PeerLink[] links) {
+        long requestsNow = requests.journal().size();
+        long responsesNow = responses.journal().size();
+        for (PeerLink link : links) {
+            if (!link.isSelf() || link.isSwept()) {
+                continue;
+            }
+            if (link.requests() != null && requestsNow != requestsPassed) {
+                link.placedRequests().moveBehind(requests.journal().lastIndex());
+                link.requestsSkipped();
+            }
+            if (responsesNow != responsesPassed) {
+                link.responses().moveBehind(responses.journal().lastIndex());
+            }
         }
-        return size;
+        requestsPassed = requestsNow;
+        responsesPassed = responsesNow;
+    }
+
+    private static boolean areQuiet(PeerLink[] links) {
+        for (PeerLink link : links) {
+            if (link.isSelf() && !link.isSwept() && !link.isQuiet()) {
+                return false;
+            }
+        }
+        return true;
     }
 }
