@@ -71,6 +71,9 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
         if ((mode & WRITABLE_BY_OTHERS) != 0) {
             throw new UnsafeFileException(path, kind.text + " that only its owner may write", "mode " + modeText());
         }
+        if (kind != Kind.DIRECTORY && links == 0) {
+            throw new ReplacedFileException(path, kind.text + " with one name");
+        }
         if (kind != Kind.DIRECTORY && links != 1) {
             throw new UnsafeFileException(path, kind.text + " with one name", links + " hard links to it");
         }

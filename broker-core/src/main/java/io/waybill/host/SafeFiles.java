@@ -37,6 +37,9 @@ import jnr.constants.platform.Errno;
 public final class SafeFiles {
     private static final Pattern QUEUE_FILE = Pattern.compile(".*\\.cq4t?");
     private static final int MAX_LINK_TEXT = 4096;
+    /** So often a file may be replaced while it is being opened: its writer does it now and then, not all the time. */
+    private static final int MOST_REPLACED = 100;
+
     private static final int MAX_SYSTEM_QUEUE_FILES = 1_000_000;
 
     private final NativeCalls calls;
@@ -309,8 +312,14 @@ public final class SafeFiles {
     }
 
     private NativeFile openChecked(Path file, Kind kind, int flags, long maxBytes) throws IOException {
-        try (PinnedPlace place = pin(file)) {
-            return place.open(kind, flags, maxBytes);
+        for (int tries = 1; ; tries++) {
+            try (PinnedPlace place = pin(file)) {
+                return place.open(kind, flags, maxBytes);
+            } catch (ReplacedFileException e) {
+                if (tries == MOST_REPLACED) {
+                    throw e;
+                }
+            }
         }
     }
 

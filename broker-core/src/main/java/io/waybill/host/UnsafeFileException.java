@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /** A file or directory is not what the broker may open: of another kind, another owner, too open or too large. */
-public final class UnsafeFileException extends IOException {
+public sealed class UnsafeFileException extends IOException permits ReplacedFileException {
     private static final long serialVersionUID = 1L;
 
     private final String path;

@@ -12,6 +12,8 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -40,6 +42,32 @@ class SafeFilesTest {
         assertThat(new String(files.readSmall(file, 100), UTF_8)).isEqualTo("two");
         assertThat(Files.getPosixFilePermissions(file)).isEqualTo(PosixFilePermissions.fromString("rw-------"));
         assertThat(files.list(dir, 10)).containsExactly(file);
+    }
+
+    @Test
+    void readsAFileThatIsReplacedMeanwhile() throws Exception {
+        files.replaceUnsynced(file, "old".getBytes(UTF_8));
+        AtomicBoolean done = new AtomicBoolean();
+        AtomicReference<IOException> failure = new AtomicReference<>();
+        Thread writer = new Thread(() -> {
+            while (!done.get()) {
+                try {
+                    files.replaceUnsynced(file, "new".getBytes(UTF_8));
+                } catch (IOException e) {
+                    failure.set(e);
+                }
+            }
+        });
+        writer.start();
+        try {
+            for (int i = 0; i < 5_000; i++) {
+                assertThat(new String(files.readSmall(file, 100), UTF_8)).isIn("old", "new");
+            }
+        } finally {
+            done.set(true);
+            writer.join();
+        }
+        assertThat(failure.get()).isNull();
     }
 
     @Test

@@ -1,0 +1,13 @@
+package io.waybill.host;
+
+import java.nio.file.Path;
+
+/** A file lost its last name between its opening and the look at it: another one was put in its place, or it was removed. */
+final class ReplacedFileException extends UnsafeFileException {
+
+    private static final long serialVersionUID = 1L;
+
+    ReplacedFileException(Path path, String expected) {
+        super(path, expected, "0 hard links to it");
+    }
+}
