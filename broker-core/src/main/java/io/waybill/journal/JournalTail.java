@@ -279,8 +279,7 @@ public final class JournalTail implements Closeable {
     public void moveToEnd() {
         tailer.toEnd();
         if (tailer.state() != TailerState.FOUND_IN_CYCLE && tailer.state() != TailerState.END_OF_CYCLE) {
-            tailer.toStart(); // Chronicle's end of an empty queue lies in a file that is not there, and what comes
-            // first may be passed over
+            tailer.toStart(); // the end of an empty queue: Chronicle leaves the tailer in no file at all
         }
         resumeAt = tailer.index();
     }

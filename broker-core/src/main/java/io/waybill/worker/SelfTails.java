@@ -2,8 +2,7 @@ package io.waybill.worker;
 
 /**
  * Keeps the tails over the worker's own queues near their end. They are read only while the worker calls itself; what it writes to others
- * meanwhile would be a backlog to skip at the next such call. While nothing was written they stay where they are: a tail at the end of
- * an empty queue may pass over what comes first.
+ * meanwhile would be a backlog to skip at the next such call. While nothing was written they stay where they are.
  *
  * <p>Belongs to the holder of the {@link PollPermit}.
  */
