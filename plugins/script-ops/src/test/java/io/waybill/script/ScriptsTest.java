@@ -265,7 +265,10 @@ class ScriptsTest {
                             x: Tensor) -> Tensor:
                             return x
                         def slow(x: Tensor) -> Tensor:
-                          return torch.add(x, 1)
+                          y = x
+                          for i in range(100):
+                            y = torch.add(y, 1)
+                          return torch.sub(y, 99)
                         def fail(x: Tensor) -> Tensor:
                           ops.prim.RaiseException("Expected error", "builtins.RuntimeError")
                           return x
@@ -301,6 +304,23 @@ class ScriptsTest {
                 .hasMessage("a result of the kind Future does not travel");
         assertThat(refusal(call("aten::relu", Map.of(), a).withMode(Invocation.Mode.ASYNC)))
                 .hasMessageContaining("aten::relu is an operator");
+    }
+
+    /** A task that outlives its script once destroyed memory that the task's profile was written to. */
+    @Test
+    void freesAScriptWhileTasksThatItForkedRun() throws Exception {
+        for (int i = 0; i < 100; i++) {
+            forking();
+            for (int calls = 0; calls < 3; calls++) {
+                refusal(call("forking.later", Map.of(), a));
+            }
+            close();
+            open.clear();
+        }
+        forking();
+        Value value = ENGINE.run(call("forking.later", Map.of(), a).withMode(Invocation.Mode.ASYNC));
+        assertThat(elements(value)).containsExactly(2, 3, 4);
+        tensor(value).storage().release();
     }
 
     @Test

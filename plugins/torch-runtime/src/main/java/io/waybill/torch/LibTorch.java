@@ -94,6 +94,16 @@ public final class LibTorch {
         }
         load(Path.of(directory).toAbsolutePath().normalize());
         torch.set_num_threads(intraOpThreads == 0 ? Runtime.getRuntime().availableProcessors() : intraOpThreads);
+        letNoFunctionProfileItself();
+    }
+
+    /**
+     * By default libtorch runs a TorchScript function the first time in a form that writes the shapes it meets into the function's own
+     * graph. A task that the function forked does so too, and, when it outlives the function, into memory that was freed. Without
+     * profiles libtorch uses its simple executor: the same operators, prepared once.
+     */
+    private static void letNoFunctionProfileItself() {
+        torch.getProfilingMode().put(false);
     }
 
     private static synchronized void load(Path directory) {
