@@ -9,17 +9,13 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 
 /**
- * Control messages until they are acknowledged. Each is tried six times, with PyTorch's waits between. After that a {@code
+ * Control messages until they are acknowledged. Each is tried again as {@link ControlRetries} says. After that a {@code
  * RREF_FORK_REQUEST} has failed; the other two are sent again now and then for as long as their receiver lives, because a value or a fork
  * is held at the other end.
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}.
  */
 final class ControlSends {
-
-    private static final long MS = 1_000_000;
-    /** From the first retry to the fifth: PyTorch counts a retry after it has computed its wait, so that the first comes twice. */
-    private static final long[] WAITS_NS = {1000 * MS, 1000 * MS, 1500 * MS, 2250 * MS, 3375 * MS};
 
     /** How a send ends. Under the lock. */
     interface Ending {
@@ -36,7 +32,7 @@ final class ControlSends {
     private final Lives lives;
     private final ControlTransport transport;
     private final ReferenceListener listener;
-    private final long slowRetryNs;
+    private final ControlRetries retries;
     private final Set<Send> open = new LinkedHashSet<>();
     private boolean closed;
 
@@ -46,13 +42,13 @@ final class ControlSends {
             Lives lives,
             ControlTransport transport,
             ReferenceListener listener,
-            long slowRetryNs) {
+            ControlRetries retries) {
         this.gate = gate;
         this.alarms = alarms;
         this.lives = lives;
         this.transport = transport;
         this.listener = listener;
-        this.slowRetryNs = slowRetryNs;
+        this.retries = retries;
     }
 
     /** Sends until it is acknowledged, refused, or its receiver is dead. */
@@ -60,7 +56,7 @@ final class ControlSends {
         start(new Send(message, to, NOTHING, true));
     }
 
-    /** Sends at most six times. */
+    /** Sends until it is acknowledged, or the retries are used up. */
     void attempt(ControlMessage message, int to, Ending ending) {
         start(new Send(message, to, ending, false));
     }
@@ -130,25 +126,25 @@ final class ControlSends {
             current = null;
             if (code == ErrorCode.REFERENCE_DELETED || code == ErrorCode.OWNER_LOST || code == ErrorCode.CLOSED) {
                 end(new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, text));
-            } else if (failures < WAITS_NS.length) {
-                alarms.in(WAITS_NS[failures++], this::attempt);
+            } else if (failures < retries.count()) {
+                alarms.in(retries.waitNs(failures++), this::attempt);
             } else {
                 exhausted(code, text);
             }
         }
 
         private void exhausted(ErrorCode code, String text) {
-            String why = "The RPC has not succeeded after the specified number of max retries (" + WAITS_NS.length
+            String why = "The RPC has not succeeded after the specified number of max retries (" + retries.count()
                     + "). The last error was: " + text;
             if (!persistent) {
                 end(new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, why));
                 return;
             }
-            if (failures == WAITS_NS.length) {
+            if (failures == retries.count()) {
                 failures++;
                 gate.later(() -> listener.onOverdue(message, to, why));
             }
-            alarms.in(slowRetryNs, this::attempt);
+            alarms.in(retries.slow().toNanos(), this::attempt);
         }
 
         private void end(CallException why) {

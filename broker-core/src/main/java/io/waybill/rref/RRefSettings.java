@@ -9,22 +9,25 @@ import java.util.Objects;
  * @param grace how long forks of a worker that died stay, for forks that it had made to become known
  * @param ownerReturn how long a reference waits for its owner that died to come back with the value; zero for not at all
  * @param memory how long an id that came to its end is remembered, so that a message that comes late does nothing
- * @param slowRetry the wait between attempts after the first six
+ * @param retries of control messages
  */
-public record RRefSettings(Duration grace, Duration ownerReturn, Duration memory, Duration slowRetry) {
+public record RRefSettings(Duration grace, Duration ownerReturn, Duration memory, ControlRetries retries) {
 
     public static final RRefSettings DEFAULTS = new RRefSettings(
-            Duration.ofSeconds(30), Duration.ofSeconds(30), Duration.ofMinutes(2), Duration.ofSeconds(30));
+            Duration.ofSeconds(30), Duration.ofSeconds(30), Duration.ofMinutes(2), ControlRetries.DEFAULTS);
 
     public RRefSettings {
         Objects.requireNonNull(grace);
         Objects.requireNonNull(ownerReturn);
+        Objects.requireNonNull(retries);
         if (grace.isNegative() || ownerReturn.isNegative()) {
             throw new IllegalArgumentException(
                     "grace and ownerReturn must not be negative: " + grace + ", " + ownerReturn);
         }
-        if (memory.isNegative() || memory.isZero() || slowRetry.isNegative() || slowRetry.isZero()) {
-            throw new IllegalArgumentException("memory and slowRetry must be positive: " + memory + ", " + slowRetry);
+        if (memory.isNegative() || memory.isZero() || memory.compareTo(grace) < 0) {
+            throw new IllegalArgumentException(
+                    "ids must be remembered for some time, and at least for the grace period of " + grace + ": "
+                            + memory);
         }
     }
 }

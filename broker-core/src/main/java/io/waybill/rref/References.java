@@ -44,8 +44,7 @@ public final class References implements AutoCloseable {
         alarms = new Alarms(clock);
         Lives lives = new Lives();
         int id = self.worker();
-        sends = new ControlSends(
-                gate, alarms, lives, transport, listener, settings.slowRetry().toNanos());
+        sends = new ControlSends(gate, alarms, lives, transport, listener, settings.retries());
         OwnerTable table = new OwnerTable(
                 id, self.generation(), gate, alarms, lives, settings.memory().toNanos());
         owners = new Owners(id, self.generation(), gate, alarms, lives, table);

@@ -62,23 +62,26 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     private final Calls calls;
     private final Links links;
     private final TensorTransit transit;
+    private final Duration attemptTimeout;
     private final References references;
     private final HandlerRegistry handlers;
     private final HandlerExecutor executor;
     private final InOrder background;
     private final AtomicBoolean ticking = new AtomicBoolean();
 
-    WorkerReferences(WorkerDirectory directory, Host host, Calls calls, Links links, TensorTransit transit) {
+    WorkerReferences(
+            WorkerDirectory directory, RRefSettings settings, Calls calls, Links links, TensorTransit transit) {
         this.info = directory.info();
-        this.host = host;
+        this.host = directory.home().host();
         this.calls = calls;
         this.links = links;
         this.transit = transit;
+        this.attemptTimeout = settings.retries().attemptTimeout(calls.defaultTimeout());
         long generation = directory.generation();
         this.references = new References(
                 new Holder(directory.id(), (int) generation),
                 (generation - 1 & LIVES_MASK) << IDS_PER_LIFE_BITS,
-                RRefSettings.DEFAULTS,
+                settings,
                 host.clock(),
                 this,
                 this);
@@ -173,7 +176,8 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
 
     @Override
     public void send(ControlMessage message, int to, ControlOutcome outcome) {
-        Request request = Request.raw(String.valueOf(to), message.type(), message.payload(), List.of());
+        Request request = Request.raw(String.valueOf(to), message.type(), message.payload(), List.of())
+                .timeout(attemptTimeout);
         try {
             calls.call(request, new ResponseListener() {
                 @Override

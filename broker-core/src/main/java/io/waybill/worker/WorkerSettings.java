@@ -3,6 +3,7 @@ package io.waybill.worker;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.journal.JournalSettings;
+import io.waybill.rref.RRefSettings;
 import io.waybill.tensor.TensorConfig;
 import java.time.Duration;
 import java.util.Objects;
@@ -18,6 +19,7 @@ import java.util.Objects;
  * @param parking of requests whose handler left
  * @param stuck of handlers that don't come back
  * @param tensors of tensors in transit
+ * @param references of remote references
  */
 public record WorkerSettings(
         Role role,
@@ -27,7 +29,8 @@ public record WorkerSettings(
         FlowLimits limits,
         ParkingSettings parking,
         StuckSettings stuck,
-        TensorConfig tensors) {
+        TensorConfig tensors,
+        RRefSettings references) {
 
     /** PyTorch's default. */
     public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(60);
@@ -48,6 +51,7 @@ public record WorkerSettings(
         Objects.requireNonNull(parking);
         Objects.requireNonNull(stuck);
         Objects.requireNonNull(tensors);
+        Objects.requireNonNull(references);
         if (defaultTimeout.isNegative()) {
             throw new IllegalArgumentException("RPC Timeout must be non-negative: " + defaultTimeout);
         }
@@ -63,38 +67,43 @@ public record WorkerSettings(
                 FlowLimits.defaults(),
                 ParkingSettings.DEFAULT,
                 StuckSettings.DEFAULT,
-                TensorConfig.DEFAULTS);
+                TensorConfig.DEFAULTS,
+                RRefSettings.DEFAULTS);
     }
 
     public WorkerSettings withRole(Role other) {
-        return new WorkerSettings(other, waiting, defaultTimeout, journal, limits, parking, stuck, tensors);
+        return new WorkerSettings(other, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, references);
     }
 
     public WorkerSettings withWaiting(Waiting other) {
-        return new WorkerSettings(role, other, defaultTimeout, journal, limits, parking, stuck, tensors);
+        return new WorkerSettings(role, other, defaultTimeout, journal, limits, parking, stuck, tensors, references);
     }
 
     public WorkerSettings withDefaultTimeout(Duration other) {
-        return new WorkerSettings(role, waiting, other, journal, limits, parking, stuck, tensors);
+        return new WorkerSettings(role, waiting, other, journal, limits, parking, stuck, tensors, references);
     }
 
     public WorkerSettings withJournal(JournalSettings other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, other, limits, parking, stuck, tensors);
+        return new WorkerSettings(role, waiting, defaultTimeout, other, limits, parking, stuck, tensors, references);
     }
 
     public WorkerSettings withLimits(FlowLimits other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, other, parking, stuck, tensors);
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, other, parking, stuck, tensors, references);
     }
 
     public WorkerSettings withParking(ParkingSettings other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, other, stuck, tensors);
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, other, stuck, tensors, references);
     }
 
     public WorkerSettings withStuck(StuckSettings other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, parking, other, tensors);
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, parking, other, tensors, references);
     }
 
     public WorkerSettings withTensors(TensorConfig other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, parking, stuck, other);
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, parking, stuck, other, references);
+    }
+
+    public WorkerSettings withReferences(RRefSettings other) {
+        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, other);
     }
 }

@@ -15,7 +15,7 @@ import java.util.Optional;
 final class Exchange {
 
     static final RRefSettings SETTINGS = new RRefSettings(
-            Duration.ofSeconds(30), Duration.ofSeconds(20), Duration.ofMinutes(2), Duration.ofSeconds(30));
+            Duration.ofSeconds(30), Duration.ofSeconds(20), Duration.ofMinutes(2), ControlRetries.DEFAULTS);
 
     /** A control message on its way. */
     record Sent(int from, int to, ControlMessage message, ControlOutcome outcome) {}

@@ -34,7 +34,10 @@ final class Simulation {
     private static final int MAX_HANDLES = 12;
     private static final long MS = 1_000_000;
     private static final RRefSettings SETTINGS = new RRefSettings(
-            Duration.ofSeconds(10), Duration.ofSeconds(5), Duration.ofMinutes(2), Duration.ofSeconds(10));
+            Duration.ofSeconds(10),
+            Duration.ofSeconds(5),
+            Duration.ofMinutes(2),
+            new ControlRetries(5, Duration.ofSeconds(1), Duration.ofSeconds(10), Duration.ZERO));
     private static final String BODY_FAILED = "the body failed";
 
     private final Random random;

@@ -4,6 +4,8 @@ import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.journal.JournalSettings;
 import io.waybill.osgi.OsgiSettings;
+import io.waybill.rref.ControlRetries;
+import io.waybill.rref.RRefSettings;
 import io.waybill.tensor.TensorConfig;
 import io.waybill.worker.FlowLimits;
 import io.waybill.worker.Overflow;
@@ -17,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * A node's settings, from {@code waybill.properties}. Immutable.
@@ -64,6 +67,7 @@ public record NodeSettings(
         StuckSettings stuck = stuck(reading);
         Path scripts = reading.take("scripts.directory", SCRIPTS_DEFAULT, NodeSettings::directory);
         TensorConfig tensors = tensors(reading);
+        RRefSettings references = references(reading);
         reading.requireNothingWrong();
         WorkerSettings worker = new WorkerSettings(
                 WorkerSettings.Role.SERVES,
@@ -73,7 +77,8 @@ public record NodeSettings(
                 new FlowLimits(callsPerPeer, bytesPerPeer, calls, overflow),
                 new ParkingSettings(parked, parkedFor.toNanos()),
                 stuck,
-                tensors);
+                tensors,
+                references);
         return new NodeSettings(worker, drain, start, settle, scripts);
     }
 
@@ -103,6 +108,24 @@ public record NodeSettings(
         long total = reading.take("tensor.total-bytes", TensorConfig.TOTAL_BYTES_DEFAULT, Quantities::bytes);
         return new TensorConfig(
                 segment, total, TensorConfig.INLINE_BYTES_DEFAULT, TensorConfig.INLINE_TOTAL_BYTES_DEFAULT);
+    }
+
+    private static RRefSettings references(Reading reading) {
+        RRefSettings defaults = RRefSettings.DEFAULTS;
+        Duration grace = reading.take("rref.grace", defaults.grace(), Quantities::duration);
+        Duration ownerReturn = reading.take("rref.owner-return", defaults.ownerReturn(), Quantities::duration);
+        Duration memory = reading.take("rref.remember-ids", defaults.memory(), Quantities::duration);
+        ControlRetries retries = retries(reading);
+        return reading.check("rref", () -> new RRefSettings(grace, ownerReturn, memory, retries), defaults);
+    }
+
+    private static ControlRetries retries(Reading reading) {
+        ControlRetries defaults = ControlRetries.DEFAULTS;
+        int count = reading.take("rref.retries", defaults.count(), Integer::parseInt);
+        Duration first = reading.take("rref.retry-wait", defaults.first(), Quantities::duration);
+        Duration slow = reading.take("rref.slow-retry-wait", defaults.slow(), Quantities::duration);
+        Duration timeout = reading.take("rref.attempt-timeout", defaults.attemptTimeout(), Quantities::duration);
+        return reading.check("rref", () -> new ControlRetries(count, first, slow, timeout), defaults);
     }
 
     /** The same with other settings of its worker. */
@@ -143,6 +166,16 @@ public record NodeSettings(
                 wrong.add(key + ": " + e.getMessage());
             }
             return fallback;
+        }
+
+        /** Puts together what was taken; its own checks come from {@code make}. */
+        <T> T check(String area, Supplier<T> make, T fallback) {
+            try {
+                return make.get();
+            } catch (IllegalArgumentException e) {
+                wrong.add(area + ": " + e.getMessage());
+                return fallback;
+            }
         }
 
         void requireNothingWrong() {

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.osgi.OsgiSettings;
+import io.waybill.rref.ControlRetries;
+import io.waybill.rref.RRefSettings;
 import io.waybill.worker.Overflow;
 import io.waybill.worker.Waiting;
 import io.waybill.worker.WorkerSettings;
@@ -57,6 +59,13 @@ class NodeSettingsTest {
         values.put("osgi.start-limit", "13s");
         values.put("osgi.settle-limit", "14s");
         values.put("scripts.directory", "/srv/scripts");
+        values.put("rref.grace", "18s");
+        values.put("rref.owner-return", "19s");
+        values.put("rref.remember-ids", "20s");
+        values.put("rref.retries", "2");
+        values.put("rref.retry-wait", "21ms");
+        values.put("rref.slow-retry-wait", "22s");
+        values.put("rref.attempt-timeout", "23s");
 
         NodeSettings settings = NodeSettings.of(values);
 
@@ -72,6 +81,12 @@ class NodeSettingsTest {
         assertThat(worker.limits().overflow()).isEqualTo(Overflow.REFUSE);
         assertThat(worker.parking()).isEqualTo(new ParkingSettings(10, 11_000_000_000L));
         assertThat(worker.stuck()).isEqualTo(new StuckSettings(15_000_000_000L, 16_000_000_000L, 17));
+        assertThat(worker.references())
+                .isEqualTo(new RRefSettings(
+                        Duration.ofSeconds(18),
+                        Duration.ofSeconds(19),
+                        Duration.ofSeconds(20),
+                        new ControlRetries(2, Duration.ofMillis(21), Duration.ofSeconds(22), Duration.ofSeconds(23))));
         assertThat(settings.drainLimit()).isEqualTo(Duration.ofSeconds(12));
         assertThat(settings.startLimit()).isEqualTo(Duration.ofSeconds(13));
         assertThat(settings.settleLimit()).isEqualTo(Duration.ofSeconds(14));
@@ -91,6 +106,21 @@ class NodeSettingsTest {
                         "scripts.directory: expected an absolute path, or scripts for the one in the node's own"
                                 + " directory, found 'segments'")
                 .hasMessageContaining("osgi.drain-limit: a time is a number with");
+    }
+
+    @Test
+    void refusesReferencesThatForgetTooEarlyOrAreSentAgainAtOnce() {
+        Map<String, String> values = Map.of(
+                "rref.grace", "10m", "rref.retry-wait", "0", "rref.retries", "21", "rref.slow-retry-wait", "-1s");
+
+        assertThatThrownBy(() -> NodeSettings.of(values))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("rref.slow-retry-wait: a time is a number with")
+                .hasMessageContaining("rref: retries must be 0..20: 21")
+                .hasMessageContaining(
+                        "rref: ids must be remembered for some time, and at least for the grace period of PT10M: PT2M");
+        assertThatThrownBy(() -> NodeSettings.of(Map.of("rref.retry-wait", "0")))
+                .hasMessage("rref: the waits between retries must be positive: PT0S, PT30S");
     }
 
     @Test
