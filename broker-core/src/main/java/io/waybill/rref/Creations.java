@@ -56,7 +56,7 @@ public final class Creations {
     }
 
     /** A reference to a value that is here, as an open handle. The value is this object's from now on. */
-    public OwnerReference own(KeptValue value, String type) {
+    public OwnerReference own(OwnedValue value, String type) {
         gate.enter();
         try {
             gate.requireOpen();
@@ -67,7 +67,7 @@ public final class Creations {
     }
 
     /** Takes back a value of an earlier life. It goes unless somebody claims a fork of it within the grace period. */
-    public OwnerReference restore(RRefId id, KeptValue value, String type) {
+    public OwnerReference restore(RRefId id, OwnedValue value, String type) {
         gate.enter();
         try {
             gate.requireOpen();
@@ -99,7 +99,7 @@ public final class Creations {
     }
 
     /** The body gave a value, which is this object's from now on. */
-    public void finish(RRefId id, KeptValue value) {
+    public void finish(RRefId id, OwnedValue value) {
         gate.run(() -> owners.finish(id, value, null));
     }
 

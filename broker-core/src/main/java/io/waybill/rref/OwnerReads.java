@@ -58,7 +58,7 @@ final class OwnerReads {
             gate.later(() -> waiter.onFailure(failure));
             return;
         }
-        KeptValue value = entry.value;
+        OwnedValue value = entry.value;
         entry.readers++;
         gate.later(() -> {
             try {
@@ -94,7 +94,7 @@ final class OwnerReads {
     }
 
     /** The value has come, or an error instead. */
-    void settle(OwnerReference entry, KeptValue value, CallException failure) {
+    void settle(OwnerReference entry, OwnedValue value, CallException failure) {
         table.become(entry, OwnerReference.State.SETTLED);
         entry.value = value;
         entry.failure = failure;

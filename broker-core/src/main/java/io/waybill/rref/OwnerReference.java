@@ -29,7 +29,7 @@ public final class OwnerReference implements Reference {
     final List<ValueWaiter> waiters = new ArrayList<>(2);
     final List<Runnable> whenSettled = new ArrayList<>(2);
     State state;
-    KeptValue value; // null until SETTLED, and when it failed or was closed
+    OwnedValue value; // null until SETTLED, and when it failed or was closed
     CallException failure; // null unless it failed
     int handles;
     /** Fetches that are reading the value. */

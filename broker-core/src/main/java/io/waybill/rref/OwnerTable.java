@@ -159,7 +159,7 @@ final class OwnerTable {
     }
 
     private void close(OwnerReference entry) {
-        KeptValue value = entry.value;
+        OwnedValue value = entry.value;
         if (value != null) {
             entry.value = null;
             entry.failure = RRefErrors.gone(entry.id(), self);

@@ -47,7 +47,7 @@ final class Owners {
     // ---- making
 
     /** A value that is here, in a handle and not in the table. */
-    OwnerReference own(RRefId id, KeptValue value, String type) {
+    OwnerReference own(RRefId id, OwnedValue value, String type) {
         OwnerReference entry = new OwnerReference(self, id, type, OwnerReference.State.SETTLED);
         entry.value = value;
         table.hold(entry);
@@ -63,7 +63,7 @@ final class Owners {
     }
 
     /** A value of an earlier life, kept for those who had forks of it until they ask again. */
-    OwnerReference restore(RRefId id, KeptValue value, String type, long forNs) {
+    OwnerReference restore(RRefId id, OwnedValue value, String type, long forNs) {
         OwnerReference entry = table.put(id, type, OwnerReference.State.SETTLED);
         entry.value = value;
         ForkId own = ForkId.ofOwner(id);
@@ -109,7 +109,7 @@ final class Owners {
     }
 
     /** The body is done. */
-    void finish(RRefId id, KeptValue value, CallException failure) {
+    void finish(RRefId id, OwnedValue value, CallException failure) {
         OwnerReference entry = table.find(id);
         if (entry == null || entry.state != OwnerReference.State.CREATING) {
             ignored++;

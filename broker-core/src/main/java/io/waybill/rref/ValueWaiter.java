@@ -6,7 +6,7 @@ import io.waybill.api.CallException;
 public interface ValueWaiter {
 
     /** The value; good until this returns. */
-    void onValue(KeptValue value);
+    void onValue(OwnedValue value);
 
     /** There is no value, and none will come; or its creation failed with this. */
     void onFailure(CallException failure);

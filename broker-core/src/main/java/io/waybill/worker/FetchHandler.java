@@ -10,7 +10,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.api.ValueDecoder;
 import io.waybill.host.Clock;
-import io.waybill.rref.KeptValue;
+import io.waybill.rref.OwnedValue;
 import io.waybill.rref.RRefId;
 import io.waybill.rref.References;
 import io.waybill.rref.ValueWaiter;
@@ -66,7 +66,7 @@ final class FetchHandler implements MessageHandler {
     private record Waiting(LateReply reply, long deadlineNs) implements ValueWaiter {
 
         @Override
-        public void onValue(KeptValue value) {
+        public void onValue(OwnedValue value) {
             StoredValue stored = (StoredValue) value;
             stored.tensors().forEach(tensor -> tensor.storage().retain());
             reply.send(stored.payload(), stored.tensors());

@@ -7,7 +7,7 @@ import io.waybill.api.RRef;
 import io.waybill.api.Response;
 import io.waybill.rref.ForkData;
 import io.waybill.rref.Holder;
-import io.waybill.rref.KeptValue;
+import io.waybill.rref.OwnedValue;
 import io.waybill.rref.OwnerReference;
 import io.waybill.rref.RRefErrors;
 import io.waybill.rref.Reference;
@@ -100,7 +100,7 @@ final class HeldReference implements RRef {
         CompletableFuture<Response> told = new CompletableFuture<>();
         home.references().read((OwnerReference) reference, new ValueWaiter() {
             @Override
-            public void onValue(KeptValue value) {
+            public void onValue(OwnedValue value) {
                 LocalValue local = new LocalValue(owner(), (StoredValue) value);
                 if (!told.complete(local)) {
                     local.close();

@@ -5,7 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
-import io.waybill.rref.KeptValue;
+import io.waybill.rref.OwnedValue;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -19,7 +19,7 @@ import java.util.Map;
  *
  * <p><b>Threads.</b> Immutable. <b>Ownership.</b> Holds one count of each storage until it is closed.
  */
-final class StoredValue implements KeptValue {
+final class StoredValue implements OwnedValue {
 
     private static final int COPY_BYTES = 1 << 26;
 

@@ -102,7 +102,7 @@ final class Exchange {
     }
 
     /** A reference on {@code user} to a value that {@code owner} has created. */
-    UserReference created(int user, int owner, KeptValue value) {
+    UserReference created(int user, int owner, OwnedValue value) {
         UserReference reference = worker(user).creations().create(life(owner), "Tensor");
         worker(owner).creations().begin(reference.id(), reference.fork(), life(user), "Tensor");
         worker(owner).creations().finish(reference.id(), value);

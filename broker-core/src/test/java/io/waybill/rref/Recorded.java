@@ -4,7 +4,7 @@ import io.waybill.api.CallException;
 
 /** A waiter that keeps what it was told. */
 final class Recorded implements ValueWaiter {
-    KeptValue value;
+    OwnedValue value;
     CallException failure;
     private final long deadlineNs;
 
@@ -17,7 +17,7 @@ final class Recorded implements ValueWaiter {
     }
 
     @Override
-    public void onValue(KeptValue told) {
+    public void onValue(OwnedValue told) {
         value = told;
     }
 

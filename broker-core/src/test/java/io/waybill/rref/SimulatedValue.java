@@ -1,7 +1,7 @@
 package io.waybill.rref;
 
 /** A value that knows whether it was closed, and complains when it is closed twice or read afterwards. */
-final class SimulatedValue implements KeptValue {
+final class SimulatedValue implements OwnedValue {
     private final RRefId id;
     private boolean closed;
 

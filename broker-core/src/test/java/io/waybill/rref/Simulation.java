@@ -290,7 +290,7 @@ final class Simulation {
         }
 
         @Override
-        public void onValue(KeptValue value) {
+        public void onValue(OwnedValue value) {
             reads++;
             ((SimulatedValue) value).read(id);
             once(Optional.empty());
@@ -579,7 +579,7 @@ final class Simulation {
                 "the value of " + user + " is closed");
     }
 
-    private static boolean isOpen(KeptValue value) {
+    private static boolean isOpen(OwnedValue value) {
         return value != null && !((SimulatedValue) value).isClosed();
     }
 
