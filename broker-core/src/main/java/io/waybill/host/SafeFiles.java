@@ -156,13 +156,27 @@ public final class SafeFiles {
      * after a power cut. For files with one writer.
      */
     public void replaceAtomically(Path file, byte[] content) throws IOException {
-        replace(file, content, Sync.TO_DISK);
+        replace(file, whole(content), Sync.TO_DISK);
         syncParent(file);
     }
 
     /** Replaces like {@link #replaceAtomically}, sooner, but after a power cut the file may be gone or damaged. */
     public void replaceUnsynced(Path file, byte[] content) throws IOException {
+        replaceUnsynced(file, whole(content));
+    }
+
+    /** The same with content that is written piece by piece. When that fails, what was there stays. */
+    public void replaceUnsynced(Path file, FileContent content) throws IOException {
         replace(file, content, Sync.LATER);
+    }
+
+    private static FileContent whole(byte[] content) {
+        return channel -> {
+            ByteBuffer bytes = ByteBuffer.wrap(content);
+            while (bytes.hasRemaining()) {
+                channel.write(bytes);
+            }
+        };
     }
 
     private enum Sync {
@@ -170,7 +184,7 @@ public final class SafeFiles {
         LATER
     }
 
-    private void replace(Path file, byte[] content, Sync sync) throws IOException {
+    private void replace(Path file, FileContent content, Sync sync) throws IOException {
         try (PinnedPlace place = pin(file)) {
             byte[] temporary = temporaryName(file, "new");
             place.remove(temporary);
@@ -185,7 +199,7 @@ public final class SafeFiles {
             byte[] temporary = temporaryName(
                     file, calls.processId() + "-" + System.nanoTime() + "-" + temporaryNames.incrementAndGet());
             place.remove(temporary);
-            writeNew(place, file, temporary, content, Sync.TO_DISK);
+            writeNew(place, file, temporary, whole(content), Sync.TO_DISK);
             boolean created = place.createBy(temporary);
             if (created) {
                 syncParent(file);
@@ -323,21 +337,19 @@ public final class SafeFiles {
         }
     }
 
-    private void writeNew(PinnedPlace place, Path file, byte[] name, byte[] content, Sync sync) throws IOException {
+    private void writeNew(PinnedPlace place, Path file, byte[] name, FileContent content, Sync sync)
+            throws IOException {
         try (NativeFile created = place.create(name)) {
             write(created, file, content, sync);
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException e) {
             place.remove(name);
             throw e;
         }
     }
 
-    private void write(NativeFile created, Path file, byte[] content, Sync sync) throws IOException {
+    private void write(NativeFile created, Path file, FileContent content, Sync sync) throws IOException {
         try (FileChannel channel = channelOf(created, StandardOpenOption.WRITE)) {
-            ByteBuffer bytes = ByteBuffer.wrap(content);
-            while (bytes.hasRemaining()) {
-                channel.write(bytes);
-            }
+            content.writeTo(channel);
             if (sync == Sync.TO_DISK) {
                 channel.force(true);
             }

@@ -45,6 +45,24 @@ class SafeFilesTest {
     }
 
     @Test
+    void keepsWhatWasThereWhenItsNewContentCannotBeWritten() throws IOException {
+        files.replaceUnsynced(file, "old".getBytes(UTF_8));
+
+        assertThatThrownBy(() -> files.replaceUnsynced(file, channel -> {
+                    channel.write(ByteBuffer.wrap("half".getBytes(UTF_8)));
+                    throw new IOException("no room");
+                }))
+                .isInstanceOf(IOException.class)
+                .hasMessage(file + " can't be written: no room");
+        assertThatThrownBy(() -> files.replaceUnsynced(file, channel -> {
+                    throw new IllegalStateException("a mistake");
+                }))
+                .hasMessage("a mistake");
+        assertThat(new String(files.readSmall(file, 100), UTF_8)).isEqualTo("old");
+        assertThat(files.list(dir, 10)).containsExactly(file);
+    }
+
+    @Test
     void readsAFileThatIsReplacedMeanwhile() throws Exception {
         files.replaceUnsynced(file, "old".getBytes(UTF_8));
         AtomicBoolean done = new AtomicBoolean();
