@@ -11,6 +11,8 @@ import org.osgi.annotation.versioning.ProviderType;
  * <p><b>Tensors.</b> A tensor that is put here brings one count of its storage along, which the broker gives back once the answer is
  * sent or dropped: retain the storage of a tensor of the message before answering with it.
  *
+ * <p><b>References.</b> The answer takes a handle of its own of each remote reference that is put here; the handler's may be closed.
+ *
  * <p><b>Lifetime.</b> Dead when {@link MessageHandler#handle} returns, apart from what {@link #later()} gave. <b>Threads.</b> The
  * handler's only.
  */

@@ -7,8 +7,9 @@ import org.osgi.annotation.versioning.ProviderType;
 /**
  * The answer to a request.
  *
- * <p><b>Ownership.</b> From a blocking call or a future it is the receiver's, who closes it to release its tensors; without tensors
- * closing does nothing. In a {@link ResponseListener} it is the broker's and dies when the callback returns.
+ * <p><b>Ownership.</b> From a blocking call or a future it is the receiver's, who closes it to release its tensors and its remote
+ * references; without these closing does nothing. In a {@link ResponseListener} it is the broker's and dies when the callback returns.
+ * A reference lives on when one more handle of it was {@linkplain RRef#retain taken}.
  *
  * <p>The getters of fields throw {@link CallException} with {@link ErrorCode#MALFORMED_BODY}.
  */
@@ -46,7 +47,7 @@ public interface Response extends AutoCloseable {
 
     Tensor tensor(String name);
 
-    /** Releases the tensors. May be called more than once. */
+    /** Releases the tensors and the references. May be called more than once. */
     @Override
     void close();
 }

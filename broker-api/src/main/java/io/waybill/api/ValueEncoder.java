@@ -8,6 +8,8 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.function.UnaryOperator;
 
 /**
  * Writes values as bytes, and collects the tensors among them. All numbers are little-endian.
@@ -60,9 +62,19 @@ public final class ValueEncoder {
 
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<Tensor> tensorsView = Collections.unmodifiableList(tensors);
+    private final UnaryOperator<RRef> taken;
     private final List<RRef> references = new ArrayList<>(0);
     private final List<RRef> referencesView = Collections.unmodifiableList(references);
     private ByteBuffer buffer = ByteBuffer.allocate(256).order(ByteOrder.LITTLE_ENDIAN);
+
+    public ValueEncoder() {
+        this(UnaryOperator.identity());
+    }
+
+    /** @param taken what {@link #references()} gives in place of a reference that is written: one more handle of it, say */
+    public ValueEncoder(UnaryOperator<RRef> taken) {
+        this.taken = Objects.requireNonNull(taken);
+    }
 
     /** Forgets everything written. */
     public ValueEncoder reset() {
@@ -208,9 +220,10 @@ public final class ValueEncoder {
                     .put((byte) type.length)
                     .put(type);
         } else if (value instanceof Value.OfRRef reference) {
+            RRef written = taken.apply(reference.value());
+            references.add(written);
             room(5);
-            buffer.put(RREF).putInt(references.size());
-            references.add(reference.value());
+            buffer.put(RREF).putInt(references.size() - 1);
         } else if (value instanceof Value.OfDType dtype) {
             room(2);
             buffer.put(DTYPE).put((byte) dtype.value().code());

@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * References on their way in requests: forks that are made and sent, and forks that arrive. Obtained from {@link References#forks}.
+ * References on their way in requests and answers: forks that are made and sent, and forks that arrive. Obtained from {@link References#forks}.
  *
  * <p><b>Threads.</b> As {@link References}.
  */
@@ -65,7 +65,7 @@ public final class Forks {
         });
     }
 
-    /** A request with these references was read. */
+    /** A request or an answer with these references was read. */
     public Arrival arrive(List<ForkData> data, Holder from) {
         gate.enter();
         try {
@@ -92,7 +92,7 @@ public final class Forks {
         return owners.take(data);
     }
 
-    /** A request with this reference was read, and will not be begun. */
+    /** A request with this reference was read, and will not be begun; or an answer, and nobody waits for it. */
     public void decline(ForkData data, Holder from) {
         gate.run(() -> {
             peers.meet(from);

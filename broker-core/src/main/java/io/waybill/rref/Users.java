@@ -97,8 +97,12 @@ final class Users {
         return user;
     }
 
-    /** Gives a fork back that arrived in a request that is not begun. */
+    /** Gives a fork back that arrived in a message that nobody reads, unless the message had come before. */
     void decline(ForkData data) {
+        if (pending.containsKey(data.fork()) || confirmed.containsKey(data.fork())) {
+            ignored++;
+            return;
+        }
         if (data.parent() == data.owner()) {
             sends.persist(ControlMessage.userDelete(data.rref(), data.fork()), data.owner());
         } else {

@@ -69,63 +69,63 @@ final class Answers {
     void send(PeerLink to, long id, MessageType request, long parent, long handlerSequence, ReplyBody body) {
         int length = body.length();
         if (!canAnswer() && !isComfortable()) {
-            fail(
+            refuse(
                     to,
                     id,
                     parent,
                     handlerSequence,
-                    ErrorKind.UNKNOWN_ERROR,
                     ErrorCode.JOURNAL_FULL,
-                    nodeError("the request was handled, but there is no room on the journal's disk for its answer of "
-                            + length + " bytes"));
+                    "the request was handled, but there is no room on the journal's disk for its answer of " + length
+                            + " bytes");
             return;
         }
         if (length > maxRecordBytes / 2) {
-            fail(
-                    to,
-                    id,
-                    parent,
-                    handlerSequence,
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.TOO_LARGE,
-                    nodeError("a payload has at most " + maxRecordBytes / 2 + " bytes, and the answer has " + length));
-            return;
-        }
-        if (body.hasReferences()) {
-            fail(
-                    to,
-                    id,
-                    parent,
-                    handlerSequence,
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.REFUSED,
-                    nodeError("an answer can't carry remote references, and this one does"));
+            refuse(to, id, parent, handlerSequence, ErrorCode.TOO_LARGE, tooLarge(length));
             return;
         }
         Plan plan = null;
+        Sharing sharing = null;
         boolean written = false;
         try {
             plan = body.tensors().isEmpty() ? null : plan(body.tensors(), to);
-            written = append(
-                    to,
-                    id,
-                    ReplyBody.typeFor(request),
-                    parent,
-                    handlerSequence,
-                    body.array(),
-                    length,
-                    plan,
-                    null,
-                    null);
-        } catch (CallException e) { // the tensors can't travel
+            sharing = body.references().isEmpty() ? null : share(body, to);
+            Content content = new Content(body.array(), length, plan, sharing);
+            written = append(to, id, ReplyBody.typeFor(request), parent, handlerSequence, content, null, null);
+        } catch (CallException e) { // the tensors or the references can't travel
             fail(to, id, parent, handlerSequence, e.kind(), e.code(), nodeError(e.getMessage()));
         } finally {
+            if (sharing != null && !written) {
+                sharing.abandon();
+            }
             if (plan != null && written) {
                 plan.committed();
             } else if (plan != null) {
                 plan.abandoned();
             }
         }
+    }
+
+    /** Makes a fork of each reference for the caller, which is a user of it from now on. */
+    private Sharing share(ReplyBody body, PeerLink to) {
+        Sharing sharing;
+        try {
+            sharing = Sharing.of(body.references(), to, null);
+        } catch (IllegalArgumentException e) { // too many of them, or not of this worker
+            throw CallErrors.refused(ErrorCode.REFUSED, e.getMessage());
+        }
+        if (body.length() + sharing.length() > maxRecordBytes / 2) {
+            sharing.abandon();
+            throw CallErrors.refused(ErrorCode.TOO_LARGE, tooLarge(body.length() + sharing.length()));
+        }
+        return sharing;
+    }
+
+    private String tooLarge(int length) {
+        return "a payload has at most " + maxRecordBytes / 2 + " bytes, and the answer has " + length;
+    }
+
+    private void refuse(PeerLink to, long id, long parent, long handlerSequence, ErrorCode code, String text) {
+        fail(to, id, parent, handlerSequence, ErrorKind.UNKNOWN_ERROR, code, nodeError(text));
     }
 
     /** Makes the tensors ready, and waits a while when the caller holds too many: it may be about to release some. */
@@ -149,12 +149,36 @@ final class Answers {
         byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
         int length = Math.min(utf8.length, 64 << 10);
         counters.countFailure(code);
-        append(to, id, MessageType.EXCEPTION, parent, handlerSequence, utf8, length, null, kind, code);
+        Content content = new Content(utf8, length, null, null);
+        append(to, id, MessageType.EXCEPTION, parent, handlerSequence, content, kind, code);
     }
 
     /** PyTorch's prefix for errors that come from the broker or from decoding, and not from a handler's own words. */
     String nodeError(String text) {
         return "Error on Node " + workerId + ": " + text;
+    }
+
+    /** What an answer carries. @param plan null without tensors @param sharing null without references */
+    private record Content(byte[] payload, int length, Plan plan, Sharing sharing) {
+
+        int payloadLength() {
+            return length + (sharing == null ? 0 : sharing.length());
+        }
+
+        int sectionLength() {
+            return plan == null ? 0 : plan.sectionLength(payloadLength());
+        }
+
+        void write(MessageBuffer record) {
+            record.payload(payload, 0, length);
+            if (sharing != null) {
+                sharing.write(record, length);
+            }
+            if (plan != null) {
+                plan.write(record, payloadLength());
+                record.tensorCount(plan.tensorCount());
+            }
+        }
     }
 
     /** Returns whether it was written. */
@@ -164,25 +188,19 @@ final class Answers {
             MessageType type,
             long parent,
             long handlerSequence,
-            byte[] payload,
-            int length,
-            Plan plan,
+            Content content,
             ErrorKind kind,
             ErrorCode code) {
         long wallNs = clock.wallNs();
         lane.lock();
         try {
             MessageBuffer record = lane.buffer();
-            record.begin(type, id, workerId, to.id(), length, plan == null ? 0 : plan.sectionLength(length))
+            record.begin(type, id, workerId, to.id(), content.payloadLength(), content.sectionLength())
                     .flags(0)
                     .sentNs(wallNs)
                     .parent(parent)
-                    .handlerSequence(handlerSequence)
-                    .payload(payload, 0, length);
-            if (plan != null) {
-                plan.write(record, length);
-                record.tensorCount(plan.tensorCount());
-            }
+                    .handlerSequence(handlerSequence);
+            content.write(record);
             if (kind != null) {
                 record.error(kind, code);
             }

@@ -113,7 +113,9 @@ final class Calls implements Caller {
         long id;
         boolean written = false;
         try {
-            sharing = request.references().isEmpty() && creation == null ? null : Sharing.of(request, link, creation);
+            sharing = request.references().isEmpty() && creation == null
+                    ? null
+                    : Sharing.of(request.references(), link, creation);
             id = append(
                     request,
                     plan,

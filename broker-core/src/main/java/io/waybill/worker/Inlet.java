@@ -41,6 +41,7 @@ final class Inlet {
     private final Serving serving;
     private final InboundPool pool;
     private final TensorTransit transit;
+    private final WorkerReferences references;
     private final SelfTails selfTails;
     private final WorkerCounters counters;
     private final Quarantine quarantine;
@@ -59,6 +60,7 @@ final class Inlet {
             Serving serving,
             InboundPool pool,
             TensorTransit transit,
+            WorkerReferences references,
             SelfTails selfTails,
             Quarantine quarantine,
             WorkerCounters counters) {
@@ -70,6 +72,7 @@ final class Inlet {
         this.serving = serving;
         this.pool = pool;
         this.transit = transit;
+        this.references = references;
         this.selfTails = selfTails;
         this.quarantine = quarantine;
         this.counters = counters;
@@ -218,6 +221,7 @@ final class Inlet {
         if (slot == null) {
             counters.countLate();
             transit.discard(record, link);
+            references.declineAnswered(record, link);
             return;
         }
         if (slot.link().id() != link.id()) {
@@ -234,17 +238,31 @@ final class Inlet {
                     new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record)));
             return;
         }
+        ArrivedReferences shared;
+        try {
+            shared = references.takeAnswered(record, link);
+        } catch (RejectedMessageException e) {
+            transit.discard(record, link);
+            fail(listener, undecodable(record, e.code(), e));
+            return;
+        }
+        read(link, record, listener, shared);
+    }
+
+    private void read(PeerLink link, RecordView record, ResponseListener listener, ArrivedReferences shared) {
         if (record.tensorCount() == 0) {
-            deliver(listener, record, List.of());
+            deliver(listener, record, List.of(), shared);
             return;
         }
         ReceivedTensors tensors;
         try {
             tensors = transit.receiver().decode(record, link.segments());
         } catch (MalformedRecordException e) {
+            shared.release();
             fail(listener, undecodable(record, ErrorCode.PEER_CORRUPT, e));
             return;
         } catch (RejectedMessageException e) {
+            shared.release();
             fail(listener, undecodable(record, e.code(), e));
             return;
         }
@@ -252,8 +270,9 @@ final class Inlet {
             if (listener instanceof KeepingListener) {
                 tensors.detach();
             }
-            deliver(listener, record, tensors.tensors());
+            deliver(listener, record, tensors.tensors(), shared);
         } catch (CallException e) { // no room to keep them in
+            shared.release();
             fail(listener, undecodable(record, e.code(), e));
         } finally {
             if (tensors.release() == ReceivedTensors.RecordCopy.IN_USE) {
@@ -271,9 +290,9 @@ final class Inlet {
                 why);
     }
 
-    private void deliver(ResponseListener listener, RecordView record, List<Tensor> tensors) {
+    private void deliver(ResponseListener listener, RecordView record, List<Tensor> tensors, ArrivedReferences shared) {
         try {
-            response.open(record, tensors);
+            response.open(record, tensors, shared);
             listener.onResponse(response);
         } catch (Throwable e) { // the boundary around a listener: it must not stop the poller
             counters.countListenerError();

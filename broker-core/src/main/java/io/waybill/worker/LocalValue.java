@@ -47,6 +47,11 @@ final class LocalValue extends ResponseFields {
     }
 
     @Override
+    List<HeldReference> references() {
+        return List.of();
+    }
+
+    @Override
     public synchronized void close() {
         if (!closed) {
             closed = true;

@@ -5,8 +5,9 @@ import io.waybill.api.Response;
 import io.waybill.api.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A response that outlives the poll in which it was read: the payload copied, the tensors' storages held. */
+/** A response that outlives the poll in which it was read: the payload copied, the tensors' storages and the references held. */
 final class OwnedResponse extends ResponseFields {
 
     private final MessageType type;
@@ -14,18 +15,21 @@ final class OwnedResponse extends ResponseFields {
     private final int from;
     private final byte[] payload;
     private final List<Tensor> tensors;
-    private boolean closed;
+    private final ArrivedReferences references;
+    private final AtomicBoolean closed = new AtomicBoolean();
 
-    private OwnedResponse(MessageType type, long id, int from, byte[] payload, List<Tensor> tensors) {
-        this.type = type;
-        this.id = id;
-        this.from = from;
+    private OwnedResponse(ResponseView view, byte[] payload, List<Tensor> tensors) {
+        this.type = view.type();
+        this.id = view.id();
+        this.from = view.from();
+        this.references = view.takeReferences();
         this.payload = payload;
         this.tensors = tensors;
     }
 
-    /** Copies the payload and retains the tensors' storages. */
+    /** Copies the payload, retains the tensors' storages, and takes the references. */
     static OwnedResponse keep(Response response) {
+        ResponseView view = (ResponseView) response;
         List<Tensor> tensors = response.tensors().isEmpty() ? List.of() : List.copyOf(response.tensors());
         for (int i = 0; i < tensors.size(); i++) {
             tensors.get(i).storage().retain();
@@ -33,7 +37,7 @@ final class OwnedResponse extends ResponseFields {
         ByteBuffer source = response.payload();
         byte[] copy = new byte[source.remaining()];
         source.get(source.position(), copy);
-        return new OwnedResponse(response.type(), response.id(), response.from(), copy, tensors);
+        return new OwnedResponse(view, copy, tensors);
     }
 
     @Override
@@ -62,10 +66,15 @@ final class OwnedResponse extends ResponseFields {
     }
 
     @Override
-    public synchronized void close() {
-        if (!closed) {
-            closed = true;
+    List<HeldReference> references() {
+        return references.held();
+    }
+
+    @Override
+    public void close() {
+        if (closed.compareAndSet(false, true)) {
             tensors.forEach(tensor -> tensor.storage().release());
+            references.release();
         }
     }
 }

@@ -2,6 +2,7 @@ package io.waybill.worker;
 
 import io.waybill.api.Body;
 import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
@@ -10,7 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a handler answers with, until it is sent. Holds one count of the storage of every tensor that was put in.
+ * What a handler answers with, until it is sent. Holds one count of the storage of every tensor that was put in, and a handle of its own
+ * of every reference.
  *
  * <p>Belongs to the thread that answers.
  */
@@ -22,18 +24,22 @@ final class ReplyBody {
         RAW
     }
 
-    private final ValueEncoder encoder = new ValueEncoder();
+    private final ValueEncoder encoder = new ValueEncoder(RRef::retain);
     private final Body fields = new Body(encoder);
     private Content content = Content.NOTHING;
     private byte[] raw = new byte[0];
     private int rawLength;
     private List<Tensor> rawTensors = List.of();
 
-    /** Forgets the answer, and gives back the counts that came with its tensors. */
+    /** Forgets the answer, and gives back the counts that came with its tensors, and its references. */
     void reset() {
         List<Tensor> given = tensors();
         for (int i = 0; i < given.size(); i++) {
             given.get(i).storage().release();
+        }
+        List<RRef> shared = encoder.references();
+        for (int i = 0; i < shared.size(); i++) {
+            shared.get(i).close();
         }
         encoder.reset();
         content = Content.NOTHING;
@@ -79,9 +85,9 @@ final class ReplyBody {
         return content == Content.RAW ? rawTensors : encoder.tensors();
     }
 
-    /** References among the values; none may travel in an answer yet. */
-    boolean hasReferences() {
-        return content == Content.ENCODED && !encoder.references().isEmpty();
+    /** The references among the values. */
+    List<RRef> references() {
+        return encoder.references();
     }
 
     /** The type of the answer to a request of this type. */

@@ -7,12 +7,9 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
-import io.waybill.rref.Arrival;
 import io.waybill.rref.Begun;
 import io.waybill.rref.ForkData;
-import io.waybill.rref.ForkTable;
 import io.waybill.rref.Holder;
-import io.waybill.rref.Reference;
 import io.waybill.wire.RecordView;
 import java.util.List;
 import java.util.Optional;
@@ -26,24 +23,18 @@ import java.util.function.Consumer;
 final class RequestReferences {
 
     private final WorkerReferences home;
-    private final Arrival arrival;
-    private final List<HeldReference> held;
+    private final ArrivedReferences arguments;
     private ForkData creates; // null when the request creates nothing, or has done so
 
-    private RequestReferences(WorkerReferences home, Arrival arrival, ForkData creates) {
+    private RequestReferences(WorkerReferences home, ArrivedReferences arguments, ForkData creates) {
         this.home = home;
-        this.arrival = arrival;
+        this.arguments = arguments;
         this.creates = creates;
-        this.held = arrival.references().stream().map(this::borrowed).toList();
-    }
-
-    private HeldReference borrowed(Reference reference) {
-        return new HeldReference(home, reference, HeldReference.Holding.BORROWED);
     }
 
     static RequestReferences take(WorkerReferences home, RecordView request, PeerLink link)
             throws RejectedMessageException {
-        List<ForkData> table = table(request);
+        List<ForkData> table = ArrivedReferences.table(request);
         Holder from = WorkerReferences.holder(link);
         ForkData creates = null;
         if (request.type() == MessageType.SCRIPT_REMOTE_CALL) {
@@ -55,15 +46,7 @@ final class RequestReferences {
                         ErrorCode.REFERENCE_DELETED, creates.rref() + " was created or given up before");
             }
         }
-        try {
-            return new RequestReferences(home, home.references().forks().arrive(table, from), creates);
-        } catch (CallException e) { // this worker closes
-            throw new RejectedMessageException(e.code(), e.getMessage(), e);
-        }
-    }
-
-    private static List<ForkData> table(RecordView request) throws RejectedMessageException {
-        return request.hasReferences() ? ForkTable.decode(request.copyReferences()) : List.of();
+        return new RequestReferences(home, ArrivedReferences.take(home, table, from), creates);
     }
 
     private static ForkData last(List<ForkData> table, WorkerReferences home, RecordView request)
@@ -83,33 +66,29 @@ final class RequestReferences {
             return;
         }
         try {
-            List<ForkData> table = table(request);
+            List<ForkData> table = ArrivedReferences.table(request);
             boolean creates = request.type() == MessageType.SCRIPT_REMOTE_CALL;
-            Holder from = WorkerReferences.holder(link);
-            for (ForkData each : table.subList(0, Math.max(0, creates ? table.size() - 1 : table.size()))) {
-                home.references().forks().decline(each, from);
-            }
+            List<ForkData> arguments = table.subList(0, Math.max(0, creates ? table.size() - 1 : table.size()));
+            ArrivedReferences.decline(home, arguments, WorkerReferences.holder(link));
         } catch (RejectedMessageException e) {
             home.unreadable(link, e);
         }
     }
 
     List<HeldReference> held() {
-        return held;
+        return arguments.held();
     }
 
     boolean isReady() {
-        return held.isEmpty() || home.references().forks().isReady(arrival);
+        return arguments.isReady();
     }
 
     void whenReady(Consumer<Optional<CallException>> told) {
-        home.references().forks().whenReady(arrival, told);
+        arguments.whenReady(told);
     }
 
     void release() {
-        if (!held.isEmpty()) {
-            home.references().forks().release(arrival);
-        }
+        arguments.release();
     }
 
     boolean creates() {
@@ -119,7 +98,7 @@ final class RequestReferences {
     /** Keeps what the handler gave, and makes the body the answer that says so. */
     void create(ReplyBody body) {
         try {
-            if (body.hasReferences()) {
+            if (!body.references().isEmpty()) {
                 throw CallErrors.refused(ErrorCode.REFUSED, "a value can't hold remote references, and this one does");
             }
             home.references()

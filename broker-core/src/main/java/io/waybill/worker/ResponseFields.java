@@ -3,19 +3,24 @@ package io.waybill.worker;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
+import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.api.ValueDecoder;
+import java.util.List;
 
 /** The fields of a response, read from its payload at each call. */
 abstract class ResponseFields implements Response {
 
+    /** The references among its values. */
+    abstract List<? extends RRef> references();
+
     @Override
     public Value value() {
         try {
-            ValueDecoder decoder = new ValueDecoder(payload(), tensors());
+            ValueDecoder decoder = new ValueDecoder(payload(), tensors(), references());
             Value value = decoder.value();
             decoder.end();
             return value;

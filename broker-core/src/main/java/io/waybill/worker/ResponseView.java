@@ -11,15 +11,30 @@ final class ResponseView extends ResponseFields {
 
     private RecordView record;
     private List<Tensor> tensors = List.of();
+    private ArrivedReferences references = ArrivedReferences.none();
 
-    void open(RecordView of, List<Tensor> arrived) {
+    void open(RecordView of, List<Tensor> arrived, ArrivedReferences shared) {
         record = of;
         tensors = arrived;
+        references = shared;
+    }
+
+    /** Gives the references to somebody who releases them. */
+    ArrivedReferences takeReferences() {
+        ArrivedReferences taken = references;
+        references = ArrivedReferences.none();
+        return taken;
     }
 
     void closeView() {
         record = null;
         tensors = List.of();
+        takeReferences().release();
+    }
+
+    @Override
+    List<HeldReference> references() {
+        return references.held();
     }
 
     @Override

@@ -1,7 +1,6 @@
 package io.waybill.worker;
 
 import io.waybill.api.RRef;
-import io.waybill.api.Request;
 import io.waybill.rref.ForkData;
 import io.waybill.rref.ForkTable;
 import io.waybill.rref.Holder;
@@ -11,7 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The references of one request that is being sent: a fork of each for the receiver, and the reference to what it creates behind them.
+ * The references of one message that is being sent: a fork of each for the receiver, and behind them the reference to what a request
+ * creates.
  *
  * <p>Belongs to the thread that sends.
  */
@@ -29,11 +29,11 @@ final class Sharing {
 
     private Sharing() {}
 
-    /** @param creation null when the request creates nothing */
-    static Sharing of(Request request, PeerLink link, Creation creation) {
+    /** @param creation null when the message creates nothing */
+    static Sharing of(List<RRef> references, PeerLink link, Creation creation) {
         Sharing sharing = new Sharing();
         try {
-            sharing.fork(request.references(), WorkerReferences.holder(link), creation);
+            sharing.fork(references, WorkerReferences.holder(link), creation);
             return sharing;
         } catch (RuntimeException e) {
             sharing.abandon();
@@ -66,7 +66,7 @@ final class Sharing {
         record.flags(Envelope.REFERENCES).memory().putBytes(Envelope.HEADER_LENGTH + payloadLength, table);
     }
 
-    /** The request was not sent. */
+    /** The message was not sent. */
     void abandon() {
         for (int i = 0; i < shared.size(); i++) {
             shared.get(i).abandon(forks.get(i));

@@ -121,7 +121,7 @@ public final class Worker implements Caller, AutoCloseable {
                 transit.sender(),
                 settings.journal().maxRecordBytes(),
                 counters);
-        references = new WorkerReferences(directory, settings.references(), calls, links, transit);
+        references = new WorkerReferences(directory, settings, calls, links, transit);
         rpc = new WorkerRpc(directory.info(), settings.role(), references);
         links.onLife(references);
         ServingContext context = new ServingContext(
@@ -150,6 +150,7 @@ public final class Worker implements Caller, AutoCloseable {
                 serving,
                 pool,
                 transit,
+                references,
                 selfTails,
                 new Quarantine(links, host.clock(), faults),
                 counters);

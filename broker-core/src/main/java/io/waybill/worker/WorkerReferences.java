@@ -26,13 +26,14 @@ import io.waybill.host.Host;
 import io.waybill.rref.ControlMessage;
 import io.waybill.rref.ControlOutcome;
 import io.waybill.rref.ControlTransport;
+import io.waybill.rref.ForkData;
 import io.waybill.rref.ForkId;
 import io.waybill.rref.Holder;
 import io.waybill.rref.RRefId;
-import io.waybill.rref.RRefSettings;
 import io.waybill.rref.ReferenceListener;
 import io.waybill.rref.References;
 import io.waybill.rref.UserReference;
+import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
@@ -58,6 +59,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     private static final int LIVES_MASK = 0xffff;
 
     private final WorkerInfo info;
+    private final WorkerSettings.Role role;
     private final Host host;
     private final Calls calls;
     private final Links links;
@@ -70,18 +72,19 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     private final AtomicBoolean ticking = new AtomicBoolean();
 
     WorkerReferences(
-            WorkerDirectory directory, RRefSettings settings, Calls calls, Links links, TensorTransit transit) {
+            WorkerDirectory directory, WorkerSettings settings, Calls calls, Links links, TensorTransit transit) {
         this.info = directory.info();
+        this.role = settings.role();
         this.host = directory.home().host();
         this.calls = calls;
         this.links = links;
         this.transit = transit;
-        this.attemptTimeout = settings.retries().attemptTimeout(calls.defaultTimeout());
+        this.attemptTimeout = settings.references().retries().attemptTimeout(calls.defaultTimeout());
         long generation = directory.generation();
         this.references = new References(
                 new Holder(directory.id(), (int) generation),
                 (generation - 1 & LIVES_MASK) << IDS_PER_LIFE_BITS,
-                settings,
+                settings.references(),
                 host.clock(),
                 this,
                 this);
@@ -172,6 +175,38 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
         background.run(() -> references.returned(new Holder(worker, (int) generation)));
     }
 
+    /**
+     * The references of an answer, which may be used at once: whoever shared them keeps them alive until their owners know of this worker.
+     *
+     * @throws RejectedMessageException when they can't be had; those that could be read were given back
+     */
+    ArrivedReferences takeAnswered(RecordView answer, PeerLink from) throws RejectedMessageException {
+        if (!answer.hasReferences()) {
+            return ArrivedReferences.none();
+        }
+        List<ForkData> table = ArrivedReferences.table(answer);
+        if (role == WorkerSettings.Role.CALLS_ONLY) {
+            ArrivedReferences.decline(this, table, holder(from));
+            throw new RejectedMessageException(
+                    ErrorCode.REFUSED,
+                    "it carries remote references, and worker " + info.name()
+                            + " only calls: they need one that serves");
+        }
+        return ArrivedReferences.take(this, table, holder(from));
+    }
+
+    /** Gives back the references of an answer that nobody waits for. */
+    void declineAnswered(RecordView answer, PeerLink from) {
+        if (!answer.hasReferences()) {
+            return;
+        }
+        try {
+            ArrivedReferences.decline(this, ArrivedReferences.table(answer), holder(from));
+        } catch (RejectedMessageException e) {
+            unreadable(from, e);
+        }
+    }
+
     // ---- what this worker says
 
     @Override
@@ -258,7 +293,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     }
 
     void unreadable(PeerLink link, RejectedMessageException why) {
-        LOG.warn("The references of a request of worker {} can't be given back: {}", link, why.getMessage());
+        LOG.warn("The references of a message of worker {} can't be given back: {}", link, why.getMessage());
     }
 
     /** Sees to it that what is due is done. */

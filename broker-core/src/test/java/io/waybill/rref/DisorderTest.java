@@ -77,6 +77,38 @@ class DisorderTest {
     }
 
     @Test
+    void givesBackWhatAnAnswerBringsThatNobodyWaitsFor() {
+        UserReference parent = exchange.created(0, 1, value);
+        OwnerReference own = exchange.worker(1).creations().own(new SimulatedValue(null), "Tensor");
+        ForkData ofUser = exchange.worker(0).forks().fork(parent, exchange.life(2));
+        ForkData ofOwner = exchange.worker(1).forks().fork(own, exchange.life(2));
+        ForkData toOwner = exchange.worker(0).forks().fork(parent, exchange.life(1));
+        exchange.worker(0).release(parent);
+        exchange.worker(1).release(own);
+        exchange.worker(2).forks().decline(ofUser, exchange.life(0));
+        exchange.worker(2).forks().decline(ofOwner, exchange.life(1));
+        exchange.worker(1).forks().decline(toOwner, exchange.life(0));
+        exchange.deliverAll();
+        assertThat(value.isClosed()).isTrue();
+        requireClean(0, 1, 2);
+    }
+
+    @Test
+    void keepsWhatAnAnswerBroughtThatComesAgainWhenNobodyWaits() {
+        OwnerReference own = exchange.worker(1).creations().own(value, "Tensor");
+        ForkData data = exchange.worker(1).forks().fork(own, exchange.life(2));
+        exchange.worker(1).release(own);
+        Arrival arrival = exchange.worker(2).forks().arrive(List.of(data), exchange.life(1));
+        exchange.worker(2).forks().decline(data, exchange.life(1));
+        exchange.deliverAll();
+        assertThat(value.isClosed()).isFalse();
+        exchange.worker(2).forks().release(arrival);
+        exchange.deliverAll();
+        assertThat(value.isClosed()).isTrue();
+        requireClean(1, 2);
+    }
+
+    @Test
     void ignoresWhatComesTwice() {
         UserReference parent = exchange.created(0, 1, value);
         Arrival arrival = exchange.share(parent, 0, 2);
