@@ -49,9 +49,10 @@ class ArchitectureTest {
             Map.entry("device", List.of("api", "tensor")),
             Map.entry("dispatch", List.of("api", "host")),
             Map.entry("rref", List.of("api", "host")),
+            Map.entry("kept", List.of("api", "host", "rref")),
             Map.entry(
                     "worker",
-                    List.of("api", "host", "wire", "home", "journal", "tensor", "device", "dispatch", "rref")),
+                    List.of("api", "host", "wire", "home", "journal", "tensor", "device", "dispatch", "rref", "kept")),
             Map.entry("query", List.of("api", "host", "wire", "home", "journal", "tensor", "rref")),
             Map.entry("osgi", List.of("api", "host", "device", "dispatch"))));
 

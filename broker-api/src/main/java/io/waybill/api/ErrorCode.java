@@ -44,6 +44,8 @@ public enum ErrorCode {
     JOURNAL_FAILED(2006, Blame.BROKER),
     /** The owner of a remote reference died, and its value is not kept. */
     OWNER_LOST(2007, Blame.BROKER),
+    /** The value of a remote reference was to be kept on the disk, and could not be. */
+    NOT_KEPT(2008, Blame.BROKER),
 
     /** No room for tensors. */
     DEVICE_FULL(3001, Blame.DEVICE),

@@ -14,7 +14,7 @@ import org.osgi.annotation.versioning.ProviderType;
  * arguments of a request is the broker's, and ends with the request; one in an answer ends when the {@link Response} is closed.
  *
  * <p><b>Errors.</b> A {@link CallException}: the error of the value's creation; {@link ErrorCode#REFERENCE_DELETED} after the last handle
- * was closed; {@link ErrorCode#OWNER_LOST} when the owner died.
+ * was closed; {@link ErrorCode#OWNER_LOST} when the owner died and does not come back with the value.
  */
 @ProviderType
 public interface RRef extends AutoCloseable {
@@ -41,6 +41,16 @@ public interface RRef extends AutoCloseable {
      * @throws IllegalStateException when this worker is not the owner
      */
     Response localValue();
+
+    /**
+     * Keeps the value on the owner's disk, on its owner, from when this returns; waits until it has been created. It outlives the owner's
+     * process then: when the owner joins again under its name, those who have the reference find the value. It goes when nobody has the
+     * reference any more. Once more does nothing.
+     *
+     * @throws IllegalStateException when this worker is not the owner, or on the worker's poller
+     * @throws CallException {@link ErrorCode#NOT_KEPT} when it can't be written
+     */
+    void keep();
 
     /** Id of the worker that has the value. */
     int owner();

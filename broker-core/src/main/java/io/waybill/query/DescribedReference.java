@@ -48,6 +48,11 @@ record DescribedReference(ForkData data) implements RRef {
     }
 
     @Override
+    public void keep() {
+        throw inAJournal();
+    }
+
+    @Override
     public int owner() {
         return data.owner();
     }

@@ -71,7 +71,18 @@ public final class Creations {
         gate.enter();
         try {
             gate.requireOpen();
-            return owners.restore(id, value, type, graceNs);
+            return owners.restore(id, value, null, type, graceNs);
+        } finally {
+            gate.leave();
+        }
+    }
+
+    /** A value of an earlier life can't be had, and whoever claims a fork of it within the grace period is told why. */
+    public OwnerReference restoreFailed(RRefId id, CallException why) {
+        gate.enter();
+        try {
+            gate.requireOpen();
+            return owners.restore(id, null, why, "", graceNs);
         } finally {
             gate.leave();
         }

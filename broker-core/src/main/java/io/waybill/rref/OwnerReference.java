@@ -36,6 +36,8 @@ public final class OwnerReference implements Reference {
     int readers;
 
     boolean inTable;
+    /** The worker closes, and others had forks. */
+    boolean closesForNow;
     /** While AWAITED: the life of its creator that was known when it was first heard of. */
     int creatorGeneration;
     /** Whether the request that this worker sent to itself has begun. */

@@ -163,7 +163,7 @@ final class OwnerTable {
         if (value != null) {
             entry.value = null;
             entry.failure = RRefErrors.gone(entry.id(), self);
-            gate.later(value::close);
+            gate.later(entry.closesForNow ? value::closeForNow : value::close);
         }
     }
 

@@ -62,10 +62,11 @@ final class Owners {
         return entry;
     }
 
-    /** A value of an earlier life, kept for those who had forks of it until they ask again. */
-    OwnerReference restore(RRefId id, OwnedValue value, String type, long forNs) {
+    /** A value of an earlier life, or why it can't be read, for those who had forks of it until they ask again. */
+    OwnerReference restore(RRefId id, OwnedValue value, CallException failure, String type, long forNs) {
         OwnerReference entry = table.put(id, type, OwnerReference.State.SETTLED);
         entry.value = value;
+        entry.failure = failure;
         ForkId own = ForkId.ofOwner(id);
         table.addFork(entry, own, new Holder(self, generation));
         alarms.in(forNs, () -> table.removeFork(entry, own));
@@ -252,6 +253,7 @@ final class Owners {
             if (entry.state != OwnerReference.State.SETTLED) {
                 reads.settle(entry, null, RRefErrors.closed());
             }
+            entry.closesForNow = !entry.forks.isEmpty();
             entry.forks.clear();
             entry.handles = 0;
             entry.inTable = false;
@@ -273,8 +275,9 @@ final class Owners {
 
     private static ReferenceStatus status(OwnerReference entry, ForkId fork, Holder holder) {
         String state = entry.failure == null ? entry.state.name().toLowerCase(Locale.ROOT) : "failed";
+        boolean kept = entry.value != null && entry.value.isKept();
         return new ReferenceStatus(
-                ReferenceStatus.Part.OWNS, entry.id(), fork, holder, state, entry.handles, entry.type());
+                ReferenceStatus.Part.OWNS, entry.id(), fork, holder, state, entry.handles, kept, entry.type());
     }
 
     long ignored() {

@@ -49,6 +49,19 @@ public final class RRefErrors {
                 "worker " + owner + ", which owned " + rref + ", died, and its value is not kept");
     }
 
+    /** The owner had kept the value on the disk, and can't get it back from there. */
+    public static CallException notRestored(RRefId rref, int owner, String why) {
+        return error(
+                ErrorCode.OWNER_LOST,
+                "worker " + owner + ", which owned " + rref + ", died, and can't get the value back that it had kept: "
+                        + why);
+    }
+
+    /** The value could not be written to the disk. */
+    public static CallException notKept(RRefId rref, String why) {
+        return error(ErrorCode.NOT_KEPT, "the value of " + rref + " can't be kept: " + why);
+    }
+
     static CallException closed() {
         return error(ErrorCode.CLOSED, "this worker is closed");
     }

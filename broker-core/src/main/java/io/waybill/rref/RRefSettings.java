@@ -10,16 +10,23 @@ import java.util.Objects;
  * @param ownerReturn how long a reference waits for its owner that died to come back with the value; zero for not at all
  * @param memory how long an id that came to its end is remembered, so that a message that comes late does nothing
  * @param retries of control messages
+ * @param keeping which values outlive the process
  */
-public record RRefSettings(Duration grace, Duration ownerReturn, Duration memory, ControlRetries retries) {
+public record RRefSettings(
+        Duration grace, Duration ownerReturn, Duration memory, ControlRetries retries, Keeping keeping) {
 
     public static final RRefSettings DEFAULTS = new RRefSettings(
-            Duration.ofSeconds(30), Duration.ofSeconds(30), Duration.ofMinutes(2), ControlRetries.DEFAULTS);
+            Duration.ofSeconds(30),
+            Duration.ofSeconds(30),
+            Duration.ofMinutes(2),
+            ControlRetries.DEFAULTS,
+            Keeping.ON_REQUEST);
 
     public RRefSettings {
         Objects.requireNonNull(grace);
         Objects.requireNonNull(ownerReturn);
         Objects.requireNonNull(retries);
+        Objects.requireNonNull(keeping);
         if (grace.isNegative() || ownerReturn.isNegative()) {
             throw new IllegalArgumentException(
                     "grace and ownerReturn must not be negative: " + grace + ", " + ownerReturn);
@@ -29,5 +36,9 @@ public record RRefSettings(Duration grace, Duration ownerReturn, Duration memory
                     "ids must be remembered for some time, and at least for the grace period of " + grace + ": "
                             + memory);
         }
+    }
+
+    public RRefSettings withKeeping(Keeping other) {
+        return new RRefSettings(grace, ownerReturn, memory, retries, other);
     }
 }

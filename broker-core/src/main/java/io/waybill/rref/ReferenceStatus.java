@@ -10,10 +10,11 @@ package io.waybill.rref;
  * @param state in lower case: of the value {@code awaited}, {@code creating}, {@code settled} or {@code failed}, of a held fork
  *     {@code pending}, {@code confirmed}, {@code failed} or {@code orphan}, and {@code pending} of one that was passed on
  * @param handles that are open on this worker, of the reference as a whole
+ * @param kept whether this worker has the value, and has it on the disk too
  * @param type of the value, as its creator named it
  */
 public record ReferenceStatus(
-        Part part, RRefId rref, ForkId fork, Holder peer, String state, int handles, String type) {
+        Part part, RRefId rref, ForkId fork, Holder peer, String state, int handles, boolean kept, String type) {
 
     /** What a worker is to a fork. */
     public enum Part {

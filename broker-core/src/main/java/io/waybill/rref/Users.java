@@ -299,6 +299,7 @@ final class Users {
                     new Holder(user.owner(), user.ownerGeneration),
                     user.orphan ? "orphan" : user.state.name().toLowerCase(Locale.ROOT),
                     user.handles,
+                    false,
                     user.type()));
         }
         children.forEach((fork, child) -> lines.accept(new ReferenceStatus(
@@ -308,6 +309,7 @@ final class Users {
                 child.to(),
                 "pending",
                 child.parent().handles,
+                false,
                 child.parent().type())));
     }
 

@@ -328,6 +328,10 @@ final class Calls implements Caller {
     }
 
     /** @throws IllegalStateException on the worker's poller */
+    boolean mayBlock() {
+        return waits.mayBlock();
+    }
+
     void requireMayBlock() {
         waits.requireMayBlock();
     }

@@ -19,6 +19,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * A handle of a reference. One that a program has counts as a handle of the reference's; one among the arguments of a request borrows the
@@ -86,24 +88,46 @@ final class HeldReference implements RRef {
 
     @Override
     public Response localValue() {
-        if (!isOwner()) {
-            throw new IllegalStateException(
-                    "For " + RRefErrors.written(reference) + ", can't call localValue() on user " + home.info()
-                            + ". Call it on owner " + home.describe(owner()));
-        }
+        requireOwner("localValue()");
         requireOpen("local_value()");
         home.calls().requireMayBlock();
         return await(read(), Duration.ZERO);
     }
 
+    private void requireOwner(String operation) {
+        if (!isOwner()) {
+            throw new IllegalStateException("For " + RRefErrors.written(reference) + ", can't call " + operation
+                    + " on user " + home.info() + ". Call it on owner " + home.describe(owner()));
+        }
+    }
+
+    @Override
+    public void keep() {
+        requireOwner("keep()");
+        requireOpen("keep()");
+        home.calls().requireMayBlock();
+        home.references().retain(reference); // so that the value is not closed while it is written
+        try {
+            StoredValue value = await(read(Function.identity(), stored -> {}), Duration.ZERO);
+            value.keep(reference.id(), type(), home.keeper());
+        } finally {
+            home.references().release(reference);
+        }
+    }
+
     private CompletableFuture<Response> read() {
-        CompletableFuture<Response> told = new CompletableFuture<>();
+        return read(value -> new LocalValue(owner(), value), Response::close);
+    }
+
+    /** @param untaken what to do with what was taken of the value when nobody waits any more */
+    private <T> CompletableFuture<T> read(Function<StoredValue, T> take, Consumer<T> untaken) {
+        CompletableFuture<T> told = new CompletableFuture<>();
         home.references().read((OwnerReference) reference, new ValueWaiter() {
             @Override
             public void onValue(OwnedValue value) {
-                LocalValue local = new LocalValue(owner(), (StoredValue) value);
-                if (!told.complete(local)) {
-                    local.close();
+                T taken = take.apply((StoredValue) value);
+                if (!told.complete(taken)) {
+                    untaken.accept(taken);
                 }
             }
 
@@ -115,7 +139,7 @@ final class HeldReference implements RRef {
         return told;
     }
 
-    private Response await(CompletableFuture<Response> value, Duration timeout) {
+    private <T> T await(CompletableFuture<T> value, Duration timeout) {
         try {
             return timeout.isZero() ? value.get() : value.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
         } catch (ExecutionException e) {

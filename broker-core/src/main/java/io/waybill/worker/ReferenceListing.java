@@ -19,7 +19,7 @@ import java.util.Map;
  * Answers the control operation that lists a worker's references.
  *
  * <pre>
- * control:rrefs.list  limit  {references: [{part, rref, fork, peer, generation, state, handles, type}], left_out,
+ * control:rrefs.list  limit  {references: [{part, rref, fork, peer, generation, state, handles, kept, type}], left_out,
  *                             counters: {num_owner_rrefs, num_forks, num_pending_users, num_pending_futures}}
  * </pre>
  *
@@ -71,6 +71,7 @@ final class ReferenceListing implements MessageHandler {
         put(fields, "generation", Value.of(status.peer().generation()));
         put(fields, "state", Value.of(status.state()));
         put(fields, "handles", Value.of(status.handles()));
+        put(fields, "kept", Value.of(status.kept()));
         put(fields, "type", Value.of(status.type()));
         return new Value.Dict(fields);
     }

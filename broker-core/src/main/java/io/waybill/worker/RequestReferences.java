@@ -101,9 +101,8 @@ final class RequestReferences {
             if (!body.references().isEmpty()) {
                 throw CallErrors.refused(ErrorCode.REFUSED, "a value can't hold remote references, and this one does");
             }
-            home.references()
-                    .creations()
-                    .finish(creates.rref(), home.store(body.array(), body.length(), body.tensors()));
+            StoredValue value = home.store(body.array(), body.length(), body.tensors());
+            home.keeper().finish(creates.rref(), creates.type(), value);
         } catch (CallException e) {
             home.references().creations().finishFailed(creates.rref(), e);
         }

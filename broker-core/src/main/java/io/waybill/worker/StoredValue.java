@@ -5,7 +5,9 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
+import io.waybill.kept.KeptValue;
 import io.waybill.rref.OwnedValue;
+import io.waybill.rref.RRefId;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -15,9 +17,10 @@ import java.util.Map;
 
 /**
  * A value that this worker owns: its bytes as they would travel, and its tensors in the worker's own segments, from which they are sent
- * without another copy.
+ * without another copy. It may be kept on the disk too.
  *
- * <p><b>Threads.</b> Immutable. <b>Ownership.</b> Holds one count of each storage until it is closed.
+ * <p><b>Threads.</b> Any; it does not change but for being kept. <b>Ownership.</b> Holds one count of each storage until it is closed, and
+ * its file.
  */
 final class StoredValue implements OwnedValue {
 
@@ -26,6 +29,9 @@ final class StoredValue implements OwnedValue {
     private final byte[] payload;
     private final List<Tensor> tensors;
     private final List<Storage> storages;
+    private Keeper keeper; // guarded by this; null until it is kept
+    // Written by the thread that keeps it, read by whoever lists or closes it; null until it is kept.
+    private volatile RRefId keptAs;
 
     private StoredValue(byte[] payload, List<Tensor> tensors, List<Storage> storages) {
         this.payload = payload;
@@ -65,6 +71,18 @@ final class StoredValue implements OwnedValue {
         return new StoredValue(Arrays.copyOf(array, length), List.copyOf(copied), List.copyOf(storages));
     }
 
+    /** A value that an earlier life kept; its storages are this object's. */
+    static StoredValue restored(KeptValue kept, Keeper keeper) {
+        StoredValue restored = new StoredValue(kept.payload(), kept.tensors(), kept.storages());
+        restored.isKeptAs(kept.id(), keeper);
+        return restored;
+    }
+
+    private synchronized void isKeptAs(RRefId id, Keeper by) {
+        keeper = by;
+        keptAs = id;
+    }
+
     private static Storage copy(Storage source, TensorBuffers buffers) {
         if (!source.device().isCpu()) {
             throw CallErrors.refused(
@@ -87,8 +105,33 @@ final class StoredValue implements OwnedValue {
         return tensors;
     }
 
+    /**
+     * Keeps it on the disk from when this returns; once more does nothing. The caller sees to it that it is not closed meanwhile.
+     *
+     * @throws CallException when it can't be written
+     */
+    synchronized void keep(RRefId id, String type, Keeper by) {
+        if (keptAs == null) {
+            by.write(new KeptValue(id, type, payload, tensors));
+            isKeptAs(id, by);
+        }
+    }
+
     @Override
-    public void close() {
+    public boolean isKept() {
+        return keptAs != null;
+    }
+
+    @Override
+    public synchronized void close() {
+        closeForNow();
+        if (keptAs != null) {
+            keeper.forget(keptAs);
+        }
+    }
+
+    @Override
+    public void closeForNow() {
         storages.forEach(Storage::release);
     }
 }

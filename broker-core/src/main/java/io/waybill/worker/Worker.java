@@ -215,6 +215,7 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     private void start() throws IOException {
+        references.restore(); // before anybody can ask for what an earlier life kept
         links.onChange(poller::wake);
         registry.onChange(poller::wake);
         links.refresh();

@@ -69,6 +69,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     private final HandlerRegistry handlers;
     private final HandlerExecutor executor;
     private final InOrder background;
+    private final Keeper keeper;
     private final AtomicBoolean ticking = new AtomicBoolean();
 
     WorkerReferences(
@@ -91,6 +92,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
         this.handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         this.executor = handlers.newExecutor(PROVIDER, ExecutorSettings.forProcessors(1));
         this.background = new InOrder(executor);
+        this.keeper = new Keeper(directory, settings.references().keeping(), calls, references, new InOrder(executor));
         handle(MessageType.RREF_USER_DELETE, this::control);
         handle(MessageType.RREF_FORK_REQUEST, this::control);
         handle(MessageType.RREF_CHILD_ACCEPT, this::control);
@@ -112,6 +114,10 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
 
     References references() {
         return references;
+    }
+
+    Keeper keeper() {
+        return keeper;
     }
 
     Calls calls() {
@@ -271,6 +277,11 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
         return StoredValue.copy(array, length, tensors, transit.pool());
     }
 
+    /** Takes over the values that earlier lives of this worker kept. */
+    void restore() {
+        keeper.restore(transit.pool());
+    }
+
     // ---- what an operator reads
 
     @Override
@@ -309,5 +320,6 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     void close() {
         references.close();
         executor.close(Duration.ZERO);
+        keeper.close();
     }
 }

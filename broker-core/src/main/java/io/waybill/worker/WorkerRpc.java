@@ -110,7 +110,14 @@ final class WorkerRpc implements Rpc {
         }
         StoredValue stored = home.store(encoder.array(), encoder.length(), encoder.tensors());
         OwnerReference own = home.references().creations().own(stored, ANY_TYPE);
-        return new HeldReference(home, own, HeldReference.Holding.OWN);
+        HeldReference held = new HeldReference(home, own, HeldReference.Holding.OWN);
+        try {
+            home.keeper().owned(own, stored);
+        } catch (CallException e) {
+            held.close();
+            throw e;
+        }
+        return held;
     }
 
     @Override

@@ -15,7 +15,11 @@ import java.util.Optional;
 final class Exchange {
 
     static final RRefSettings SETTINGS = new RRefSettings(
-            Duration.ofSeconds(30), Duration.ofSeconds(20), Duration.ofMinutes(2), ControlRetries.DEFAULTS);
+            Duration.ofSeconds(30),
+            Duration.ofSeconds(20),
+            Duration.ofMinutes(2),
+            ControlRetries.DEFAULTS,
+            Keeping.ON_REQUEST);
 
     /** A control message on its way. */
     record Sent(int from, int to, ControlMessage message, ControlOutcome outcome) {}

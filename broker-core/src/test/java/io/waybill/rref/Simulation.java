@@ -37,7 +37,8 @@ final class Simulation {
             Duration.ofSeconds(10),
             Duration.ofSeconds(5),
             Duration.ofMinutes(2),
-            new ControlRetries(5, Duration.ofSeconds(1), Duration.ofSeconds(10), Duration.ZERO));
+            new ControlRetries(5, Duration.ofSeconds(1), Duration.ofSeconds(10), Duration.ZERO),
+            Keeping.ON_REQUEST);
     private static final String BODY_FAILED = "the body failed";
 
     private final Random random;

@@ -129,7 +129,7 @@ final class RRefsCommand implements Callable<Integer> {
     }
 
     private void print(List<Said> said, Map<Integer, String> names) {
-        Table table = new Table("WORKER", "PART", "RREF", "FORK", "PEER", "STATE", "HANDLES", "TYPE");
+        Table table = new Table("WORKER", "PART", "RREF", "FORK", "PEER", "STATE", "HANDLES", "KEPT", "TYPE");
         Function<Value, String> name = id ->
                 id instanceof Value.Int number ? names.getOrDefault((int) number.value(), "" + number.value()) : "-";
         int rows = 0;
@@ -143,6 +143,7 @@ final class RRefsCommand implements Callable<Integer> {
                         name.apply(field(reference, "peer")),
                         text(reference, "state"),
                         text(reference, "handles"),
+                        field(reference, "kept") instanceof Value.Bool kept && kept.value() ? "yes" : "no",
                         text(reference, "type"));
                 rows++;
             }

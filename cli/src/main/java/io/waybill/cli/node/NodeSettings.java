@@ -5,6 +5,7 @@ import io.waybill.dispatch.StuckSettings;
 import io.waybill.journal.JournalSettings;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.rref.ControlRetries;
+import io.waybill.rref.Keeping;
 import io.waybill.rref.RRefSettings;
 import io.waybill.tensor.TensorConfig;
 import io.waybill.worker.FlowLimits;
@@ -116,7 +117,8 @@ public record NodeSettings(
         Duration ownerReturn = reading.take("rref.owner-return", defaults.ownerReturn(), Quantities::duration);
         Duration memory = reading.take("rref.remember-ids", defaults.memory(), Quantities::duration);
         ControlRetries retries = retries(reading);
-        return reading.check("rref", () -> new RRefSettings(grace, ownerReturn, memory, retries), defaults);
+        Keeping keeping = reading.take("rref.keep", defaults.keeping(), Quantities::keeping);
+        return reading.check("rref", () -> new RRefSettings(grace, ownerReturn, memory, retries, keeping), defaults);
     }
 
     private static ControlRetries retries(Reading reading) {

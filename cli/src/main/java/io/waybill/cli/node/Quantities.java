@@ -1,5 +1,6 @@
 package io.waybill.cli.node;
 
+import io.waybill.rref.Keeping;
 import io.waybill.worker.Overflow;
 import io.waybill.worker.Waiting;
 import java.time.Duration;
@@ -67,6 +68,11 @@ public final class Quantities {
     /** {@code wait}, {@code refuse}. */
     public static Overflow overflow(String text) {
         return choice(Overflow.class, text);
+    }
+
+    /** {@code on-request}, {@code all}. */
+    public static Keeping keeping(String text) {
+        return choice(Keeping.class, text);
     }
 
     /** How a choice is written. */

@@ -7,6 +7,7 @@ import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.rref.ControlRetries;
+import io.waybill.rref.Keeping;
 import io.waybill.rref.RRefSettings;
 import io.waybill.worker.Overflow;
 import io.waybill.worker.Waiting;
@@ -66,6 +67,7 @@ class NodeSettingsTest {
         values.put("rref.retry-wait", "21ms");
         values.put("rref.slow-retry-wait", "22s");
         values.put("rref.attempt-timeout", "23s");
+        values.put("rref.keep", "all");
 
         NodeSettings settings = NodeSettings.of(values);
 
@@ -86,7 +88,8 @@ class NodeSettingsTest {
                         Duration.ofSeconds(18),
                         Duration.ofSeconds(19),
                         Duration.ofSeconds(20),
-                        new ControlRetries(2, Duration.ofMillis(21), Duration.ofSeconds(22), Duration.ofSeconds(23))));
+                        new ControlRetries(2, Duration.ofMillis(21), Duration.ofSeconds(22), Duration.ofSeconds(23)),
+                        Keeping.ALL));
         assertThat(settings.drainLimit()).isEqualTo(Duration.ofSeconds(12));
         assertThat(settings.startLimit()).isEqualTo(Duration.ofSeconds(13));
         assertThat(settings.settleLimit()).isEqualTo(Duration.ofSeconds(14));

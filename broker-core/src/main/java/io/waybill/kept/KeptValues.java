@@ -1,0 +1,119 @@
+package io.waybill.kept;
+
+import io.waybill.api.TensorBuffers;
+import io.waybill.host.SafeFiles;
+import io.waybill.rref.RRefId;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The values that one worker keeps on the disk: {@code <created_on>.<local_id>.value} each, in a directory that is there from the first one
+ * on. A file gets its name when it is whole. Nothing is synced: after a power cut nobody lives who could want a value.
+ *
+ * <p><b>Threads.</b> Thread-safe, as long as each reference is written, read and forgotten by one thread at a time.
+ */
+public final class KeptValues {
+
+    /** In a worker's own directory. */
+    public static final String DIRECTORY = "kept";
+
+    private static final String VALUE = ".value";
+    private static final String DAMAGED = ".damaged";
+    private static final Pattern NAME = Pattern.compile("([0-9]{1,5})\\.([0-9]{1,15})\\.value");
+    /** What a process leaves behind that was killed while it wrote. */
+    private static final Pattern HALF = Pattern.compile("\\.[0-9.]+\\.value\\.new");
+
+    private static final int MAX_FILES = 10_000_000;
+
+    private final Path directory;
+    private final int owner;
+    private final int generation;
+    private final SafeFiles files;
+
+    /** @param directory of the worker, which has this id and this generation */
+    public KeptValues(Path directory, int owner, int generation, SafeFiles files) {
+        this.directory = directory.resolve(DIRECTORY);
+        this.owner = owner;
+        this.generation = generation;
+        this.files = files;
+    }
+
+    /** Where a value lies, or would. */
+    public Path file(RRefId id) {
+        return directory.resolve(id.createdOn() + "." + id.localId() + VALUE);
+    }
+
+    /**
+     * Writes a value, which survives this process from then on.
+     *
+     * @throws IllegalArgumentException when it is beyond the limits of a file
+     * @throws IOException when it can't be written; nothing is left then
+     */
+    public void write(KeptValue value) throws IOException {
+        KeptWriter writer = new KeptWriter(value, owner, generation);
+        files.createPrivateDirectory(directory);
+        files.replaceUnsynced(file(value.id()), writer);
+    }
+
+    /** Removes a value; nothing when there is none. */
+    public void forget(RRefId id) throws IOException {
+        files.remove(file(id));
+    }
+
+    /** What earlier lives of the worker kept. Removes what one of them was killed in the middle of writing. */
+    public List<RRefId> list() throws IOException {
+        List<RRefId> ids = new ArrayList<>();
+        if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
+            return ids;
+        }
+        for (Path file : files.list(files.requirePrivateDirectory(directory), MAX_FILES)) {
+            String name = file.getFileName().toString();
+            if (HALF.matcher(name).matches()) {
+                files.remove(file);
+            }
+            idOf(name).ifPresent(ids::add);
+        }
+        return ids;
+    }
+
+    private static Optional<RRefId> idOf(String name) {
+        Matcher parts = NAME.matcher(name);
+        try {
+            return parts.matches()
+                    ? Optional.of(new RRefId(Integer.parseInt(parts.group(1)), Long.parseLong(parts.group(2))))
+                    : Optional.empty();
+        } catch (IllegalArgumentException e) { // no worker has such an id
+            return Optional.empty();
+        }
+    }
+
+    /**
+     * Reads a value, its storages into these buffers.
+     *
+     * @throws DamagedValueException when the file is not what was written; {@link #setAside} is what to do then
+     * @throws IOException when it can't be read now
+     * @throws io.waybill.api.CallException when there is no room for its storages
+     */
+    public KeptValue read(RRefId id, TensorBuffers buffers) throws IOException {
+        Path file = file(id);
+        try (FileChannel channel = files.openForReading(file, Long.MAX_VALUE)) {
+            return new KeptReader(file, channel).read(id, owner, buffers);
+        }
+    }
+
+    /** Gives a damaged file another name, so that it is not read again. @return where it lies now */
+    public Path setAside(RRefId id) throws IOException {
+        Path file = file(id);
+        Path aside = file.resolveSibling(file.getFileName() + DAMAGED);
+        files.renameWithin(file, aside);
+        return aside;
+    }
+}
