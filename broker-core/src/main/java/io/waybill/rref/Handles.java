@@ -1,7 +1,7 @@
 package io.waybill.rref;
 
 /**
- * Counts the handles that this worker has of its references.
+ * Counts the handles that this worker has of its references, and the values of its own that hold them.
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}.
  */
@@ -19,7 +19,7 @@ final class Handles {
 
     void retain(Reference reference) {
         if (reference instanceof UserReference user) {
-            requireHandle(user, user.handles);
+            requireHandle(user, user.holds());
             user.handles++;
         } else if (reference instanceof OwnerReference owner) {
             requireHandle(owner, owner.handles);
@@ -35,13 +35,32 @@ final class Handles {
         }
     }
 
+    /** A value of this worker's holds it. It does so until the value goes, also when all handles are given up. */
+    void retainInValue(Reference reference) {
+        if (reference instanceof UserReference user) {
+            requireHandle(user, user.holds());
+            user.inValues++;
+        } else {
+            retain(reference);
+        }
+    }
+
+    /** The value is gone. */
+    void releaseFromValue(Reference reference) {
+        if (reference instanceof UserReference user) {
+            users.releaseFromValue(user);
+        } else {
+            release(reference);
+        }
+    }
+
     void requireUsable(Reference reference, String operation) {
         gate.requireOpen();
         if (reference instanceof UserReference user) {
             if (user.failure != null) {
                 throw user.failure;
             }
-            requireUse(user, user.handles, operation);
+            requireUse(user, user.holds(), operation);
         } else if (reference instanceof OwnerReference owner) {
             requireUse(owner, owner.handles, operation);
         }

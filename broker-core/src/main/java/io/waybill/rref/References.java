@@ -114,6 +114,25 @@ public final class References implements AutoCloseable {
         gate.run(() -> handles.release(reference));
     }
 
+    /**
+     * A value of this worker's holds the reference from now on, also when the worker {@linkplain #drain gives back} all handles.
+     *
+     * @throws CallException when there is no handle any more
+     */
+    public void retainInValue(Reference reference) {
+        gate.enter();
+        try {
+            handles.retainInValue(reference);
+        } finally {
+            gate.leave();
+        }
+    }
+
+    /** The value that held the reference is gone. */
+    public void releaseFromValue(Reference reference) {
+        gate.run(() -> handles.releaseFromValue(reference));
+    }
+
     /** @throws CallException when the reference has failed, or has no handle any more */
     public void requireUsable(Reference reference, String operation) {
         gate.enter();

@@ -33,6 +33,9 @@ public final class UserReference implements Reference {
     State state = State.PENDING;
     int ownerGeneration;
     int handles = 1;
+    /** Values of this worker's that hold it. */
+    int inValues;
+
     int children;
     /** Its owner died, and may come back with the value. */
     boolean orphan;
@@ -72,6 +75,11 @@ public final class UserReference implements Reference {
     @Override
     public String type() {
         return type;
+    }
+
+    /** What keeps it here: handles, and values that hold it. */
+    int holds() {
+        return handles + inValues;
     }
 
     boolean isSettled() {

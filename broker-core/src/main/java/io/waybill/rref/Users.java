@@ -180,7 +180,7 @@ final class Users {
                 || user.requestedOf != 0
                 || user.state == UserReference.State.PENDING
                 || user.children > 0
-                || user.handles > 0 && !failed) {
+                || user.holds() > 0 && !failed) {
             return;
         }
         user.ended = true;
@@ -231,6 +231,11 @@ final class Users {
 
     void releaseHandle(UserReference user) {
         user.handles--;
+        endIfUnused(user);
+    }
+
+    void releaseFromValue(UserReference user) {
+        user.inValues--;
         endIfUnused(user);
     }
 
@@ -298,7 +303,7 @@ final class Users {
                     user.fork(),
                     new Holder(user.owner(), user.ownerGeneration),
                     user.orphan ? "orphan" : user.state.name().toLowerCase(Locale.ROOT),
-                    user.handles,
+                    user.holds(),
                     false,
                     user.type()));
         }
@@ -308,7 +313,7 @@ final class Users {
                 fork,
                 child.to(),
                 "pending",
-                child.parent().handles,
+                child.parent().holds(),
                 false,
                 child.parent().type())));
     }
@@ -319,7 +324,7 @@ final class Users {
         return pending.isEmpty() && children.isEmpty();
     }
 
-    /** Gives back whatever is confirmed, though handles are open. */
+    /** Gives back whatever is confirmed, though handles are open. What values hold goes with these. */
     void endAll() {
         for (UserReference user : new ArrayList<>(confirmed.values())) {
             user.handles = 0;

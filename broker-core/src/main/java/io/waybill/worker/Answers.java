@@ -110,7 +110,7 @@ final class Answers {
         Sharing sharing;
         try {
             sharing = Sharing.of(body.references(), to, null);
-        } catch (IllegalArgumentException e) { // too many of them, or not of this worker
+        } catch (IllegalArgumentException e) { // too many of them
             throw CallErrors.refused(ErrorCode.REFUSED, e.getMessage());
         }
         if (body.length() + sharing.length() > maxRecordBytes / 2) {

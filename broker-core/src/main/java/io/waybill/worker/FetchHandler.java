@@ -2,7 +2,6 @@ package io.waybill.worker;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateReply;
 import io.waybill.api.Message;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.Outbox;
@@ -42,7 +41,7 @@ final class FetchHandler implements MessageHandler {
         }
         RRefId id = id(tuple);
         int generation = (int) Math.min(Integer.MAX_VALUE, number(tuple, 3));
-        references.fetch(id, generation, new Waiting(outbox.later(), deadlineNs(message)));
+        references.fetch(id, generation, new Waiting((ValueReply) outbox.later(), deadlineNs(message)));
     }
 
     private static RRefId id(Value.Tuple tuple) throws RejectedMessageException {
@@ -62,14 +61,16 @@ final class FetchHandler implements MessageHandler {
         return leftNs == Long.MAX_VALUE ? Long.MAX_VALUE : clock.monotonicNs() + leftNs;
     }
 
-    /** Sends the value once it is there. The tensors bring a count of their storages along, which the broker gives back. */
-    private record Waiting(LateReply reply, long deadlineNs) implements ValueWaiter {
+    /** Sends the value once it is there. */
+    private record Waiting(ValueReply reply, long deadlineNs) implements ValueWaiter {
 
         @Override
         public void onValue(OwnedValue value) {
-            StoredValue stored = (StoredValue) value;
-            stored.tensors().forEach(tensor -> tensor.storage().retain());
-            reply.send(stored.payload(), stored.tensors());
+            try {
+                reply.send((StoredValue) value);
+            } catch (CallException e) { // a reference that it holds has failed
+                onFailure(e);
+            }
         }
 
         @Override

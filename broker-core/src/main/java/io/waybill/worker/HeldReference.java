@@ -14,6 +14,8 @@ import io.waybill.rref.Reference;
 import io.waybill.rref.UserReference;
 import io.waybill.rref.ValueWaiter;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -21,6 +23,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 
 /**
  * A handle of a reference. One that a program has counts as a handle of the reference's; one among the arguments of a request borrows the
@@ -34,6 +37,8 @@ final class HeldReference implements RRef {
     enum Holding {
         /** {@link #close} does. */
         OWN,
+        /** Likewise, when the value that holds it goes. */
+        IN_VALUE,
         /** The end of the request does. */
         BORROWED
     }
@@ -125,9 +130,13 @@ final class HeldReference implements RRef {
         home.references().read((OwnerReference) reference, new ValueWaiter() {
             @Override
             public void onValue(OwnedValue value) {
-                T taken = take.apply((StoredValue) value);
-                if (!told.complete(taken)) {
-                    untaken.accept(taken);
+                try {
+                    T taken = take.apply((StoredValue) value);
+                    if (!told.complete(taken)) {
+                        untaken.accept(taken);
+                    }
+                } catch (CallException e) { // a reference that it holds has failed
+                    told.completeExceptionally(e);
                 }
             }
 
@@ -177,17 +186,56 @@ final class HeldReference implements RRef {
         return reference.type();
     }
 
+    /** Takes a handle of each; all or none. */
+    static List<HeldReference> all(List<? extends RRef> references, UnaryOperator<HeldReference> taking) {
+        List<HeldReference> taken = new ArrayList<>(references.size());
+        try {
+            for (RRef reference : references) {
+                taken.add(taking.apply(own(reference)));
+            }
+            return List.copyOf(taken);
+        } catch (RuntimeException e) {
+            taken.forEach(HeldReference::close);
+            throw e;
+        }
+    }
+
+    static HeldReference own(RRef reference) {
+        if (reference instanceof HeldReference held) {
+            return held;
+        }
+        throw CallErrors.refused(
+                ErrorCode.REFUSED, "a reference that travels must be one of this worker's: " + reference);
+    }
+
+    /** The same without a handle. */
+    HeldReference borrowed() {
+        return new HeldReference(home, reference, Holding.BORROWED);
+    }
+
     @Override
-    public RRef retain() {
+    public HeldReference retain() {
         requireOpen("retain()");
         home.references().retain(reference);
         return new HeldReference(home, reference, Holding.OWN);
     }
 
+    /** One more handle, of a value of this worker's. */
+    HeldReference retainInValue() {
+        requireOpen("retain()");
+        home.references().retainInValue(reference);
+        return new HeldReference(home, reference, Holding.IN_VALUE);
+    }
+
     @Override
     public void close() {
-        if (holding == Holding.OWN && closed.compareAndSet(false, true)) {
+        if (holding == Holding.BORROWED || !closed.compareAndSet(false, true)) {
+            return;
+        }
+        if (holding == Holding.OWN) {
             home.references().release(reference);
+        } else {
+            home.references().releaseFromValue(reference);
         }
     }
 

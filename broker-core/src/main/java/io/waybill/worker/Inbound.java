@@ -454,7 +454,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     }
 
     /** The answer to this request that comes after its handler returned. Not pooled: a bundle may keep it for as long as it likes. */
-    private final class Late implements LateReply {
+    private final class Late implements ValueReply {
         // Set by the handler's thread and by the answering one; the second of the two ends the request.
         private final AtomicBoolean first = new AtomicBoolean();
         private final AtomicBoolean given = new AtomicBoolean();
@@ -516,9 +516,32 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         @Override
         public void send(Value value) {
             if (begin()) {
-                body.value(value);
+                try {
+                    body.value(value);
+                } catch (RuntimeException e) {
+                    throw undone(e);
+                }
                 give();
             }
+        }
+
+        @Override
+        public void send(StoredValue value) {
+            if (begin()) {
+                try {
+                    body.stored(value);
+                } catch (RuntimeException e) {
+                    throw undone(e);
+                }
+                give();
+            }
+        }
+
+        /** What can't be put into an answer was none: another may be given. */
+        private RuntimeException undone(RuntimeException why) {
+            body.reset();
+            given.set(false);
+            return why;
         }
 
         @Override

@@ -5,17 +5,26 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A value of this worker's own, given to its program as if it had been fetched. Holds one count of each tensor's storage. */
+/**
+ * A value of this worker's own, given to its program as if it had been fetched. Holds one count of each tensor's storage, and a handle of
+ * each reference.
+ */
 final class LocalValue extends ResponseFields {
 
     private final int owner;
     private final ByteBuffer payload;
     private final List<Tensor> tensors;
-    private boolean closed;
+    private final List<HeldReference> references;
+    private final List<HeldReference> handles;
+    private final AtomicBoolean closed = new AtomicBoolean();
 
+    /** @throws io.waybill.api.CallException when a reference that the value holds has failed */
     LocalValue(int owner, StoredValue value) {
         this.owner = owner;
+        this.handles = HeldReference.all(value.references(), HeldReference::retain);
+        this.references = handles.stream().map(HeldReference::borrowed).toList();
         this.payload = value.payload();
         this.tensors = value.tensors();
         tensors.forEach(tensor -> tensor.storage().retain());
@@ -48,14 +57,14 @@ final class LocalValue extends ResponseFields {
 
     @Override
     List<HeldReference> references() {
-        return List.of();
+        return references;
     }
 
     @Override
-    public synchronized void close() {
-        if (!closed) {
-            closed = true;
+    public void close() {
+        if (closed.compareAndSet(false, true)) {
             tensors.forEach(tensor -> tensor.storage().release());
+            handles.forEach(HeldReference::close);
         }
     }
 }

@@ -30,6 +30,7 @@ final class ReplyBody {
     private byte[] raw = new byte[0];
     private int rawLength;
     private List<Tensor> rawTensors = List.of();
+    private List<? extends RRef> rawReferences = List.of();
 
     /** Forgets the answer, and gives back the counts that came with its tensors, and its references. */
     void reset() {
@@ -37,13 +38,14 @@ final class ReplyBody {
         for (int i = 0; i < given.size(); i++) {
             given.get(i).storage().release();
         }
-        List<RRef> shared = encoder.references();
+        List<? extends RRef> shared = references();
         for (int i = 0; i < shared.size(); i++) {
             shared.get(i).close();
         }
         encoder.reset();
         content = Content.NOTHING;
         rawTensors = List.of();
+        rawReferences = List.of();
     }
 
     boolean isEmpty() {
@@ -73,6 +75,18 @@ final class ReplyBody {
         rawTensors = tensors.isEmpty() ? List.of() : new ArrayList<>(tensors);
     }
 
+    /**
+     * A value that this worker owns.
+     *
+     * @throws io.waybill.api.CallException when a reference that it holds has failed
+     */
+    void stored(StoredValue value) {
+        List<HeldReference> taken = HeldReference.all(value.references(), HeldReference::retain);
+        value.tensors().forEach(tensor -> tensor.storage().retain());
+        raw(value.payload(), value.tensors());
+        rawReferences = taken;
+    }
+
     byte[] array() {
         return content == Content.RAW ? raw : encoder.array();
     }
@@ -86,8 +100,8 @@ final class ReplyBody {
     }
 
     /** The references among the values. */
-    List<RRef> references() {
-        return encoder.references();
+    List<? extends RRef> references() {
+        return content == Content.RAW ? rawReferences : encoder.references();
     }
 
     /** The type of the answer to a request of this type. */

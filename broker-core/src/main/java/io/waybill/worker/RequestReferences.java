@@ -98,10 +98,7 @@ final class RequestReferences {
     /** Keeps what the handler gave, and makes the body the answer that says so. */
     void create(ReplyBody body) {
         try {
-            if (!body.references().isEmpty()) {
-                throw CallErrors.refused(ErrorCode.REFUSED, "a value can't hold remote references, and this one does");
-            }
-            StoredValue value = home.store(body.array(), body.length(), body.tensors());
+            StoredValue value = home.store(body.array(), body.length(), body.tensors(), body.references());
             home.keeper().finish(creates.rref(), creates.type(), value);
         } catch (CallException e) {
             home.references().creations().finishFailed(creates.rref(), e);

@@ -30,7 +30,7 @@ final class Sharing {
     private Sharing() {}
 
     /** @param creation null when the message creates nothing */
-    static Sharing of(List<RRef> references, PeerLink link, Creation creation) {
+    static Sharing of(List<? extends RRef> references, PeerLink link, Creation creation) {
         Sharing sharing = new Sharing();
         try {
             sharing.fork(references, WorkerReferences.holder(link), creation);
@@ -41,12 +41,9 @@ final class Sharing {
         }
     }
 
-    private void fork(List<RRef> references, Holder to, Creation creation) {
+    private void fork(List<? extends RRef> references, Holder to, Creation creation) {
         for (RRef reference : references) {
-            if (!(reference instanceof HeldReference held)) {
-                throw new IllegalArgumentException(
-                        "a reference that travels must be one of this worker's: " + reference);
-            }
+            HeldReference held = HeldReference.own(reference);
             forks.add(held.fork(to));
             shared.add(held);
         }

@@ -2,11 +2,14 @@ package io.waybill.worker;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.RRef;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
 import io.waybill.kept.KeptValue;
+import io.waybill.rref.ForkTable;
 import io.waybill.rref.OwnedValue;
+import io.waybill.rref.RRefErrors;
 import io.waybill.rref.RRefId;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -16,11 +19,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A value that this worker owns: its bytes as they would travel, and its tensors in the worker's own segments, from which they are sent
- * without another copy. It may be kept on the disk too.
+ * A value that this worker owns: its bytes as they would travel, its tensors in the worker's own segments, from which they are sent
+ * without another copy, and the references that it holds. It may be kept on the disk too.
  *
- * <p><b>Threads.</b> Any; it does not change but for being kept. <b>Ownership.</b> Holds one count of each storage until it is closed, and
- * its file.
+ * <p><b>Threads.</b> Any; it does not change but for being kept. <b>Ownership.</b> Holds one count of each storage, and each reference,
+ * until it is closed, and its file.
  */
 final class StoredValue implements OwnedValue {
 
@@ -29,14 +32,16 @@ final class StoredValue implements OwnedValue {
     private final byte[] payload;
     private final List<Tensor> tensors;
     private final List<Storage> storages;
+    private final List<HeldReference> references;
     private Keeper keeper; // guarded by this; null until it is kept
     // Written by the thread that keeps it, read by whoever lists or closes it; null until it is kept.
     private volatile RRefId keptAs;
 
-    private StoredValue(byte[] payload, List<Tensor> tensors, List<Storage> storages) {
+    private StoredValue(byte[] payload, List<Tensor> tensors, List<Storage> storages, List<HeldReference> references) {
         this.payload = payload;
         this.tensors = tensors;
         this.storages = storages;
+        this.references = references;
     }
 
     /**
@@ -44,7 +49,9 @@ final class StoredValue implements OwnedValue {
      *
      * @throws CallException when there is no room, or a tensor is not in host memory
      */
-    static StoredValue copy(byte[] array, int length, List<Tensor> tensors, TensorBuffers buffers) {
+    static StoredValue copy(
+            byte[] array, int length, List<Tensor> tensors, List<? extends RRef> references, TensorBuffers buffers) {
+        List<HeldReference> held = hold(references);
         Map<Storage, Storage> copies = new IdentityHashMap<>();
         List<Storage> storages = new ArrayList<>(tensors.size());
         List<Tensor> copied = new ArrayList<>(tensors.size());
@@ -66,14 +73,24 @@ final class StoredValue implements OwnedValue {
             }
         } catch (RuntimeException e) {
             storages.forEach(Storage::release);
+            held.forEach(HeldReference::close);
             throw e;
         }
-        return new StoredValue(Arrays.copyOf(array, length), List.copyOf(copied), List.copyOf(storages));
+        return new StoredValue(Arrays.copyOf(array, length), List.copyOf(copied), List.copyOf(storages), held);
+    }
+
+    private static List<HeldReference> hold(List<? extends RRef> references) {
+        if (references.size() > ForkTable.MAX_REFERENCES) {
+            throw CallErrors.refused(
+                    ErrorCode.REFUSED,
+                    "a value holds at most " + ForkTable.MAX_REFERENCES + " references: " + references.size());
+        }
+        return HeldReference.all(references, HeldReference::retainInValue);
     }
 
     /** A value that an earlier life kept; its storages are this object's. */
     static StoredValue restored(KeptValue kept, Keeper keeper) {
-        StoredValue restored = new StoredValue(kept.payload(), kept.tensors(), kept.storages());
+        StoredValue restored = new StoredValue(kept.payload(), kept.tensors(), kept.storages(), List.of());
         restored.isKeptAs(kept.id(), keeper);
         return restored;
     }
@@ -105,12 +122,19 @@ final class StoredValue implements OwnedValue {
         return tensors;
     }
 
+    List<HeldReference> references() {
+        return references;
+    }
+
     /**
      * Keeps it on the disk from when this returns; once more does nothing. The caller sees to it that it is not closed meanwhile.
      *
      * @throws CallException when it can't be written
      */
     synchronized void keep(RRefId id, String type, Keeper by) {
+        if (!references.isEmpty()) {
+            throw RRefErrors.notKept(id, "it holds references, which end with the process of their holder");
+        }
         if (keptAs == null) {
             by.write(new KeptValue(id, type, payload, tensors));
             isKeptAs(id, by);
@@ -123,15 +147,19 @@ final class StoredValue implements OwnedValue {
     }
 
     @Override
-    public synchronized void close() {
-        closeForNow();
-        if (keptAs != null) {
-            keeper.forget(keptAs);
+    public void close() {
+        synchronized (this) {
+            storages.forEach(Storage::release);
+            if (keptAs != null) {
+                keeper.forget(keptAs);
+            }
         }
+        references.forEach(HeldReference::close);
     }
 
     @Override
     public void closeForNow() {
         storages.forEach(Storage::release);
+        references.forEach(HeldReference::close);
     }
 }

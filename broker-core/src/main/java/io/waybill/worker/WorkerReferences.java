@@ -6,6 +6,7 @@ import io.waybill.api.Message;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.Outbox;
+import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -272,9 +273,9 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
         return calls.defaultTimeout();
     }
 
-    /** Copies a value into this worker's own memory. */
-    StoredValue store(byte[] array, int length, List<Tensor> tensors) {
-        return StoredValue.copy(array, length, tensors, transit.pool());
+    /** Copies a value into this worker's own memory, with handles of its own of the references in it. */
+    StoredValue store(byte[] array, int length, List<Tensor> tensors, List<? extends RRef> held) {
+        return StoredValue.copy(array, length, tensors, held, transit.pool());
     }
 
     /** Takes over the values that earlier lives of this worker kept. */

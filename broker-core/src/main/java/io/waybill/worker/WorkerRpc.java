@@ -105,10 +105,7 @@ final class WorkerRpc implements Rpc {
     @Override
     public RRef rref(Value value) {
         ValueEncoder encoder = new ValueEncoder().value(value);
-        if (!encoder.references().isEmpty()) {
-            throw CallErrors.refused(ErrorCode.REFUSED, "a value can't hold remote references, and this one does");
-        }
-        StoredValue stored = home.store(encoder.array(), encoder.length(), encoder.tensors());
+        StoredValue stored = home.store(encoder.array(), encoder.length(), encoder.tensors(), encoder.references());
         OwnerReference own = home.references().creations().own(stored, ANY_TYPE);
         HeldReference held = new HeldReference(home, own, HeldReference.Holding.OWN);
         try {
