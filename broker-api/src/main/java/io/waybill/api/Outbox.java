@@ -43,6 +43,12 @@ public interface Outbox {
      */
     Caller caller();
 
+    /**
+     * Calls of operators and functions, and remote references, in the same way as {@link #caller()}. The references that it gives are the
+     * handler's to close, and may outlive it. {@link Rpc#shutdown} is for the program that joined the worker.
+     */
+    Rpc rpc();
+
     /** Memory from which results travel without a copy. */
     TensorBuffers buffers();
 }

@@ -10,6 +10,8 @@ import org.osgi.annotation.versioning.ProviderType;
  * <p>A reference travels as an argument of a call, or in its answer: the receiver gets a handle of its own. A handler does not begin before
  * the references among its arguments are known to their owners. The value stays until the last handle of the last worker is closed.
  *
+ * <p>What is fetched on a handler's thread is fetched on behalf of its request: as a nested call, which ends at its deadline at the latest.
+ *
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Whoever got it from {@link Rpc} or {@link #retain} closes it. A handle among the
  * arguments of a request is the broker's, and ends with the request; one in an answer ends when the {@link Response} is closed.
  *

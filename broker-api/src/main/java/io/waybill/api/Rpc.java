@@ -9,7 +9,7 @@ import org.osgi.annotation.versioning.ProviderType;
  * Calls of libtorch operators and TorchScript functions on other workers, as in {@code torch.distributed.rpc}: wait for the result, get a
  * future of it, or leave it where it is and get a reference. Thread-safe.
  *
- * <p>A worker is named by its name, or its id in decimal. All methods throw {@link CallException} as those of {@link Caller} do.
+ * <p>A handler has it from {@link Outbox#rpc()}, a program from its worker. A worker is named by its name, or its id in decimal. All methods throw {@link CallException} as those of {@link Caller} do.
  */
 @ProviderType
 public interface Rpc {
@@ -42,6 +42,7 @@ public interface Rpc {
      * Gives back all references, and waits until no other worker has one to a value of this worker.
      *
      * @return what was left at the limit; empty when nothing was
+     * @throws IllegalStateException on a handler's behalf
      */
     String shutdown(Duration limit);
 

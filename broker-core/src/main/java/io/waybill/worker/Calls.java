@@ -90,6 +90,28 @@ final class Calls implements Caller {
         return call;
     }
 
+    /** Calls and waits on behalf of the handler that this thread is inside of, if it is inside of any. */
+    Response callFromHere(Request request) {
+        CallOrigin origin = waits.origin();
+        return call(request, origin.parent(), origin.deadlineNs());
+    }
+
+    /** Likewise, without waiting. */
+    CompletableFuture<Response> callAsyncFromHere(Request request) {
+        CallOrigin origin = waits.origin();
+        return callAsync(request, origin.parent(), origin.deadlineNs());
+    }
+
+    /** How long this thread may wait: so long, and not beyond the deadline of the handler that it is inside of. 0 for ever. */
+    long boundedHere(long timeoutNs) {
+        long deadlineNs = waits.origin().deadlineNs();
+        if (deadlineNs == 0) {
+            return timeoutNs;
+        }
+        long leftNs = Math.max(1, deadlineNs - clock.bootNs());
+        return timeoutNs == 0 ? leftNs : Math.min(timeoutNs, leftNs);
+    }
+
     /** @param parentDeadlineNs on CLOCK_BOOTTIME; 0 for none */
     long send(Request request, ResponseListener listener, long parent, long parentDeadlineNs) {
         return send(request, listener, parent, parentDeadlineNs, null);

@@ -149,8 +149,9 @@ final class HeldReference implements RRef {
     }
 
     private <T> T await(CompletableFuture<T> value, Duration timeout) {
+        long timeoutNs = home.calls().boundedHere(timeout.toNanos());
         try {
-            return timeout.isZero() ? value.get() : value.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+            return timeoutNs == 0 ? value.get() : value.get(timeoutNs, TimeUnit.NANOSECONDS);
         } catch (ExecutionException e) {
             if (e.getCause() instanceof CallException failure) {
                 throw failure;
@@ -158,7 +159,7 @@ final class HeldReference implements RRef {
             throw new IllegalStateException(e.getCause());
         } catch (TimeoutException e) {
             value.cancel(false);
-            throw CallErrors.timedOut(MessageId.NONE, timeout.toNanos(), "itself for " + reference);
+            throw CallErrors.timedOut(MessageId.NONE, timeoutNs, "itself for " + reference);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             value.cancel(false);

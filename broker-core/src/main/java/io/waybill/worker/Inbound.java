@@ -8,6 +8,7 @@ import io.waybill.api.LateReply;
 import io.waybill.api.MessageId;
 import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Rpc;
 import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
@@ -38,6 +39,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     private final InboundMessage message;
     private final ReplyBody reply = new ReplyBody();
     private final NestedCaller caller;
+    private Rpc rpc; // on behalf of what the caller is; null until a handler wants it
     // The number of the request that has no outcome yet; 0 once somebody took it upon himself to give it one.
     private final AtomicLong open = new AtomicLong();
 
@@ -405,7 +407,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
 
     @Override
     public long id() {
-        return caller.parent();
+        return caller.id();
     }
 
     @Override
@@ -446,6 +448,14 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     @Override
     public Caller caller() {
         return caller;
+    }
+
+    @Override
+    public Rpc rpc() {
+        if (rpc == null) {
+            rpc = context.references().rpcFor(caller);
+        }
+        return rpc;
     }
 
     @Override

@@ -7,7 +7,7 @@ import io.waybill.dispatch.HandlerEntry;
  *
  * <p>The object may serve another request at any moment: what was read counts only when {@link InvocationSlot#isStill} says so afterwards.
  */
-interface Invocation {
+interface Invocation extends CallOrigin {
 
     /** Another number for each request of this worker; 0 when its outcome is settled. */
     long sequence();
@@ -15,11 +15,13 @@ interface Invocation {
     /** The handler; null when there is no request. */
     HandlerEntry entry();
 
-    /** Of the request. */
+    /** Of the request; {@link io.waybill.api.MessageId#NONE} when it is over. */
     long id();
 
-    /** Of the request, on the boot clock; 0 for none. */
-    long deadlineNs();
+    @Override
+    default long parent() {
+        return id();
+    }
 
     /** Answers the request in the handler's place, if this is still the one of that number and nobody answered it. */
     void abandon(long sequence);

@@ -8,7 +8,7 @@ import io.waybill.api.ResponseListener;
 import java.util.concurrent.CompletableFuture;
 
 /** Calls on behalf of a request: they carry its id as their parent and end at its deadline at the latest. */
-final class NestedCaller implements Caller {
+final class NestedCaller implements Caller, CallOrigin {
 
     private final Calls calls;
     // Set before the handler sees this, and forgotten after it returned: no other thread is told of a change in
@@ -25,11 +25,13 @@ final class NestedCaller implements Caller {
         deadlineNs = parentDeadlineNs;
     }
 
-    long parent() {
+    /** The request, or {@link MessageId#NONE} when its handler has returned. */
+    long id() {
         return parent;
     }
 
-    long deadlineNs() {
+    @Override
+    public long deadlineNs() {
         return deadlineNs;
     }
 
@@ -39,20 +41,21 @@ final class NestedCaller implements Caller {
 
     @Override
     public Response call(Request request) {
-        return calls.call(request, live(), deadlineNs);
+        return calls.call(request, parent(), deadlineNs);
     }
 
     @Override
     public CompletableFuture<Response> callAsync(Request request) {
-        return calls.callAsync(request, live(), deadlineNs);
+        return calls.callAsync(request, parent(), deadlineNs);
     }
 
     @Override
     public long call(Request request, ResponseListener listener) {
-        return calls.send(request, listener, live(), deadlineNs);
+        return calls.send(request, listener, parent(), deadlineNs);
     }
 
-    private long live() {
+    @Override
+    public long parent() {
         long id = parent;
         if (id == MessageId.NONE) {
             throw new IllegalStateException("the outbox is dead: its handler has returned");

@@ -35,6 +35,11 @@ final class WaitingCallers {
         return !permit.isMine() && !invocations.own().isInline();
     }
 
+    /** On whose behalf this thread calls: that of the handler that it is inside of. While it polls, it tells others' listeners. */
+    CallOrigin origin() {
+        return permit.isMine() ? CallOrigin.PROGRAM : invocations.origin();
+    }
+
     void requireMayBlock() {
         if (!mayBlock()) {
             throw new IllegalStateException("a non-blocking handler or a listener must not wait for another worker:"

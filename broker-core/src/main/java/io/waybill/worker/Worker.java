@@ -122,7 +122,7 @@ public final class Worker implements Caller, AutoCloseable {
                 settings.journal().maxRecordBytes(),
                 counters);
         references = new WorkerReferences(directory, settings, calls, links, transit);
-        rpc = new WorkerRpc(directory.info(), settings.role(), references);
+        rpc = references.rpcFor(CallOrigin.PROGRAM);
         links.onLife(references);
         ServingContext context = new ServingContext(
                 host.clock(), answers, calls, transit, invocations, references, faults, new HandlerErrorLog());

@@ -113,6 +113,11 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
                 executor));
     }
 
+    /** Calls and references on somebody's behalf. */
+    WorkerRpc rpcFor(CallOrigin origin) {
+        return new WorkerRpc(info, role, this, origin);
+    }
+
     References references() {
         return references;
     }
@@ -240,7 +245,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     Response fetch(UserReference user, Duration timeout) {
         references.retain(user);
         try {
-            return calls.call(fetchRequest(user, timeout));
+            return calls.callFromHere(fetchRequest(user, timeout));
         } finally {
             references.release(user);
         }
@@ -249,7 +254,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     CompletableFuture<Response> fetchAsync(UserReference user, Duration timeout) {
         references.retain(user);
         try {
-            CompletableFuture<Response> fetched = calls.callAsync(fetchRequest(user, timeout));
+            CompletableFuture<Response> fetched = calls.callAsyncFromHere(fetchRequest(user, timeout));
             fetched.whenComplete((response, failure) -> references.release(user));
             return fetched;
         } catch (RuntimeException e) {

@@ -29,7 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
-/** A worker's calls of operators and functions. Thread-safe. */
+/** Calls of operators and functions by a worker's program, or on behalf of one of its handlers. Thread-safe. */
 final class WorkerRpc implements Rpc {
 
     private static final String ANY_TYPE = "Any";
@@ -37,11 +37,13 @@ final class WorkerRpc implements Rpc {
     private final WorkerInfo info;
     private final WorkerSettings.Role role;
     private final WorkerReferences home;
+    private final CallOrigin origin;
 
-    WorkerRpc(WorkerInfo info, WorkerSettings.Role role, WorkerReferences home) {
+    WorkerRpc(WorkerInfo info, WorkerSettings.Role role, WorkerReferences home, CallOrigin origin) {
         this.info = info;
         this.role = role;
         this.home = home;
+        this.origin = origin;
     }
 
     boolean serves() {
@@ -67,7 +69,8 @@ final class WorkerRpc implements Rpc {
 
     @Override
     public Response rpcSync(String to, Invocation call, Duration timeout) {
-        return home.calls().call(request(to, MessageType.SCRIPT_CALL, call, timeout));
+        return home.calls()
+                .call(request(to, MessageType.SCRIPT_CALL, call, timeout), origin.parent(), origin.deadlineNs());
     }
 
     @Override
@@ -77,7 +80,8 @@ final class WorkerRpc implements Rpc {
 
     @Override
     public CompletableFuture<Response> rpcAsync(String to, Invocation call, Duration timeout) {
-        return home.calls().callAsync(request(to, MessageType.SCRIPT_CALL, call, timeout));
+        return home.calls()
+                .callAsync(request(to, MessageType.SCRIPT_CALL, call, timeout), origin.parent(), origin.deadlineNs());
     }
 
     private static Request request(String to, MessageType type, Invocation call, Duration timeout) {
@@ -94,7 +98,7 @@ final class WorkerRpc implements Rpc {
         Creation creation = new Creation(home.references());
         try {
             Request request = request(to, MessageType.SCRIPT_REMOTE_CALL, call, timeout);
-            home.calls().send(request, creation, MessageId.NONE, 0, creation);
+            home.calls().send(request, creation, origin.parent(), origin.deadlineNs(), creation);
             return new HeldReference(home, creation.reference, HeldReference.Holding.OWN);
         } catch (RuntimeException e) {
             creation.notSent(e);
@@ -119,6 +123,9 @@ final class WorkerRpc implements Rpc {
 
     @Override
     public String shutdown(Duration limit) {
+        if (origin != CallOrigin.PROGRAM) {
+            throw new IllegalStateException("a handler can't end the references of its worker: its program does");
+        }
         home.calls().requireMayBlock();
         CompletableFuture<DrainReport> report = new CompletableFuture<>();
         home.references().drain(limit, report::complete);

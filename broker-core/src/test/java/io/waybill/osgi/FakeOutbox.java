@@ -7,6 +7,7 @@ import io.waybill.api.LateReply;
 import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
+import io.waybill.api.Rpc;
 import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
@@ -58,6 +59,11 @@ final class FakeOutbox implements Outbox {
 
     @Override
     public Caller caller() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Rpc rpc() {
         throw new UnsupportedOperationException();
     }
 

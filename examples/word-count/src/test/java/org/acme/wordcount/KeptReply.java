@@ -7,6 +7,7 @@ import io.waybill.api.LateReply;
 import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
+import io.waybill.api.Rpc;
 import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
@@ -52,6 +53,11 @@ final class KeptReply implements Outbox {
 
     @Override
     public Caller caller() {
+        throw new AssertionError("no call was expected");
+    }
+
+    @Override
+    public Rpc rpc() {
         throw new AssertionError("no call was expected");
     }
 

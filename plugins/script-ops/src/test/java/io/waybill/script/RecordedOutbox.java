@@ -4,6 +4,7 @@ import io.waybill.api.Body;
 import io.waybill.api.Caller;
 import io.waybill.api.LateReply;
 import io.waybill.api.Outbox;
+import io.waybill.api.Rpc;
 import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
@@ -61,6 +62,11 @@ final class RecordedOutbox implements Outbox {
 
     @Override
     public Caller caller() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Rpc rpc() {
         throw new UnsupportedOperationException();
     }
 
