@@ -1,8 +1,11 @@
 package io.waybill.system;
 
+import io.waybill.rref.Keeping;
+import io.waybill.rref.RRefSettings;
 import io.waybill.worker.Waiting;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -13,11 +16,20 @@ final class Processes implements AutoCloseable {
 
     private final Path home;
     private final Path logs;
+    private final Keeping keeping;
+    private final Duration grace;
     private final List<WorkerProcess> started = new ArrayList<>();
 
     Processes(Path home, Path logs) {
+        this(home, logs, RRefSettings.DEFAULTS.keeping(), RRefSettings.DEFAULTS.grace());
+    }
+
+    /** Whose workers keep these values of their references, and those that a dead one held for so long. */
+    Processes(Path home, Path logs, Keeping keeping, Duration grace) {
         this.home = home;
         this.logs = logs;
+        this.keeping = keeping;
+        this.grace = grace;
     }
 
     Path home() {
@@ -29,7 +41,9 @@ final class Processes implements AutoCloseable {
     }
 
     WorkerProcess start(String name, long reserveBytes, Waiting waiting) throws IOException {
-        WorkerProcess process = WorkerProcess.start(home, name, logFile(name), reserveBytes, waiting);
+        List<String> settings =
+                List.of(String.valueOf(reserveBytes), waiting.name(), keeping.name(), String.valueOf(grace.toMillis()));
+        WorkerProcess process = WorkerProcess.start(home, name, logFile(name), settings);
         started.add(process);
         return process;
     }

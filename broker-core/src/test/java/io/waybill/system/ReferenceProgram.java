@@ -31,9 +31,16 @@ final class ReferenceProgram {
     private final Worker worker;
     private final Map<Integer, RRef> handles = new ConcurrentHashMap<>();
     private final AtomicInteger next = new AtomicInteger();
+    private final ReferenceWalk walk;
 
     ReferenceProgram(Worker worker) {
         this.worker = worker;
+        this.walk = new ReferenceWalk(worker);
+    }
+
+    /** What it does with references of its own accord. */
+    ReferenceWalk walk() {
+        return walk;
     }
 
     void serve(HandlerRegistry registry) {
@@ -50,6 +57,9 @@ final class ReferenceProgram {
         List<Value> arguments = call.positional();
         if (call.name().equals("test::add")) {
             outbox.reply(Value.of(((Value.Int) arguments.get(0)).value() + ((Value.Int) arguments.get(1)).value()));
+        } else if (call.name().equals(ReferenceWalk.TAKE)) {
+            walk.take(((Value.OfRRef) arguments.get(0)).value().retain(), ((Value.Int) arguments.get(1)).value());
+            outbox.reply(Value.NONE);
         } else {
             outbox.reply(Value.of(keep(((Value.OfRRef) arguments.get(0)).value().retain())));
         }

@@ -2,7 +2,10 @@ package io.waybill.system;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.kept.KeptValues;
+import io.waybill.rref.Keeping;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -84,6 +87,35 @@ class ReferencesSystemTest {
         tell(a, "close " + anew);
         for (WorkerProcess each : List.of(a, again, c)) {
             awaitNothingLeft(each);
+        }
+    }
+
+    @Test
+    void areThereAgainWhenAnOwnerThatKeepsThemIsKilled() throws Exception {
+        try (Processes keeping =
+                new Processes(directory.resolve("kept"), directory, Keeping.ALL, Duration.ofSeconds(5))) {
+            WorkerProcess owner = keeping.start("owner");
+            WorkerProcess user = keeping.start("user").awaitReady();
+            owner.awaitReady();
+            String early = tell(user, "remote owner 2 3");
+            String late = tell(user, "remote owner 4 5");
+            assertThat(tell(user, "fetch " + early)).isEqualTo("5");
+            assertThat(tell(user, "fetch " + late)).isEqualTo("9");
+            for (int life = 2; life <= 3; life++) {
+                owner.kill();
+                owner = keeping.start("owner").awaitReady();
+                assertThat(owner.generation()).isEqualTo(life);
+                Waits.until(
+                        "the first is there", () -> tell(user, "fetch " + early).equals("5"));
+                Waits.until(
+                        "the second is there", () -> tell(user, "fetch " + late).equals("9"));
+            }
+            tell(user, "close " + early);
+            tell(user, "close " + late);
+            awaitNothingLeft(user);
+            awaitNothingLeft(owner);
+            assertThat(keeping.worker(owner.id(), "owner").resolve(KeptValues.DIRECTORY))
+                    .isEmptyDirectory();
         }
     }
 }

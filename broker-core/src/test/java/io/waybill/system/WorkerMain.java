@@ -16,6 +16,9 @@ import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.rref.ControlRetries;
+import io.waybill.rref.Keeping;
+import io.waybill.rref.RRefSettings;
 import io.waybill.worker.Waiting;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
@@ -47,20 +50,24 @@ final class WorkerMain {
     private final Worker worker;
     private final CallLog log;
     private final ReferenceProgram references;
+    private final ReferenceWalk walk;
     private Traffic traffic;
 
     private WorkerMain(Worker worker, CallLog log, ReferenceProgram references) {
         this.worker = worker;
         this.log = log;
         this.references = references;
+        this.walk = references.walk();
     }
 
-    /** @param arguments home, name, log file, reserve in bytes, way of waiting */
+    /** @param arguments home, name, log file, reserve in bytes, way of waiting, which values are kept, grace period in ms */
     public static void main(String[] arguments) throws IOException {
         ((ch.qos.logback.classic.Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.INFO);
         Host host = Host.real();
         HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
-        WorkerSettings settings = settings(Long.parseLong(arguments[3])).withWaiting(Waiting.valueOf(arguments[4]));
+        WorkerSettings settings = settings(Long.parseLong(arguments[3]))
+                .withWaiting(Waiting.valueOf(arguments[4]))
+                .withReferences(references(Keeping.valueOf(arguments[5]), Long.parseLong(arguments[6])));
         CallLog log = new CallLog(Path.of(arguments[2]));
         registry.expectMore(); // requests that come before the handlers wait for them
         Worker worker;
@@ -85,6 +92,14 @@ final class WorkerMain {
         return WorkerSettings.defaults()
                 .withDefaultTimeout(Duration.ofSeconds(60))
                 .withJournal(JOURNAL.withReserveBytes(reserveBytes));
+    }
+
+    private static RRefSettings references(Keeping keeping, long graceMs) {
+        RRefSettings defaults = RRefSettings.DEFAULTS;
+        ControlRetries retries =
+                new ControlRetries(5, Duration.ofMillis(200), Duration.ofSeconds(2), Duration.ofSeconds(20));
+        return new RRefSettings(
+                Duration.ofMillis(graceMs), defaults.ownerReturn(), defaults.memory(), retries, keeping);
     }
 
     static void serve(HandlerRegistry registry, CallLog log, long generation) {
@@ -127,6 +142,7 @@ final class WorkerMain {
                     say("stopped " + worker.drain(Duration.ofSeconds(20)));
                 }
                 case "rref" -> say("rref " + references.obey(words));
+                case "walk" -> say("walk " + walk.obey(words));
                 case "stats" -> say("stats " + stats());
                 case "leave" -> {
                     worker.close();

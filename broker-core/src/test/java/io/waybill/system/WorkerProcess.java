@@ -1,6 +1,5 @@
 package io.waybill.system;
 
-import io.waybill.worker.Waiting;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -33,9 +32,8 @@ final class WorkerProcess implements AutoCloseable {
         reader.start();
     }
 
-    /** Starts one without waiting for it. */
-    static WorkerProcess start(Path home, String name, Path log, long reserveBytes, Waiting waiting)
-            throws IOException {
+    /** Starts one without waiting for it. @param settings what {@link WorkerMain} takes behind its log */
+    static WorkerProcess start(Path home, String name, Path log, List<String> settings) throws IOException {
         List<String> command = new ArrayList<>();
         command.add(ProcessHandle.current().info().command().orElseThrow());
         for (String argument : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
@@ -46,7 +44,8 @@ final class WorkerProcess implements AutoCloseable {
         command.addAll(List.of("-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+PerfDisableSharedMem"));
         command.addAll(List.of("-XX:+ExitOnOutOfMemoryError", "-XX:ErrorFile=" + log + ".crash"));
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), WorkerMain.class.getName()));
-        command.addAll(List.of(home.toString(), name, log.toString(), String.valueOf(reserveBytes), waiting.name()));
+        command.addAll(List.of(home.toString(), name, log.toString()));
+        command.addAll(settings);
         return new WorkerProcess(
                 name, new ProcessBuilder(command).redirectErrorStream(true).start());
     }
@@ -81,6 +80,10 @@ final class WorkerProcess implements AutoCloseable {
         id = Integer.parseInt(words[1]);
         generation = Long.parseLong(words[2]);
         return this;
+    }
+
+    String name() {
+        return name;
     }
 
     int id() {
