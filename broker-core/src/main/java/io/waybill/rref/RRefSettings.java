@@ -36,6 +36,10 @@ public record RRefSettings(
                     "ids must be remembered for some time, and at least for the grace period of " + grace + ": "
                             + memory);
         }
+        if (keeping == Keeping.ALL && grace.isZero()) {
+            throw new IllegalArgumentException(
+                    "values that are kept need a grace period, in which their users ask for them again: " + grace);
+        }
     }
 
     public RRefSettings withKeeping(Keeping other) {

@@ -124,6 +124,9 @@ class NodeSettingsTest {
                         "rref: ids must be remembered for some time, and at least for the grace period of PT10M: PT2M");
         assertThatThrownBy(() -> NodeSettings.of(Map.of("rref.retry-wait", "0")))
                 .hasMessage("rref: the waits between retries must be positive: PT0S, PT30S");
+        assertThatThrownBy(() -> NodeSettings.of(Map.of("rref.keep", "all", "rref.grace", "0")))
+                .hasMessage("rref: values that are kept need a grace period, in which their users ask for them again:"
+                        + " PT0S");
     }
 
     @Test
