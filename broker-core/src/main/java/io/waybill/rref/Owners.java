@@ -248,8 +248,13 @@ final class Owners {
 
     /** Closes every value that nobody reads, and tells those who wait that none will come. */
     void close(ReferenceListener listener) {
+        int kept = 0;
         for (OwnerReference entry : table.allHeld()) {
-            entry.forks.forEach((fork, holder) -> gate.later(() -> listener.onLeak(entry.id(), fork, holder)));
+            if (!entry.forks.isEmpty() && entry.value != null && entry.value.isKept()) {
+                kept++;
+            } else {
+                tellLeaks(entry, listener);
+            }
             if (entry.state != OwnerReference.State.SETTLED) {
                 reads.settle(entry, null, RRefErrors.closed());
             }
@@ -261,6 +266,19 @@ final class Owners {
         }
         table.clear();
         reads.clear();
+        int staying = kept;
+        if (staying > 0) {
+            gate.later(() -> listener.onKept(staying));
+        }
+    }
+
+    private void tellLeaks(OwnerReference entry, ReferenceListener listener) {
+        entry.forks.forEach((fork, holder) -> {
+            if (holder.worker() != self) {
+                ReferenceStatus leaked = status(entry, fork, holder);
+                gate.later(() -> listener.onLeak(leaked));
+            }
+        });
     }
 
     /** A line for each fork; one in the owner's own name for a value that nobody else has. */

@@ -9,6 +9,12 @@ public interface ReferenceListener {
     /** A control message was not acknowledged after all retries; it is sent again now and then. */
     void onOverdue(ControlMessage message, int to, String why);
 
-    /** The worker closes while somebody still has a fork of its value. */
-    void onLeak(RRefId rref, ForkId fork, Holder holder);
+    /**
+     * The worker closes while somebody still has a fork of its value, which goes; while it has a fork itself that was not given back; or
+     * while a fork that it made was not reported.
+     */
+    void onLeak(ReferenceStatus leaked);
+
+    /** The worker closes, and so many values stay on the disk for those who have forks of them. */
+    void onKept(int values);
 }

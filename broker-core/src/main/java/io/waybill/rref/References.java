@@ -227,7 +227,7 @@ public final class References implements AutoCloseable {
         });
     }
 
-    /** The abrupt end: sends nothing more, closes every value, fails whoever waits, and tells of leaks. */
+    /** The abrupt end: sends nothing more, closes every value, fails whoever waits, and tells of whatever was not given back. */
     @Override
     public void close() {
         gate.run(() -> {
@@ -235,7 +235,7 @@ public final class References implements AutoCloseable {
                 gate.close();
                 sends.close();
                 alarms.clear();
-                users.close();
+                users.close(listener);
                 owners.close(listener);
             }
         });

@@ -332,7 +332,9 @@ final class Users {
         }
     }
 
-    void close() {
+    /** Tells of what was not given back: nobody will. */
+    void close(ReferenceListener listener) {
+        list(leaked -> gate.later(() -> listener.onLeak(leaked)));
         for (UserReference user : everyone()) {
             user.unknownToOwner = true;
             fail(user, RRefErrors.closed());

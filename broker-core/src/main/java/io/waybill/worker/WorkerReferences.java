@@ -28,10 +28,9 @@ import io.waybill.rref.ControlMessage;
 import io.waybill.rref.ControlOutcome;
 import io.waybill.rref.ControlTransport;
 import io.waybill.rref.ForkData;
-import io.waybill.rref.ForkId;
 import io.waybill.rref.Holder;
-import io.waybill.rref.RRefId;
 import io.waybill.rref.ReferenceListener;
+import io.waybill.rref.ReferenceStatus;
 import io.waybill.rref.References;
 import io.waybill.rref.UserReference;
 import io.waybill.wire.RecordView;
@@ -71,6 +70,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     private final HandlerExecutor executor;
     private final InOrder background;
     private final Keeper keeper;
+    private final LeakReport leaks = new LeakReport();
     private final AtomicBoolean ticking = new AtomicBoolean();
 
     WorkerReferences(
@@ -285,7 +285,9 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
 
     /** Takes over the values that earlier lives of this worker kept. */
     void restore() {
-        keeper.restore(transit.pool());
+        if (role == WorkerSettings.Role.SERVES) {
+            keeper.restore(transit.pool());
+        }
     }
 
     // ---- what an operator reads
@@ -305,8 +307,13 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     }
 
     @Override
-    public void onLeak(RRefId rref, ForkId fork, Holder holder) {
-        LOG.warn("Leaking RRef {} with fork Id {}, which worker {} has", rref, fork, holder.worker());
+    public void onLeak(ReferenceStatus leaked) {
+        leaks.add(leaked, describe(leaked.peer().worker()));
+    }
+
+    @Override
+    public void onKept(int values) {
+        LOG.info("{} values of references stay on the disk for those who have them", values);
     }
 
     void unreadable(PeerLink link, RejectedMessageException why) {
@@ -325,6 +332,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
 
     void close() {
         references.close();
+        leaks.end();
         executor.close(Duration.ZERO);
         keeper.close();
     }

@@ -62,8 +62,14 @@ final class Exchange {
             }
 
             @Override
-            public void onLeak(RRefId rref, ForkId fork, Holder holder) {
-                told.add("Leaking RRef " + rref + " with fork Id " + fork);
+            public void onLeak(ReferenceStatus leaked) {
+                told.add(leaked.part() + " " + leaked.fork() + " "
+                        + leaked.peer().worker());
+            }
+
+            @Override
+            public void onKept(int values) {
+                told.add("kept " + values);
             }
         };
     }

@@ -324,12 +324,42 @@ class ReferencesTest {
         Recorded fetch = new Recorded();
         exchange.worker(1).fetch(new RRefId(2, 0), 1, fetch);
         exchange.worker(1).close();
-        assertThat(exchange.told).containsExactly("Leaking RRef " + user.id() + " with fork Id " + user.fork());
+        assertThat(exchange.told).containsExactly("OWNS " + user.fork() + " 0");
         assertThat(value.isClosed()).isTrue();
         assertThat(fetch.failure.code()).isEqualTo(ErrorCode.CLOSED);
     }
 
     static CallException error(ErrorKind kind, ErrorCode code, String text) {
         return new CallException(kind, code, MessageId.NONE, text);
+    }
+
+    @Test
+    void tellsOfForksThatWereNotGivenBackOrNotReportedWhenItIsClosed() {
+        UserReference user = exchange.created(0, 1, value);
+        ForkData passed = exchange.worker(0).forks().fork(user, exchange.life(2));
+        OwnerReference own = exchange.worker(0).creations().own(new SimulatedValue(null), "Tensor");
+        exchange.worker(0).close();
+        assertThat(exchange.told).containsExactly("HOLDS " + user.fork() + " 1", "PASSES " + passed.fork() + " 2");
+        assertThat(own.handles).isZero();
+    }
+
+    @Test
+    void leavesAKeptValueToItsUsersWhenItIsClosed() {
+        SimulatedValue kept = SimulatedValue.kept();
+        UserReference user = exchange.created(0, 1, kept);
+        exchange.worker(1).close();
+        assertThat(exchange.told).containsExactly("kept 1");
+        assertThat(kept.isClosed()).isTrue();
+        assertThat(kept.isForgotten()).isFalse();
+        assertThat(user.id()).isNotNull();
+    }
+
+    @Test
+    void forgetsAKeptValueThatNobodyElseHasWhenItIsClosed() {
+        SimulatedValue kept = SimulatedValue.kept();
+        exchange.worker(1).creations().own(kept, "Tensor");
+        exchange.worker(1).close();
+        assertThat(exchange.told).isEmpty();
+        assertThat(kept.isForgotten()).isTrue();
     }
 }

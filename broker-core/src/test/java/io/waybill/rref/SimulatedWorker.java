@@ -53,8 +53,13 @@ final class SimulatedWorker implements ReferenceListener {
     public void onOverdue(ControlMessage message, int to, String why) {}
 
     @Override
-    public void onLeak(RRefId rref, ForkId fork, Holder holder) {
-        throw new AssertionError("a leak of " + rref + " with fork " + fork + " held by " + holder);
+    public void onLeak(ReferenceStatus leaked) {
+        throw new AssertionError("a leak: " + leaked);
+    }
+
+    @Override
+    public void onKept(int values) {
+        throw new AssertionError("values are kept: " + values);
     }
 
     @Override

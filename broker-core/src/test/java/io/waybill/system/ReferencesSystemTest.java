@@ -114,8 +114,8 @@ class ReferencesSystemTest {
             tell(user, "close " + late);
             awaitNothingLeft(user);
             awaitNothingLeft(owner);
-            assertThat(keeping.worker(owner.id(), "owner").resolve(KeptValues.DIRECTORY))
-                    .isEmptyDirectory();
+            Path kept = keeping.worker(owner.id(), "owner").resolve(KeptValues.DIRECTORY);
+            Waits.until("no file is left", () -> kept.toFile().list().length == 0);
         }
     }
 }
