@@ -4,6 +4,6 @@ package io.waybill.rref;
 public enum Keeping {
     /** Those that its program asks for, one by one. */
     ON_REQUEST,
-    /** Every one. */
+    /** Every one that holds no references: those end with the process. */
     ALL
 }

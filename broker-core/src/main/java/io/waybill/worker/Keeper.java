@@ -53,13 +53,17 @@ final class Keeper {
 
     /** A value was created here as others asked: it is theirs to fetch once it is kept, if it is to be kept. */
     void finish(RRefId id, String type, StoredValue value) {
-        if (keeping == Keeping.ON_REQUEST) {
+        if (!isToBeKept(value)) {
             references.creations().finish(id, value);
         } else if (calls.mayBlock()) {
             keepAndFinish(id, type, value);
         } else {
             disk.run(() -> keepAndFinish(id, type, value));
         }
+    }
+
+    private boolean isToBeKept(StoredValue value) {
+        return keeping == Keeping.ALL && value.references().isEmpty();
     }
 
     private void keepAndFinish(RRefId id, String type, StoredValue value) {
@@ -79,7 +83,7 @@ final class Keeper {
      * @throws CallException when it is to be kept, and can't be; not on the poller, where it is kept a little later
      */
     void owned(OwnerReference reference, StoredValue value) {
-        if (keeping == Keeping.ON_REQUEST) {
+        if (!isToBeKept(value)) {
             return;
         }
         if (calls.mayBlock()) {

@@ -311,6 +311,17 @@ class KeptReferencesTest {
         assertNothingLeft(owner);
     }
 
+    @Test
+    void leaveOutThoseThatHoldReferences() throws IOException {
+        joinOwner(Keeping.ALL);
+        try (RRef inner = owner.rpc().rref(Value.of(1));
+                RRef outer = owner.rpc().rref(new Value.Items(List.of(Value.of(inner))))) {
+            assertThat(outer.isOwner()).isTrue();
+            assertThat(files()).hasSize(1);
+        }
+        assertNothingLeft();
+    }
+
     /** A handler that does not block runs on the poller, which must not wait for the disk. */
     @Test
     void areKeptInTheBackgroundForHandlersOnThePoller() throws IOException {
