@@ -1,7 +1,9 @@
 package io.waybill.host;
 
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.agrona.BufferUtil;
 
 /**
  * A file as the kernel knows it, for what {@link java.nio.channels.FileChannel} can't do: reserve, lock by open, map any size.
@@ -11,6 +13,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * it; closing again does nothing. Mappings outlive it. <b>Errors.</b> {@link NativeCallException}.
  */
 public final class NativeFile implements AutoCloseable {
+    private static final ByteBuffer ZEROS = ByteBuffer.allocateDirect(1 << 20);
+
     private final NativeCalls calls;
     private final int descriptor;
     private final Path path;
@@ -80,6 +84,15 @@ public final class NativeFile implements AutoCloseable {
     /** Writes from native memory. Returns the number of bytes, which may be fewer than asked for. */
     public long writeAt(long address, long length, long position) throws NativeCallException {
         return calls.writeAt(descriptor(), address, length, position, path);
+    }
+
+    /** Writes zeros over a range, so that its pages are in memory. */
+    public void writeZeros(long offset, long length) throws NativeCallException {
+        long end = offset + length;
+        long address = BufferUtil.address(ZEROS);
+        for (long at = offset; at < end; ) {
+            at += writeAt(address, Math.min(ZEROS.capacity(), end - at), at);
+        }
     }
 
     /** Maps a range that starts at a page. Returns its address, to be ended by {@link NativeCalls#unmap}. */

@@ -3,7 +3,7 @@ package io.waybill.journal;
 import java.io.IOException;
 import java.nio.file.Path;
 
-/** Reserves disk space, so that writing into it later can't fail. Thread-safe. */
+/** Disk space that is had ahead of the writer. Thread-safe. */
 @FunctionalInterface
 public interface DiskSpace {
 
@@ -14,4 +14,10 @@ public interface DiskSpace {
      * @throws IOException when there is no room
      */
     void reserve(Path file, long offset, long length) throws IOException;
+
+    /**
+     * Writes zeros over a range that was reserved and never written: its pages are in memory then. Where nothing is done here the writer
+     * brings them in.
+     */
+    default void fill(Path file, long offset, long length) throws IOException {}
 }

@@ -174,7 +174,7 @@ public final class Journal implements Closeable {
             position = start + length;
             lastLength = length;
             if (position >= touchable.end()) {
-                touchable = Touchable.around(bytes.addressForWrite(start), start, settings.blockBytes());
+                touchable = Touchable.around(file, bytes.addressForWrite(start), start, settings.blockBytes());
             }
             written = true;
         } finally {
@@ -218,6 +218,14 @@ public final class Journal implements Closeable {
     /** Reserves disk space ahead of the writer. For a helper thread. */
     public void topUp() throws JournalFullException {
         reservation.topUp();
+    }
+
+    /**
+     * Fills pages of this block with zeros, up to this position, as far as the writer is not near them: what was reserved costs more to
+     * bring into memory one by one. For a helper thread.
+     */
+    public void fill(Touchable block, long to) throws IOException {
+        reservation.fill(block.file(), Math.min(to, block.end()));
     }
 
     /** Where the pages lie that will be written next, for a helper that touches them ahead of the writer. */

@@ -8,20 +8,26 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How far the space of a queue's current file is reserved.
+ * How far the space of a queue's current file is reserved, and how far its writer may go while a helper fills pages ahead with zeros.
  *
- * <p><b>Threads.</b> {@link #fits} and {@link #enter} belong to the appending thread, {@link #topUp} to a helper; both may extend.
+ * <p><b>Threads.</b> {@link #fits} and {@link #enter} belong to the appending thread, {@link #topUp} and {@link #fill} to a helper; both
+ * may extend.
  */
 final class Reservation {
 
     /** Beside the record, Chronicle may write index pages of up to this size. */
     private static final long SLACK_BYTES = 1 << 20;
 
+    /** Some 0.2 ms. */
+    private static final long FILLED_AT_ONCE_BYTES = 1 << 20;
+
     private final DiskSpace disk;
     private final long reserveBytes;
     private final Object extending = new Object();
     private volatile Path file;
     private volatile long reservedTo;
+    /** Up to where the appending thread may write without the lock: behind it the helper may be filling pages with zeros. */
+    private volatile long openTo;
     // Written by the appending thread with release, read by the helper.
     private final AtomicLong writtenTo = new AtomicLong();
 
@@ -40,6 +46,7 @@ final class Reservation {
             writtenTo.set(position);
             reservedTo = position;
             extend(SLACK_BYTES * 2);
+            openTo = position + SLACK_BYTES * 2;
         }
     }
 
@@ -59,10 +66,34 @@ final class Reservation {
      * @throws JournalFullException when it does not and no more can be had
      */
     void fits(long position, long length) throws JournalFullException {
-        if (position + length + SLACK_BYTES > reservedTo) {
+        long needed = position + length + SLACK_BYTES;
+        if (needed > openTo) {
             synchronized (extending) {
-                extend(length + SLACK_BYTES);
+                if (needed > reservedTo) {
+                    extend(length + SLACK_BYTES);
+                }
+                openTo = Math.max(openTo, Math.min(reservedTo, needed + SLACK_BYTES));
             }
+        }
+    }
+
+    /** Fills what lies between the writer's reach and {@code position} with zeros, when the file is still this one. */
+    void fill(Path ofFile, long position) throws IOException {
+        while (fillSome(ofFile, position)) {
+            // each under the lock for itself: the writer may want to go on
+        }
+    }
+
+    private boolean fillSome(Path ofFile, long position) throws IOException {
+        synchronized (extending) {
+            long from = openTo;
+            long to = Math.min(Math.min(position, reservedTo), from + FILLED_AT_ONCE_BYTES);
+            if (from >= to || !ofFile.equals(file)) {
+                return false;
+            }
+            disk.fill(file, from, to - from);
+            openTo = to;
+            return true;
         }
     }
 

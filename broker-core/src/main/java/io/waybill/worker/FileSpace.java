@@ -22,4 +22,11 @@ record FileSpace(SafeFiles files) implements DiskSpace {
             opened.reserve(offset, length);
         }
     }
+
+    @Override
+    public void fill(Path file, long offset, long length) throws IOException {
+        try (NativeFile opened = files.openOwnNative(file)) {
+            opened.writeZeros(offset, length);
+        }
+    }
 }

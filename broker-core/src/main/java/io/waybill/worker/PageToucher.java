@@ -4,6 +4,7 @@ import io.waybill.host.NativeCallException;
 import io.waybill.host.NativeCalls;
 import io.waybill.journal.Journal;
 import io.waybill.journal.Touchable;
+import java.io.IOException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,6 +19,9 @@ final class PageToucher {
     private static final Logger LOG = LoggerFactory.getLogger(PageToucher.class);
     private static final long PAGE_BYTES = 4096;
     private static final long LEAST_AHEAD_BYTES = 256 << 10;
+    /** Pages are filled before they come near the writer, which needs no lock for what is nearer than a megabyte. */
+    private static final long FILLED_BEYOND_BYTES = 2 << 20;
+
     private static final long MOST_AHEAD_BYTES = 16 << 20;
 
     private final Journal journal;
@@ -53,10 +57,11 @@ final class PageToucher {
             return;
         }
         try {
+            journal.fill(now, to + FILLED_BEYOND_BYTES);
             calls.advise(now.baseAddress() + from, to - from, NativeCalls.Advice.POPULATE_WRITE);
             touchedTo = to;
-        } catch (NativeCallException e) {
-            if (e.isUnsupported()) {
+        } catch (IOException e) {
+            if (e instanceof NativeCallException call && call.isUnsupported()) {
                 unsupported = true; // a kernel before 5.14
             } else {
                 touchedTo = to; // the block was left meanwhile, or the disk is full: the writer finds out by itself
