@@ -98,6 +98,11 @@ public final class Creations {
         gate.run(() -> users.creationFailed(reference, why));
     }
 
+    /** The same of a request that this worker sent to itself. */
+    public void creationFailed(OwnerReference reference, CallException why) {
+        gate.run(() -> owners.creationFailed(reference, why));
+    }
+
     /** A request to create a value is about to run. */
     public Begun begin(RRefId id, ForkId fork, Holder from, String type) {
         gate.enter();

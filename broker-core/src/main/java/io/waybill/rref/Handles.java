@@ -62,6 +62,9 @@ final class Handles {
             }
             requireUse(user, user.holds(), operation);
         } else if (reference instanceof OwnerReference owner) {
+            if (owner.neverCreated != null) {
+                throw owner.neverCreated;
+            }
             requireUse(owner, owner.handles, operation);
         }
     }

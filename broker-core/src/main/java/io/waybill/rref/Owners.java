@@ -124,6 +124,15 @@ final class Owners {
         table.dropIfUnused(entry);
     }
 
+    /** This worker's request to itself to create it failed. */
+    void creationFailed(OwnerReference entry, CallException why) {
+        CallException failure = RRefErrors.creationFailed(why);
+        if (entry.state == OwnerReference.State.CREATING && failure != why) {
+            entry.neverCreated = failure;
+        }
+        finish(entry.id(), null, failure);
+    }
+
     // ---- forks
 
     /** Makes a fork for another worker, or for this one. It is known from now on: no message will ask for it. */

@@ -75,7 +75,7 @@ public final class RRefErrors {
     }
 
     /** What a reference says whose creation failed with this. */
-    public static CallException creationFailed(CallException why) {
+    static CallException creationFailed(CallException why) {
         if (why.kind() == ErrorKind.UNKNOWN_ERROR) {
             return why;
         }

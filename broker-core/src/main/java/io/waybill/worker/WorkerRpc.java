@@ -19,7 +19,6 @@ import io.waybill.rref.ForkData;
 import io.waybill.rref.ForkId;
 import io.waybill.rref.Holder;
 import io.waybill.rref.OwnerReference;
-import io.waybill.rref.RRefErrors;
 import io.waybill.rref.RRefId;
 import io.waybill.rref.Reference;
 import io.waybill.rref.References;
@@ -187,7 +186,7 @@ final class WorkerRpc implements Rpc {
             if (reference instanceof UserReference user) {
                 references.creations().creationFailed(user, failure);
             } else {
-                references.creations().finishFailed(reference.id(), RRefErrors.creationFailed(failure));
+                references.creations().creationFailed((OwnerReference) reference, failure);
             }
         }
 

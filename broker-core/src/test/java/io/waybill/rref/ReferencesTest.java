@@ -244,6 +244,31 @@ class ReferencesTest {
     }
 
     @Test
+    void passesOnNoValueOfItsOwnWhoseCreationTimedOut() {
+        OwnerReference own = exchange.worker(1).creations().createHere("Tensor");
+        exchange.worker(1)
+                .creations()
+                .creationFailed(own, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "RPCErr:1:late"));
+        assertThatExceptionOfType(CallException.class)
+                .isThrownBy(() -> exchange.worker(1).forks().fork(own, exchange.life(2)))
+                .withMessageStartingWith("RRef creation via rpc.remote() timed out");
+        exchange.worker(1).release(own);
+        requireClean();
+    }
+
+    @Test
+    void passesOnAValueOfItsOwnWhoseTimeoutCameBehindIt() {
+        OwnerReference own = exchange.worker(1).creations().createHere("Tensor");
+        exchange.worker(1).creations().finish(own.id(), value);
+        exchange.worker(1)
+                .creations()
+                .creationFailed(own, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "RPCErr:1:late"));
+        exchange.worker(1).forks().abandon(exchange.worker(1).forks().fork(own, exchange.life(2)));
+        exchange.worker(1).release(own);
+        requireClean();
+    }
+
+    @Test
     void tellsWhoGotAForkOfAReferenceThatItsCreationFailed() {
         UserReference parent = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
         Arrival arrival = exchange.share(parent, 0, 2);

@@ -206,7 +206,7 @@ final class Simulation {
                 worker,
                 worker.self,
                 () -> {},
-                why -> worker.references.creations().finishFailed(owner.id(), why));
+                why -> worker.references.creations().creationFailed(owner, why));
         send(
                 call,
                 List.of(),
