@@ -50,9 +50,21 @@ class ArchitectureTest {
             Map.entry("dispatch", List.of("api", "host")),
             Map.entry("rref", List.of("api", "host")),
             Map.entry("kept", List.of("api", "host", "rref")),
+            Map.entry("injection", List.of("api")),
             Map.entry(
                     "worker",
-                    List.of("api", "host", "wire", "home", "journal", "tensor", "device", "dispatch", "rref", "kept")),
+                    List.of(
+                            "api",
+                            "host",
+                            "wire",
+                            "home",
+                            "journal",
+                            "tensor",
+                            "device",
+                            "dispatch",
+                            "rref",
+                            "kept",
+                            "injection")),
             Map.entry("query", List.of("api", "host", "wire", "home", "journal", "tensor", "rref")),
             Map.entry("osgi", List.of("api", "host", "device", "dispatch"))));
 

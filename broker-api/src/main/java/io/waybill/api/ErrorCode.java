@@ -46,6 +46,8 @@ public enum ErrorCode {
     OWNER_LOST(2007, Blame.BROKER),
     /** The value of a remote reference was to be kept on the disk, and could not be. */
     NOT_KEPT(2008, Blame.BROKER),
+    /** The caller's worker injects faults, and this request was to fail. */
+    INTENTIONAL_FAILURE(2009, Blame.BROKER),
 
     /** No room for tensors. */
     DEVICE_FULL(3001, Blame.DEVICE),

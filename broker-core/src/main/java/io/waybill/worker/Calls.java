@@ -33,6 +33,7 @@ final class Calls implements Caller {
     private final Poller poller;
     private final WaitingCallers waits;
     private final WorkerCounters counters;
+    private final Outlet outlet;
     private volatile boolean closed;
 
     Calls(
@@ -45,7 +46,8 @@ final class Calls implements Caller {
             TensorTransit transit,
             Poller poller,
             WaitingCallers waits,
-            WorkerCounters counters) {
+            WorkerCounters counters,
+            Outlet outlet) {
         this.workerId = workerId;
         this.settings = settings;
         this.clock = clock;
@@ -56,6 +58,7 @@ final class Calls implements Caller {
         this.poller = poller;
         this.waits = waits;
         this.counters = counters;
+        this.outlet = outlet;
     }
 
     @Override
@@ -119,6 +122,16 @@ final class Calls implements Caller {
 
     /** @param creation makes the reference to what the request creates; null when it creates nothing */
     long send(
+            Request request, ResponseListener listener, long parent, long parentDeadlineNs, Sharing.Creation creation) {
+        try {
+            return write(request, listener, parent, parentDeadlineNs, creation);
+        } catch (InjectedFailure e) {
+            listener.onFailure(e.outcome());
+            return e.outcome().messageId();
+        }
+    }
+
+    private long write(
             Request request, ResponseListener listener, long parent, long parentDeadlineNs, Sharing.Creation creation) {
         long nowNs = clock.bootNs();
         long timeoutNs = request.timeoutNs() == Request.DEFAULT_TIMEOUT
@@ -267,7 +280,7 @@ final class Calls implements Caller {
                 plan.write(record, payloadLength);
                 record.tensorCount(plan.tensorCount());
             }
-            lane.journal().append(record, wallNs);
+            outlet.put(record, link, wallNs);
             written = true;
             counters.countSent();
             return id;

@@ -74,11 +74,7 @@ final class PendingCalls {
      */
     Slot claim(ResponseListener listener, PeerLink link, int bytes, long deadlineNs, long timeoutNs) {
         for (int tries = 0; tries <= mask; tries++) {
-            long counter = nextCounter;
-            if (counter > MessageId.MAX_COUNTER) {
-                throw CallErrors.refused(ErrorCode.CLOSED, "this worker's message counter has reached its end, 2^48");
-            }
-            nextCounter = counter + 1;
+            long counter = nextCounter();
             int at = (int) counter & mask;
             Slot slot = slots.getAcquire(at);
             if (slot == null) {
@@ -96,6 +92,39 @@ final class PendingCalls {
             }
         }
         return null;
+    }
+
+    private long nextCounter() {
+        long counter = nextCounter;
+        if (counter > MessageId.MAX_COUNTER) {
+            throw CallErrors.refused(ErrorCode.CLOSED, "this worker's message counter has reached its end, 2^48");
+        }
+        nextCounter = counter + 1;
+        return counter;
+    }
+
+    /** The next id, of a request whose answer nobody waits for. Under the lock, as {@link #claim}. */
+    long spareId() {
+        return MessageId.of(workerId, nextCounter());
+    }
+
+    /**
+     * Gives a call that has no outcome yet the next id instead of its own. Under the lock, as {@link #claim}.
+     *
+     * @return that id; {@link MessageId#NONE} when the call has its outcome
+     */
+    long renew(long id) {
+        Slot old = take(id);
+        if (old == null) {
+            return MessageId.NONE;
+        }
+        ResponseListener listener = old.listener;
+        PeerLink link = old.link;
+        int bytes = old.bytes;
+        long deadlineNs = old.deadlineNs;
+        long timeoutNs = old.timeoutNs;
+        Slot.ID.setRelease(old, FREE);
+        return claim(listener, link, bytes, deadlineNs, timeoutNs).id; // there is room: the old slot at the worst
     }
 
     /** Takes the call with this id, when it has no outcome yet; the caller of this method gives it one. */

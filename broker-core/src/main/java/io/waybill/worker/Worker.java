@@ -51,6 +51,9 @@ public final class Worker implements Caller, AutoCloseable {
 
     public static final String CALLS_ONLY = "calls-only";
 
+    /** What a worker shows that injects faults: which. */
+    public static final String INJECTS = "injects";
+
     static final String REQUESTS = "requests";
     static final String RESPONSES = "responses";
     static final String SEGMENTS = "segments";
@@ -73,6 +76,8 @@ public final class Worker implements Caller, AutoCloseable {
     private final Poller poller;
     private final Inlet inlet;
     private final RereadTails reread;
+    private final Outlet outlet;
+    private final String injects; // empty when no fault is injected
     private final Calls calls;
     private final PendingCalls pending;
     private final WorkerReferences references;
@@ -113,7 +118,13 @@ public final class Worker implements Caller, AutoCloseable {
                 directory.cursors(),
                 directory.doorbell());
         WaitingCallers waits = new WaitingCallers(settings.waiting(), host.clock(), turns, invocations, poller);
-        calls = new Calls(id, settings, host.clock(), requestLane, pending, links, transit, poller, waits, counters);
+        injects = settings.injection().text();
+        outlet = settings.injection().isNone()
+                ? Outlet.into(requests)
+                : new InjectingOutlet(
+                        directory.name(), settings.injection(), host, requestLane, pending, poller, faults);
+        calls = new Calls(
+                id, settings, host.clock(), requestLane, pending, links, transit, poller, waits, counters, outlet);
         Answers answers = new Answers(
                 id,
                 responseLane,
@@ -216,6 +227,9 @@ public final class Worker implements Caller, AutoCloseable {
 
     private void start() throws IOException {
         references.restore(); // before anybody can ask for what an earlier life kept
+        if (!injects.isEmpty()) {
+            LOG.warn("Worker {} injects faults: {}", directory.info(), injects);
+        }
         links.onChange(poller::wake);
         registry.onChange(poller::wake);
         links.refresh();
@@ -230,6 +244,9 @@ public final class Worker implements Caller, AutoCloseable {
         Map<String, String> settings = new LinkedHashMap<>(shown);
         if (!rpc.serves()) {
             settings.put(ROLE, CALLS_ONLY);
+        }
+        if (!injects.isEmpty()) {
+            settings.put(INJECTS, injects);
         }
         directory.publish(WorkerState.READY, served(), settings);
     }
@@ -340,6 +357,7 @@ public final class Worker implements Caller, AutoCloseable {
         closed = true;
         references.close();
         calls.close();
+        outlet.close();
         housekeeper.close();
         indexer.close();
         poller.close();

@@ -2,6 +2,7 @@ package io.waybill.worker;
 
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
+import io.waybill.injection.InjectionSettings;
 import io.waybill.journal.JournalSettings;
 import io.waybill.rref.RRefSettings;
 import io.waybill.tensor.TensorConfig;
@@ -20,6 +21,7 @@ import java.util.Objects;
  * @param stuck of handlers that don't come back
  * @param tensors of tensors in transit
  * @param references of remote references
+ * @param injection of faults that it makes on purpose
  */
 public record WorkerSettings(
         Role role,
@@ -30,7 +32,8 @@ public record WorkerSettings(
         ParkingSettings parking,
         StuckSettings stuck,
         TensorConfig tensors,
-        RRefSettings references) {
+        RRefSettings references,
+        InjectionSettings injection) {
 
     /** PyTorch's default. */
     public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(60);
@@ -52,6 +55,7 @@ public record WorkerSettings(
         Objects.requireNonNull(stuck);
         Objects.requireNonNull(tensors);
         Objects.requireNonNull(references);
+        Objects.requireNonNull(injection);
         if (defaultTimeout.isNegative()) {
             throw new IllegalArgumentException("RPC Timeout must be non-negative: " + defaultTimeout);
         }
@@ -68,42 +72,57 @@ public record WorkerSettings(
                 ParkingSettings.DEFAULT,
                 StuckSettings.DEFAULT,
                 TensorConfig.DEFAULTS,
-                RRefSettings.DEFAULTS);
+                RRefSettings.DEFAULTS,
+                InjectionSettings.NONE);
     }
 
     public WorkerSettings withRole(Role other) {
-        return new WorkerSettings(other, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, references);
+        return new WorkerSettings(
+                other, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, references, injection);
     }
 
     public WorkerSettings withWaiting(Waiting other) {
-        return new WorkerSettings(role, other, defaultTimeout, journal, limits, parking, stuck, tensors, references);
+        return new WorkerSettings(
+                role, other, defaultTimeout, journal, limits, parking, stuck, tensors, references, injection);
     }
 
     public WorkerSettings withDefaultTimeout(Duration other) {
-        return new WorkerSettings(role, waiting, other, journal, limits, parking, stuck, tensors, references);
+        return new WorkerSettings(
+                role, waiting, other, journal, limits, parking, stuck, tensors, references, injection);
     }
 
     public WorkerSettings withJournal(JournalSettings other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, other, limits, parking, stuck, tensors, references);
+        return new WorkerSettings(
+                role, waiting, defaultTimeout, other, limits, parking, stuck, tensors, references, injection);
     }
 
     public WorkerSettings withLimits(FlowLimits other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, other, parking, stuck, tensors, references);
+        return new WorkerSettings(
+                role, waiting, defaultTimeout, journal, other, parking, stuck, tensors, references, injection);
     }
 
     public WorkerSettings withParking(ParkingSettings other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, other, stuck, tensors, references);
+        return new WorkerSettings(
+                role, waiting, defaultTimeout, journal, limits, other, stuck, tensors, references, injection);
     }
 
     public WorkerSettings withStuck(StuckSettings other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, parking, other, tensors, references);
+        return new WorkerSettings(
+                role, waiting, defaultTimeout, journal, limits, parking, other, tensors, references, injection);
     }
 
     public WorkerSettings withTensors(TensorConfig other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, parking, stuck, other, references);
+        return new WorkerSettings(
+                role, waiting, defaultTimeout, journal, limits, parking, stuck, other, references, injection);
     }
 
     public WorkerSettings withReferences(RRefSettings other) {
-        return new WorkerSettings(role, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, other);
+        return new WorkerSettings(
+                role, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, other, injection);
+    }
+
+    public WorkerSettings withInjection(InjectionSettings other) {
+        return new WorkerSettings(
+                role, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, references, other);
     }
 }

@@ -12,6 +12,7 @@ import io.waybill.home.PeerState;
 import io.waybill.home.WorkerRecord;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
+import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -117,8 +118,13 @@ final class WorkersCommand implements Callable<Integer> {
                 .filter(key -> !key.startsWith(HandlerKey.FUNCTION_PREFIX))
                 .collect(Collectors.joining(" "));
         String serves = functions == 0 ? others : others + " functions:" + functions;
-        String stuck = record.settings().get(Node.STUCK);
-        return stuck == null ? serves : serves + (serves.isEmpty() ? "" : " ") + "(stuck: " + stuck + ")";
+        return (serves + remark(record, Node.STUCK) + remark(record, Worker.INJECTS)).stripLeading();
+    }
+
+    /** What is not as usual. */
+    private static String remark(WorkerRecord record, String setting) {
+        String text = record.settings().get(setting);
+        return text == null ? "" : " (" + setting + ": " + text + ")";
     }
 
     private static Instant since(WorkerRecord record) {

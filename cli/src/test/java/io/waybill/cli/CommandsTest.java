@@ -2,6 +2,16 @@ package io.waybill.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.api.MessageType;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.injection.InjectionSettings;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
@@ -75,6 +85,24 @@ class CommandsTest {
         assertThat(run("worker")).isEqualTo(2);
         assertOneLine("waybill: ");
         assertThat(err.toString()).contains("workers").contains("waybill --help");
+    }
+
+    @Test
+    void showsWhichWorkerInjectsFaults() throws IOException {
+        Host host = Host.real();
+        WorkerSettings settings = WorkerSettings.defaults()
+                .withInjection(
+                        InjectionSettings.NONE.withFail(MessageType.SCRIPT_CALL).withTimes(3));
+        HandlerRegistry none = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        Home home = Home.open(directory.resolve("home"), host);
+        try (Worker worker = Worker.join(home, "faulty", JoinOptions.defaults(), settings, none)) {
+            worker.ready(Map.of());
+
+            assertThat(run("workers")).isZero();
+            assertThat(out.toString()).contains("faulty").contains("(injects: fail SCRIPT_CALL 3 times)");
+            assertThat(run("workers", "--json")).isZero();
+            assertThat(out.toString()).contains("\"injects\" : \"fail SCRIPT_CALL 3 times\"");
+        }
     }
 
     @Test

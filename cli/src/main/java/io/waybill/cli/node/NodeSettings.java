@@ -1,7 +1,9 @@
 package io.waybill.cli.node;
 
+import io.waybill.api.MessageType;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
+import io.waybill.injection.InjectionSettings;
 import io.waybill.journal.JournalSettings;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.rref.ControlRetries;
@@ -18,6 +20,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -69,6 +72,7 @@ public record NodeSettings(
         Path scripts = reading.take("scripts.directory", SCRIPTS_DEFAULT, NodeSettings::directory);
         TensorConfig tensors = tensors(reading);
         RRefSettings references = references(reading);
+        InjectionSettings injection = injection(reading);
         reading.requireNothingWrong();
         WorkerSettings worker = new WorkerSettings(
                 WorkerSettings.Role.SERVES,
@@ -79,7 +83,8 @@ public record NodeSettings(
                 new ParkingSettings(parked, parkedFor.toNanos()),
                 stuck,
                 tensors,
-                references);
+                references,
+                injection);
         return new NodeSettings(worker, drain, start, settle, scripts);
     }
 
@@ -128,6 +133,17 @@ public record NodeSettings(
         Duration slow = reading.take("rref.slow-retry-wait", defaults.slow(), Quantities::duration);
         Duration timeout = reading.take("rref.attempt-timeout", defaults.attemptTimeout(), Quantities::duration);
         return reading.check("rref", () -> new ControlRetries(count, first, slow, timeout), defaults);
+    }
+
+    private static InjectionSettings injection(Reading reading) {
+        InjectionSettings none = InjectionSettings.NONE;
+        Set<MessageType> fail = reading.take("inject.fail", none.fail(), InjectedTypes::types);
+        Set<MessageType> drop = reading.take("inject.drop", none.drop(), InjectedTypes::types);
+        int times = reading.take("inject.times", none.times(), Integer::parseInt);
+        Map<MessageType, Duration> delay = reading.take("inject.delay", none.delay(), InjectedTypes::delays);
+        Set<MessageType> duplicate = reading.take("inject.duplicate", none.duplicate(), InjectedTypes::types);
+        Set<MessageType> reorder = reading.take("inject.reorder", none.reorder(), InjectedTypes::types);
+        return reading.check("inject", () -> new InjectionSettings(fail, drop, times, delay, duplicate, reorder), none);
     }
 
     /** The same with other settings of its worker. */

@@ -3,8 +3,10 @@ package io.waybill.cli.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.api.MessageType;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
+import io.waybill.injection.InjectionSettings;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.rref.ControlRetries;
 import io.waybill.rref.Keeping;
@@ -60,6 +62,12 @@ class NodeSettingsTest {
         values.put("osgi.start-limit", "13s");
         values.put("osgi.settle-limit", "14s");
         values.put("scripts.directory", "/srv/scripts");
+        values.put("inject.fail", "RREF_FORK_REQUEST, RREF_CHILD_ACCEPT");
+        values.put("inject.drop", "RREF_USER_DELETE");
+        values.put("inject.times", "3");
+        values.put("inject.delay", "SCRIPT_CALL 1500ms, SCRIPT_RREF_FETCH_CALL 1s");
+        values.put("inject.duplicate", "RREF_USER_DELETE,RREF_CHILD_ACCEPT");
+        values.put("inject.reorder", "RREF_FORK_REQUEST");
         values.put("rref.grace", "18s");
         values.put("rref.owner-return", "19s");
         values.put("rref.remember-ids", "20s");
@@ -94,6 +102,15 @@ class NodeSettingsTest {
         assertThat(settings.startLimit()).isEqualTo(Duration.ofSeconds(13));
         assertThat(settings.settleLimit()).isEqualTo(Duration.ofSeconds(14));
         assertThat(settings.scripts()).isEqualTo(Path.of("/srv/scripts"));
+        assertThat(worker.injection())
+                .isEqualTo(InjectionSettings.NONE
+                        .withFail(MessageType.RREF_FORK_REQUEST, MessageType.RREF_CHILD_ACCEPT)
+                        .withDrop(MessageType.RREF_USER_DELETE)
+                        .withTimes(3)
+                        .withDelay(MessageType.SCRIPT_CALL, Duration.ofMillis(1500))
+                        .withDelay(MessageType.SCRIPT_RREF_FETCH_CALL, Duration.ofSeconds(1))
+                        .withDuplicate(MessageType.RREF_USER_DELETE, MessageType.RREF_CHILD_ACCEPT)
+                        .withReorder(MessageType.RREF_FORK_REQUEST));
     }
 
     @Test
@@ -127,6 +144,22 @@ class NodeSettingsTest {
         assertThatThrownBy(() -> NodeSettings.of(Map.of("rref.keep", "all", "rref.grace", "0")))
                 .hasMessage("rref: values that are kept need a grace period, in which their users ask for them again:"
                         + " PT0S");
+    }
+
+    @Test
+    void namesWhatCanNotBeInjected() {
+        Map<String, String> values = Map.of(
+                "inject.fail", "SCRIPT_RET",
+                "inject.delay", "SCRIPT_CALL",
+                "inject.duplicate", "SCRIPT_CALL");
+
+        assertThatThrownBy(() -> NodeSettings.of(values))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("inject.fail: no type of requests is called 'SCRIPT_RET'")
+                .hasMessageContaining(
+                        "inject.delay: expected a type and a time, such as SCRIPT_CALL 500ms, found 'SCRIPT_CALL'")
+                .hasMessageContaining("inject: only RREF_USER_DELETE RREF_FORK_REQUEST RREF_CHILD_ACCEPT"
+                        + " CLEANUP_AUTOGRAD_CONTEXT_REQ may come twice or in another order, and not SCRIPT_CALL");
     }
 
     @Test

@@ -1,0 +1,36 @@
+package io.waybill.worker;
+
+import io.waybill.journal.Journal;
+import io.waybill.journal.JournalFullException;
+import io.waybill.wire.MessageBuffer;
+
+/** Where requests go that are composed: into the journal, unless faults are injected. Chosen once, when the worker joins. */
+interface Outlet extends AutoCloseable {
+
+    /**
+     * Takes a request whose call waits for its answer. Under the request lane's lock.
+     *
+     * @throws InjectedFailure when it fails because that was asked for; nothing was written
+     */
+    void put(MessageBuffer request, PeerLink link, long wallNs) throws JournalFullException;
+
+    /** What was not written yet never will be. */
+    @Override
+    void close();
+
+    /** Into the journal. */
+    static Outlet into(Journal journal) {
+        return new IntoJournal(journal);
+    }
+
+    /** Writes each at once. */
+    record IntoJournal(Journal journal) implements Outlet {
+        @Override
+        public void put(MessageBuffer request, PeerLink link, long wallNs) throws JournalFullException {
+            journal.append(request, wallNs);
+        }
+
+        @Override
+        public void close() {}
+    }
+}

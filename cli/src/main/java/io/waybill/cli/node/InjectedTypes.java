@@ -1,0 +1,48 @@
+package io.waybill.cli.node;
+
+import io.waybill.api.MessageType;
+import io.waybill.injection.InjectionSettings;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Reads which types of requests meet which fault, as people write it: {@code none}, or several with commas between. Stateless. All throw
+ * {@link IllegalArgumentException} with the form expected.
+ */
+final class InjectedTypes {
+
+    /** What says that there are none. */
+    static final String NONE = "none";
+
+    private InjectedTypes() {}
+
+    /** {@code RREF_FORK_REQUEST, RREF_CHILD_ACCEPT}. */
+    static Set<MessageType> types(String text) {
+        Set<MessageType> types = new LinkedHashSet<>();
+        for (String name : parts(text)) {
+            types.add(InjectionSettings.type(name));
+        }
+        return types;
+    }
+
+    /** {@code SCRIPT_CALL 1500ms, SCRIPT_RREF_FETCH_CALL 1s}. */
+    static Map<MessageType, Duration> delays(String text) {
+        Map<MessageType, Duration> delays = new LinkedHashMap<>();
+        for (String part : parts(text)) {
+            String[] words = part.split("\\s+");
+            if (words.length != 2) {
+                throw new IllegalArgumentException(
+                        "expected a type and a time, such as SCRIPT_CALL 500ms, found '" + part + "'");
+            }
+            delays.put(InjectionSettings.type(words[0]), Quantities.duration(words[1]));
+        }
+        return delays;
+    }
+
+    private static String[] parts(String text) {
+        return text.strip().equals(NONE) ? new String[0] : text.strip().split("\\s*,\\s*");
+    }
+}
