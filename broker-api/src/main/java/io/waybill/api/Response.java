@@ -2,6 +2,7 @@ package io.waybill.api;
 
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -50,4 +51,15 @@ public interface Response extends AutoCloseable {
     /** Releases the tensors and the references. May be called more than once. */
     @Override
     void close();
+
+    /**
+     * Gathers answers, as {@code torch.futures.wait_all} does. The future has all of them, in order, once all are there; it fails as soon
+     * as one of them fails, without waiting for the others. When it fails or is cancelled, the other answers are closed, whether they are
+     * there or still come.
+     *
+     * @param answers futures of calls, each once; nobody else takes their answers
+     */
+    static CompletableFuture<List<Response>> all(List<CompletableFuture<Response>> answers) {
+        return GatheredResponses.of(answers);
+    }
 }

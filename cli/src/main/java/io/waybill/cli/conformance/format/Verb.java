@@ -10,7 +10,7 @@ public enum Verb {
     /** Calls, and goes on. */
     SEND("send", Place.WORKER, "to", "op", "args", "kwargs", "timeout", "mode", "as", "times"),
     /** Waits for the answer of what was sent. */
-    WAIT("wait", Place.WORKER, "for", "as"),
+    WAIT("wait", Place.WORKER, "for", "together", "as"),
     /** Goes on with what was sent, once its answer is there: each call gets the answer of the one before as its first argument. */
     THEN("then", Place.WORKER, "for", "calls", "as"),
     /** Calls, and leaves the result with the callee: the result is a reference. */

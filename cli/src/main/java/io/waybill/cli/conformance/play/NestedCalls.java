@@ -102,25 +102,21 @@ final class NestedCalls {
         for (Request request : requests) {
             answers.add(outbox.caller().callAsync(request));
         }
-        CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new))
-                .whenComplete((nothing, error) -> gathered(reply, answers, error));
+        Response.all(answers).whenComplete((responses, error) -> gathered(reply, responses, error));
     }
 
-    private static void gathered(LateReply reply, List<CompletableFuture<Response>> answers, Throwable error) {
+    private static void gathered(LateReply reply, List<Response> responses, Throwable error) {
+        if (error != null) {
+            fail(reply, error);
+            return;
+        }
         List<Value> values = new ArrayList<>();
-        for (CompletableFuture<Response> answer : answers) {
-            if (!answer.isCompletedExceptionally()) {
-                try (Response response = answer.join()) {
-                    values.add(Held.retain(response.value()));
-                }
+        for (Response response : responses) {
+            try (response) {
+                values.add(Held.retain(response.value()));
             }
         }
-        if (error == null) {
-            reply.send(new Value.Items(values));
-        } else {
-            Held.release(new Value.Items(values));
-            fail(reply, error);
-        }
+        reply.send(new Value.Items(values));
     }
 
     private static List<List<Value>> calls(Value value) throws RejectedMessageException {

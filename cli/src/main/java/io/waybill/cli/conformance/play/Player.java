@@ -21,10 +21,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /**
  * Plays the steps of one case on one worker.
@@ -263,40 +259,43 @@ final class Player implements AutoCloseable {
 
     private Optional<String> await(Step step) throws FormatException {
         Datum names = step.fields().require("for");
-        List<Datum> all = names instanceof Datum.Row row ? row.values() : List.of(names);
-        for (Datum name : all) {
+        List<CompletableFuture<Response>> together = new ArrayList<>();
+        for (Datum name : names instanceof Datum.Row row ? row.values() : List.of(names)) {
             if (!(name instanceof Datum.Text text)) {
                 throw new FormatException("for names what was sent, not " + name.described());
             }
             List<CompletableFuture<Response>> answers = sent(text.value());
-            for (int i = 0; i < answers.size(); i++) {
-                variables.set(COUNTER, Value.of((long) i));
-                Outcome outcome = outcome(answers.get(i), step.within().toNanos());
-                Optional<String> wrong = expected(step, named(step, outcome));
-                if (wrong.isPresent()) {
-                    return Optional.of("answer " + i + " of '" + text.value() + "': " + wrong.get());
-                }
+            if (step.fields().truth("together", false)) {
+                together.addAll(answers);
+                continue;
+            }
+            Optional<String> wrong = await(step, text.value(), answers);
+            if (wrong.isPresent()) {
+                return wrong;
+            }
+        }
+        return together.isEmpty() ? Optional.empty() : awaitAll(step, together);
+    }
+
+    private Optional<String> await(Step step, String name, List<CompletableFuture<Response>> answers)
+            throws FormatException {
+        for (int i = 0; i < answers.size(); i++) {
+            variables.set(COUNTER, Value.of((long) i));
+            Outcome outcome = Outcome.of(answers.get(i), step.within(), this::keep);
+            Optional<String> wrong = expected(step, named(step, outcome));
+            if (wrong.isPresent()) {
+                return Optional.of("answer " + i + " of '" + name + "': " + wrong.get());
             }
         }
         return Optional.empty();
     }
 
-    private Outcome outcome(CompletableFuture<Response> answer, long limitNs) {
-        try {
-            Response response = answer.get(limitNs, TimeUnit.NANOSECONDS);
-            kept.add(response);
-            return new Outcome.Answer(response.value());
-        } catch (ExecutionException e) {
-            Throwable cause = e.getCause();
-            return Outcome.Failure.of(cause instanceof CompletionException ? cause.getCause() : cause);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return Outcome.Failure.of(e);
-        } catch (TimeoutException e) {
-            return new Outcome.Failure("", "", "StepTooLong", "no answer within the step's time");
-        } catch (RuntimeException e) {
-            return Outcome.Failure.of(e);
-        }
+    private Optional<String> awaitAll(Step step, List<CompletableFuture<Response>> answers) throws FormatException {
+        Outcome outcome = Outcome.of(
+                Response.all(answers),
+                step.within(),
+                responses -> new Value.Items(responses.stream().map(this::keep).toList()));
+        return expected(step, named(step, outcome));
     }
 
     private Optional<String> counters(Step step) throws FormatException {

@@ -1,0 +1,84 @@
+package io.waybill.api;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+/**
+ * Answers on their way into one list.
+ *
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Owns what has come until all are there, and what comes when nobody wants it any more.
+ */
+final class GatheredResponses {
+
+    private final CompletableFuture<List<Response>> all = new CompletableFuture<>();
+    private final Response[] arrived; // guarded by this, like the two that follow
+    private int missing;
+    private boolean unwanted;
+
+    private GatheredResponses(int count) {
+        arrived = new Response[count];
+        missing = count;
+    }
+
+    static CompletableFuture<List<Response>> of(List<CompletableFuture<Response>> answers) {
+        GatheredResponses gathered = new GatheredResponses(answers.size());
+        if (answers.isEmpty()) {
+            return CompletableFuture.completedFuture(List.of());
+        }
+        gathered.all.whenComplete((responses, failure) -> {
+            if (failure != null) {
+                gathered.abandon();
+            }
+        });
+        for (int i = 0; i < answers.size(); i++) {
+            int at = i;
+            answers.get(i).whenComplete((response, failure) -> gathered.settle(at, response, failure));
+        }
+        return gathered.all;
+    }
+
+    private void settle(int at, Response response, Throwable failure) {
+        if (failure != null) {
+            all.completeExceptionally(
+                    failure instanceof CompletionException && failure.getCause() != null
+                            ? failure.getCause()
+                            : failure);
+        } else if (!take(at, response)) {
+            response.close();
+        } else {
+            complete().ifPresent(all::complete);
+        }
+    }
+
+    private synchronized boolean take(int at, Response response) {
+        if (unwanted) {
+            return false;
+        }
+        arrived[at] = response;
+        missing--;
+        return true;
+    }
+
+    /** All, when they are there. */
+    private synchronized Optional<List<Response>> complete() {
+        return missing == 0 && !unwanted ? Optional.of(List.of(arrived)) : Optional.empty();
+    }
+
+    /** The list has failed, or whoever was to get it gave up. */
+    private void abandon() {
+        List<Response> there = new ArrayList<>();
+        synchronized (this) {
+            unwanted = true;
+            for (int i = 0; i < arrived.length; i++) {
+                if (arrived[i] != null) {
+                    there.add(arrived[i]);
+                    arrived[i] = null;
+                }
+            }
+        }
+        there.forEach(Response::close);
+    }
+}
