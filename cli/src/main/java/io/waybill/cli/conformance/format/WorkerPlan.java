@@ -2,6 +2,7 @@ package io.waybill.cli.conformance.format;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.JoinOptions;
+import io.waybill.injection.InjectionSettings;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
@@ -14,8 +15,9 @@ import java.util.Set;
  * @param kind what it hosts
  * @param id its worker id, or {@link JoinOptions#ANY_ID}
  * @param timeout of its calls that name none; empty for the broker's own
+ * @param injection of faults that it makes on purpose
  */
-public record WorkerPlan(String name, Kind kind, int id, Optional<Duration> timeout) {
+public record WorkerPlan(String name, Kind kind, int id, Optional<Duration> timeout, InjectionSettings injection) {
 
     /** What a worker hosts. */
     public enum Kind {
@@ -25,7 +27,7 @@ public record WorkerPlan(String name, Kind kind, int id, Optional<Duration> time
         NODE
     }
 
-    private static final Set<String> KNOWN = Set.of("kind", "id", "timeout");
+    private static final Set<String> KNOWN = Set.of("kind", "id", "timeout", "inject");
 
     /**
      * Reads one: its kind alone, or an object.
@@ -36,13 +38,15 @@ public record WorkerPlan(String name, Kind kind, int id, Optional<Duration> time
         try {
             WorkerInfo.requireName(name);
             if (datum instanceof Datum.Text kind) {
-                return new WorkerPlan(name, kind(name, kind.value()), id, Optional.empty());
+                return new WorkerPlan(name, kind(name, kind.value()), id, Optional.empty(), InjectionSettings.NONE);
             }
             Fields fields = Fields.of("the worker " + name, datum).only(KNOWN);
             Optional<Duration> timeout =
                     fields.has("timeout") ? Optional.of(Times.of(fields.require("timeout"))) : Optional.empty();
             int wanted = (int) fields.whole("id", id, JoinOptions.ANY_ID, WorkerInfo.MAX_ID);
-            return new WorkerPlan(name, kind(name, fields.text("kind")), wanted, timeout);
+            InjectionSettings injection =
+                    fields.has("inject") ? Injections.of(fields.require("inject")) : InjectionSettings.NONE;
+            return new WorkerPlan(name, kind(name, fields.text("kind")), wanted, timeout, injection);
         } catch (IllegalArgumentException e) {
             throw new FormatException(e.getMessage(), e);
         }
@@ -63,6 +67,9 @@ public record WorkerPlan(String name, Kind kind, int id, Optional<Duration> time
         fields.put("kind", new Datum.Text(kind.name().toLowerCase(Locale.ROOT)));
         fields.put("id", new Datum.Whole(id));
         timeout.ifPresent(value -> fields.put("timeout", new Datum.Text(value.toNanos() + "ns")));
+        if (!injection.isNone()) {
+            fields.put("inject", Injections.toDatum(injection));
+        }
         return new Datum.Record(fields);
     }
 

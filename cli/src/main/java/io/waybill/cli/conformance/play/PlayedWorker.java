@@ -133,7 +133,7 @@ public final class PlayedWorker {
     }
 
     private static WorkerSettings settings(WorkerSettings settings, WorkerPlan plan) {
-        return plan.timeout().map(settings::withDefaultTimeout).orElse(settings);
+        return plan.timeout().map(settings::withDefaultTimeout).orElse(settings).withInjection(plan.injection());
     }
 
     private void begin(Fields said) throws FormatException {

@@ -3,6 +3,8 @@ package io.waybill.cli.conformance.format;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.waybill.api.MessageType;
+import io.waybill.injection.InjectionSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -19,7 +21,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 class CaseFileTest {
 
     private static final String GOOD = """
-            {"format": 1, "workers": {"a": "plain", "b": {"kind": "node", "id": 7, "timeout": "1.5ms"}}, "cases": [
+            {"format": 1, "workers": {"a": "plain", "b": {"kind": "node", "id": 7, "timeout": "1.5ms",
+             "inject": {"fail": ["RREF_USER_DELETE"], "drop": ["SCRIPT_CALL"], "times": 3, "delay": {"SCRIPT_CALL": "1.5s"},
+                        "duplicate": ["RREF_CHILD_ACCEPT"], "reorder": ["RREF_FORK_REQUEST"]}}}, "cases": [
               {"name": "one", "tests": ["R.test_x"], "inputs": {"x": 1}, "workers": {"c": "plain"}, "steps": [
                 {"on": "a", "do": "call", "to": "b", "op": "aten::add", "args": ["$x"], "within": "5s",
                  "expect": {"items": [{"value": 1}], "error": {"code": "REFUSED"}}},
@@ -44,7 +48,16 @@ class CaseFileTest {
         assertThat(node.kind()).isEqualTo(WorkerPlan.Kind.NODE);
         assertThat(node.id()).isEqualTo(7);
         assertThat(node.timeout()).contains(Duration.ofNanos(1_500_000));
+        assertThat(node.injection())
+                .isEqualTo(InjectionSettings.NONE
+                        .withFail(MessageType.RREF_USER_DELETE)
+                        .withDrop(MessageType.SCRIPT_CALL)
+                        .withTimes(3)
+                        .withDelay(MessageType.SCRIPT_CALL, Duration.ofMillis(1500))
+                        .withDuplicate(MessageType.RREF_CHILD_ACCEPT)
+                        .withReorder(MessageType.RREF_FORK_REQUEST));
         assertThat(WorkerPlan.of("b", node.toDatum())).isEqualTo(node);
+        assertThat(file.workers().get("a").injection()).isEqualTo(InjectionSettings.NONE);
         Case one = file.cases().get(0);
         assertThat(one.tests()).containsExactly("R.test_x");
         assertThat(one.workers()).containsOnlyKeys("c");
@@ -66,6 +79,9 @@ class CaseFileTest {
                 "{\"a\": \"plain\"    | {\"a b\": \"plain\" | Worker name must match",
                 "\"id\": 7            | \"id\": 32768    | must be a whole number from -1 to 32767, not 32768",
                 "\"1.5ms\"            | \"1.5\"          | a time is 0, or a number with ns, us, ms, s or m",
+                "[\"SCRIPT_CALL\"]  | [\"SCRIPT_RET\"] | no type of requests is called 'SCRIPT_RET'",
+                "[\"RREF_CHILD_ACCEPT\"] | [\"SCRIPT_CALL\"] | may come twice or in another order, and not SCRIPT_CALL",
+                "\"reorder\"          | \"order\"        | inject has no field 'order'; there are delay, drop, duplicate,",
                 "\"do\": \"kill\"     | \"do\": \"kil\"  | case 'one': step 2: nothing is called 'kil'; a step does one of",
                 "\"on\": \"c\"        | \"on\": \"d\"    | case 'one': step 2: no worker 'd'; there are [a, b, c]",
                 "\"to\": \"b\"        | \"too\": \"b\"   | step 1: the step call has no field 'too'",
@@ -75,7 +91,7 @@ class CaseFileTest {
                 "{\"c\": \"plain\"}   | {\"a\": \"plain\"} | a worker of the case has the name of one of the file",
                 "\"name\": \"two\"    | \"name\": \"one\" | two cases are called 'one'",
                 "\"name\": \"two\",   | ``               | case 2: a case needs a field 'name'",
-                "\"skip\"             | \"name\"         | no JSON at line 6",
+                "\"skip\"             | \"name\"         | no JSON at line 8",
                 "\"not yet\"}]}       | \"not yet\"}]    | no JSON at line",
                 "\"not yet\"}]}       | \"not yet\"}]} 7 | expected the end",
             })
