@@ -12,6 +12,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -259,6 +260,13 @@ public final class WorkerDirectory implements AutoCloseable {
             throw new IllegalStateException(describe(home, info) + " has left");
         }
         write(record.with(state, serves, settings));
+    }
+
+    /** Shows the others one more thing, or another text for it; the rest stays as it is. */
+    public synchronized void show(String setting, String text) throws IOException {
+        Map<String, String> settings = new LinkedHashMap<>(record.settings());
+        settings.put(setting, text);
+        publish(record.state(), record.serves(), settings);
     }
 
     /** Says good-bye and gives the name back. Whoever polls or waits at the doorbell has stopped by then. */

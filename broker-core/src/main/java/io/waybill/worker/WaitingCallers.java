@@ -10,6 +10,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class WaitingCallers {
 
+    /** For a permit that is given back every few microseconds. */
+    private static final long LOOK_NS = 5_000_000;
+
     private static final long LONGEST_PARK_NS = 50_000_000;
     private static final int MOST_HELPING_POLLS = 8;
 
@@ -134,6 +137,36 @@ final class WaitingCallers {
             Thread.onSpinWait();
         } else {
             Thread.yield();
+        }
+    }
+
+    /**
+     * Looks at something while no thread polls, and therefore none is in a listener.
+     *
+     * @return whether it did; not when some thread polled all the time
+     */
+    boolean whileNobodyPolls(Runnable look) {
+        turns.callerBegins();
+        try {
+            long untilNs = clock.monotonicNs() + LOOK_NS;
+            while (!permit.tryAcquire()) {
+                if (clock.monotonicNs() - untilNs >= 0) {
+                    return false;
+                }
+                Thread.onSpinWait();
+            }
+            turns.takenByCaller();
+            try {
+                look.run();
+            } finally {
+                turns.leftByCaller();
+            }
+            return true;
+        } catch (InternalError e) { // a fault in a peer's file, as above
+            turns.stopAfter(e);
+            return false;
+        } finally {
+            turns.callerEnds();
         }
     }
 

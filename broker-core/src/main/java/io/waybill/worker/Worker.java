@@ -31,6 +31,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -82,6 +83,7 @@ public final class Worker implements Caller, AutoCloseable {
     private final PendingCalls pending;
     private final WorkerReferences references;
     private final WorkerRpc rpc;
+    private final Departure departure;
     private final Housekeeper housekeeper;
     private final Indexer indexer;
     private boolean closed;
@@ -134,6 +136,7 @@ public final class Worker implements Caller, AutoCloseable {
                 counters);
         references = new WorkerReferences(directory, settings, calls, links, transit);
         rpc = references.rpcFor(CallOrigin.PROGRAM);
+        departure = new Departure(directory, host, waits, pending, registry, counters);
         links.onLife(references);
         ServingContext context = new ServingContext(
                 host.clock(), answers, calls, transit, invocations, references, faults, new HandlerErrorLog());
@@ -346,6 +349,26 @@ public final class Worker implements Caller, AutoCloseable {
             left = pending.size();
         }
         return left;
+    }
+
+    /**
+     * Ends the work of several workers together, as PyTorch's graceful shutdown does: waits until each of them has come here, has left or
+     * has died, and no call is under way among them; then gives back all references, as {@link Rpc#shutdown} does. Until then this worker
+     * serves. What is left to do is to {@linkplain #close close} it.
+     *
+     * @param others names or ids; this worker itself may be among them
+     * @return what it waited for in vain; empty when all has ended
+     * @throws IllegalStateException on the worker's poller
+     */
+    public String shutdown(Duration limit, Collection<String> others) {
+        long untilNs = host.clock().monotonicNs() + limit.toNanos();
+        String working = departure.await(others, limit);
+        if (!rpc.serves()) {
+            return working;
+        }
+        String held =
+                rpc.shutdown(Duration.ofNanos(Math.max(0, untilNs - host.clock().monotonicNs())));
+        return working.isEmpty() || held.isEmpty() ? working + held : working + " " + held;
     }
 
     /** Leaves: calls without an outcome fail with {@link ErrorCode#CLOSED}, the others are told, the name is given back. */
