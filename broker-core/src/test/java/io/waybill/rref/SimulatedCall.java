@@ -8,6 +8,7 @@ import java.util.function.Consumer;
 
 /** A call of one life of a worker to one life of another, with its one outcome. */
 final class SimulatedCall {
+
     final SimulatedWorker caller;
     final Holder target;
     private final Runnable onAnswer;
@@ -36,6 +37,10 @@ final class SimulatedCall {
         if (settle()) {
             onFailure.accept(why);
         }
+    }
+
+    boolean isSettled() {
+        return settled;
     }
 
     private boolean settle() {

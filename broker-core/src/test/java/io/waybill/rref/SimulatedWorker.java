@@ -9,11 +9,18 @@ import java.util.Set;
 
 /** One life of a worker in the simulation: its references, the handles that its program holds, and whom it knows. */
 final class SimulatedWorker implements ReferenceListener {
+    private static final int MAX_HANDLES = 12;
+
     final Holder self;
     final References references;
     final List<Reference> handles = new ArrayList<>();
     final Set<SimulatedCall> calls = new LinkedHashSet<>();
     final List<SimulatedValue> values = new ArrayList<>();
+    /** Open values that hold references. */
+    final Set<SimulatedValue> holding = new LinkedHashSet<>();
+    /** Requests and answers whose references are in use. */
+    final Set<Arrival> reading = new LinkedHashSet<>();
+
     final List<UserReference> made = new ArrayList<>();
     /** The life of each other worker that it believes to run; none for one that is down. */
     final Map<Integer, Holder> known = new HashMap<>();
@@ -22,7 +29,8 @@ final class SimulatedWorker implements ReferenceListener {
     long nextLocalId;
     int releasedForDead;
 
-    SimulatedWorker(Holder self, long firstLocalId, RRefSettings settings, SimulatedTime time, Simulation home) {
+    SimulatedWorker(
+            Holder self, long firstLocalId, RRefSettings settings, SimulatedTime time, SimulatedNetwork network) {
         this.self = self;
         this.nextLocalId = firstLocalId;
         this.references = new References(
@@ -30,7 +38,7 @@ final class SimulatedWorker implements ReferenceListener {
                 firstLocalId,
                 settings,
                 time,
-                (message, to, outcome) -> home.control(this, message, to, outcome),
+                (message, to, outcome) -> network.control(this, message, to, outcome),
                 this);
     }
 
@@ -38,9 +46,17 @@ final class SimulatedWorker implements ReferenceListener {
         return self.worker();
     }
 
-    SimulatedValue value(RRefId id) {
-        SimulatedValue value = new SimulatedValue(id);
+    boolean hasRoom() {
+        return handles.size() < MAX_HANDLES;
+    }
+
+    /** A value that holds references, of which this worker has handles. */
+    SimulatedValue value(RRefId id, List<Reference> held) {
+        SimulatedValue value = new SimulatedValue(id, this, held);
         values.add(value);
+        if (!held.isEmpty()) {
+            holding.add(value);
+        }
         return value;
     }
 
