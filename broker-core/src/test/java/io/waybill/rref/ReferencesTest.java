@@ -7,6 +7,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -114,6 +115,31 @@ class ReferencesTest {
         assertThat(exchange.deliverAll()).containsExactly("RREF_USER_DELETE");
         assertThat(value.isClosed()).isTrue();
         requireClean();
+    }
+
+    @Test
+    void sharesBetweenUsersWithThreeMessages() {
+        UserReference parent = exchange.created(0, 1, value);
+        Arrival arrival = exchange.share(parent, 0, 2);
+        exchange.worker(2).forks().whenReady(arrival, ready::add);
+        Exchange.Sent request = exchange.wire.remove();
+        assertThat(request.message().type()).isEqualTo(MessageType.RREF_FORK_REQUEST);
+        assertThat(exchange.worker(1).receive(request.message(), exchange.life(2)))
+                .isEmpty(); // the first
+        assertThat(ready).isEmpty();
+
+        request.outcome().acknowledged(); // the second
+
+        assertThat(ready).as("the body begins").containsExactly(Optional.empty());
+        Exchange.Sent accept = exchange.wire.remove();
+        assertThat(accept.message().type()).isEqualTo(MessageType.RREF_CHILD_ACCEPT);
+        assertThat(counters(0).pendingChildren()).isOne();
+
+        assertThat(exchange.worker(0).receive(accept.message(), exchange.life(2)))
+                .isEmpty(); // the third
+
+        assertThat(counters(0).pendingChildren()).as("the parent is free").isZero();
+        assertThat(exchange.wire).isEmpty();
     }
 
     @Test

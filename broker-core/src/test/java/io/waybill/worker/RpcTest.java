@@ -224,6 +224,26 @@ class RpcTest {
         assertAllGone();
     }
 
+    /** Of the three messages that a fork costs, the second is the answer to the first; what ends the third's retries, nobody waits for. */
+    @Test
+    void sharesAReferenceWithTwoCallsBesideTheOneThatCarriesIt() {
+        try (RRef reference = a.rpc().remote("b", call("test::add", Value.of(2), Value.of(3)))) {
+            Waits.until("it is confirmed", reference::confirmedByOwner);
+            long byA = a.counters().callsSent();
+            long byB = b.counters().callsSent();
+            long byC = c.counters().callsSent();
+
+            a.rpc().rpcSync("c", call("test::keep", Value.of(reference))).close();
+
+            Waits.until("a and c have nothing on its way", () -> a.pendingCalls() == 0 && c.pendingCalls() == 0);
+            assertThat(a.counters().callsSent() - byA).isOne();
+            assertThat(b.counters().callsSent() - byB).isZero();
+            assertThat(c.counters().callsSent() - byC).isEqualTo(2);
+            kept.remove().close();
+        }
+        assertAllGone();
+    }
+
     @Test
     void sharesAReferenceWithItsOwner() {
         try (RRef reference = a.rpc().remote("b", call("test::add", Value.of(2), Value.of(3)));
