@@ -110,13 +110,15 @@ final class NestedCalls {
             fail(reply, error);
             return;
         }
-        List<Value> values = new ArrayList<>();
-        for (Response response : responses) {
-            try (response) {
+        try {
+            List<Value> values = new ArrayList<>();
+            for (Response response : responses) {
                 values.add(Held.retain(response.value()));
             }
+            reply.send(new Value.Items(values));
+        } finally {
+            responses.forEach(Response::close);
         }
-        reply.send(new Value.Items(values));
     }
 
     private static List<List<Value>> calls(Value value) throws RejectedMessageException {

@@ -62,9 +62,13 @@ final class Operations {
         handlers.put("fanout", NestedCalls::fanOut);
         handlers.put("gather", gathering);
         handlers.put("fetch", SharedReferences::fetch);
-        handlers.put("left", this::left);
+        handlers.put("left", Operations::left);
         handlers.put("sum", SharedReferences::sum);
         handlers.put("confirmed", SharedReferences::confirmed);
+        handlers.put("refer", AnsweredReferences::refer);
+        handlers.put("own", AnsweredReferences::own);
+        handlers.put("forward", AnsweredReferences::forward);
+        handlers.put("increase", (message, outbox) -> AnsweredReferences.increase(message, outbox, self.name()));
         handlers.put("keep", references::keep);
         handlers.put("kept", references::kept);
         handlers.put("drop", references::drop);
@@ -77,10 +81,10 @@ final class Operations {
     }
 
     /** Leaves the result of the call that its arguments are where it is made, fetches it, and gives it back. */
-    private void left(Message message, Outbox outbox) throws RejectedMessageException {
+    private static void left(Message message, Outbox outbox) throws RejectedMessageException {
         List<Value> positional = message.invocation().positional();
         Invocation call = new Invocation(text(message, 1), positional.subList(2, positional.size()), Map.of());
-        try (RRef reference = worker.rpc().remote(text(message, 0), call);
+        try (RRef reference = outbox.rpc().remote(text(message, 0), call);
                 Response response = reference.toHere()) {
             outbox.reply(Held.retain(response.value()));
         }

@@ -27,7 +27,11 @@ final class SharedReferences {
 
     /** Answers with what its argument stands for. */
     static void fetch(Message message, Outbox outbox) throws RejectedMessageException {
-        try (Response response = reference(message, 0).toHere()) {
+        fetch(Operations.argument(message, 0), outbox);
+    }
+
+    static void fetch(Value reference, Outbox outbox) throws RejectedMessageException {
+        try (Response response = reference(reference).toHere()) {
             outbox.reply(Held.retain(response.value()));
         }
     }
@@ -117,7 +121,7 @@ final class SharedReferences {
         return reference(Operations.argument(message, index));
     }
 
-    private static RRef reference(Value value) throws RejectedMessageException {
+    static RRef reference(Value value) throws RejectedMessageException {
         if (value instanceof Value.OfRRef reference) {
             return reference.value();
         }
