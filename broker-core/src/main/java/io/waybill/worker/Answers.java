@@ -26,6 +26,7 @@ import org.slf4j.LoggerFactory;
 final class Answers {
 
     private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
+    private static final int MOST_TEXT_BYTES = 64 << 10;
     private static final long LONGEST_WAIT_NS = 5_000_000_000L;
 
     private final int workerId;
@@ -89,8 +90,8 @@ final class Answers {
         try {
             plan = body.tensors().isEmpty() ? null : plan(body.tensors(), to);
             sharing = body.references().isEmpty() ? null : share(body, to);
-            Content content = new Content(body.array(), length, plan, sharing);
-            written = append(to, id, ReplyBody.typeFor(request), parent, handlerSequence, content, null, null);
+            body.travelsWith(plan, sharing);
+            written = append(to, id, ReplyBody.typeFor(request), parent, handlerSequence, body);
         } catch (CallException e) { // the tensors or the references can't travel
             fail(to, id, parent, handlerSequence, e.kind(), e.code(), nodeError(e.getMessage()));
         } finally {
@@ -146,11 +147,9 @@ final class Answers {
 
     /** Answers with an error. */
     void fail(PeerLink to, long id, long parent, long handlerSequence, ErrorKind kind, ErrorCode code, String text) {
-        byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
-        int length = Math.min(utf8.length, 64 << 10);
         counters.countFailure(code);
-        Content content = new Content(utf8, length, null, null);
-        append(to, id, MessageType.EXCEPTION, parent, handlerSequence, content, kind, code);
+        Error error = new Error(kind, code, text.getBytes(StandardCharsets.UTF_8));
+        append(to, id, MessageType.EXCEPTION, parent, handlerSequence, error);
     }
 
     /** PyTorch's prefix for errors that come from the broker or from decoding, and not from a handler's own words. */
@@ -158,39 +157,35 @@ final class Answers {
         return "Error on Node " + workerId + ": " + text;
     }
 
-    /** What an answer carries. @param plan null without tensors @param sharing null without references */
-    private record Content(byte[] payload, int length, Plan plan, Sharing sharing) {
+    /** What an answer carries. */
+    interface Content {
 
-        int payloadLength() {
-            return length + (sharing == null ? 0 : sharing.length());
+        int payloadLength();
+
+        /** Of the tensor section; 0 without one. */
+        default int sectionLength() {
+            return 0;
         }
 
-        int sectionLength() {
-            return plan == null ? 0 : plan.sectionLength(payloadLength());
+        /** Writes it into a record that was begun with these lengths. */
+        void write(MessageBuffer record);
+    }
+
+    private record Error(ErrorKind kind, ErrorCode code, byte[] utf8) implements Content {
+
+        @Override
+        public int payloadLength() {
+            return Math.min(utf8.length, MOST_TEXT_BYTES);
         }
 
-        void write(MessageBuffer record) {
-            record.payload(payload, 0, length);
-            if (sharing != null) {
-                sharing.write(record, length);
-            }
-            if (plan != null) {
-                plan.write(record, payloadLength());
-                record.tensorCount(plan.tensorCount());
-            }
+        @Override
+        public void write(MessageBuffer record) {
+            record.payload(utf8, 0, payloadLength()).error(kind, code);
         }
     }
 
     /** Returns whether it was written. */
-    private boolean append(
-            PeerLink to,
-            long id,
-            MessageType type,
-            long parent,
-            long handlerSequence,
-            Content content,
-            ErrorKind kind,
-            ErrorCode code) {
+    private boolean append(PeerLink to, long id, MessageType type, long parent, long handlerSequence, Content content) {
         long wallNs = clock.wallNs();
         lane.lock();
         try {
@@ -201,9 +196,6 @@ final class Answers {
                     .parent(parent)
                     .handlerSequence(handlerSequence);
             content.write(record);
-            if (kind != null) {
-                record.error(kind, code);
-            }
             lane.journal().append(record, wallNs);
         } catch (JournalFullException | JournalFailedException e) {
             // the request stays unanswered in the journal; its caller's deadline decides

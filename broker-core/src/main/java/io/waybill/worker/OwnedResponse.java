@@ -5,7 +5,6 @@ import io.waybill.api.Response;
 import io.waybill.api.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A response that outlives the poll in which it was read: the payload copied, the tensors' storages and the references held. */
 final class OwnedResponse extends ResponseFields {
@@ -16,7 +15,7 @@ final class OwnedResponse extends ResponseFields {
     private final byte[] payload;
     private final List<Tensor> tensors;
     private final ArrivedReferences references;
-    private final AtomicBoolean closed = new AtomicBoolean();
+    private boolean closed; // guarded by this
 
     private OwnedResponse(ResponseView view, byte[] payload, List<Tensor> tensors) {
         this.type = view.type();
@@ -72,9 +71,15 @@ final class OwnedResponse extends ResponseFields {
 
     @Override
     public void close() {
-        if (closed.compareAndSet(false, true)) {
+        if (isFirstClose()) {
             tensors.forEach(tensor -> tensor.storage().release());
             references.release();
         }
+    }
+
+    private synchronized boolean isFirstClose() {
+        boolean first = !closed;
+        closed = true;
+        return first;
     }
 }

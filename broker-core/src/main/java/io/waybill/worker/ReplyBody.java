@@ -6,6 +6,8 @@ import io.waybill.api.RRef;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
+import io.waybill.tensor.Plan;
+import io.waybill.wire.MessageBuffer;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,9 +18,9 @@ import java.util.List;
  *
  * <p>Belongs to the thread that answers.
  */
-final class ReplyBody {
+final class ReplyBody implements Answers.Content {
 
-    private enum Content {
+    private enum Form {
         NOTHING,
         ENCODED,
         RAW
@@ -26,11 +28,13 @@ final class ReplyBody {
 
     private final ValueEncoder encoder = new ValueEncoder(RRef::retain);
     private final Body fields = new Body(encoder);
-    private Content content = Content.NOTHING;
+    private Form form = Form.NOTHING;
     private byte[] raw = new byte[0];
     private int rawLength;
     private List<Tensor> rawTensors = List.of();
     private List<? extends RRef> rawReferences = List.of();
+    private Plan plan;
+    private Sharing sharing;
 
     /** Forgets the answer, and gives back the counts that came with its tensors, and its references. */
     void reset() {
@@ -43,30 +47,31 @@ final class ReplyBody {
             shared.get(i).close();
         }
         encoder.reset();
-        content = Content.NOTHING;
+        form = Form.NOTHING;
         rawTensors = List.of();
         rawReferences = List.of();
+        travelsWith(null, null);
     }
 
     boolean isEmpty() {
-        return content == Content.NOTHING;
+        return form == Form.NOTHING;
     }
 
     Body fields() {
         reset();
-        content = Content.ENCODED;
+        form = Form.ENCODED;
         return fields.openReply();
     }
 
     void value(Value value) {
         reset();
-        content = Content.ENCODED;
+        form = Form.ENCODED;
         encoder.reset().value(value);
     }
 
     void raw(ByteBuffer payload, List<Tensor> tensors) {
         reset();
-        content = Content.RAW;
+        form = Form.RAW;
         rawLength = payload.remaining();
         if (raw.length < rawLength) {
             raw = new byte[Math.max(rawLength, 1024)];
@@ -87,21 +92,50 @@ final class ReplyBody {
         rawReferences = taken;
     }
 
+    /** How it is sent. @param tensors null for none @param shared the references; null for none */
+    void travelsWith(Plan tensors, Sharing shared) {
+        plan = tensors;
+        sharing = shared;
+    }
+
+    @Override
+    public int payloadLength() {
+        return length() + (sharing == null ? 0 : sharing.length());
+    }
+
+    @Override
+    public int sectionLength() {
+        return plan == null ? 0 : plan.sectionLength(payloadLength());
+    }
+
+    @Override
+    public void write(MessageBuffer record) {
+        record.payload(array(), 0, length());
+        if (sharing != null) {
+            sharing.write(record, length());
+        }
+        if (plan != null) {
+            plan.write(record, payloadLength());
+            record.tensorCount(plan.tensorCount());
+        }
+    }
+
+    /** The values alone, in the first {@link #length} bytes. */
     byte[] array() {
-        return content == Content.RAW ? raw : encoder.array();
+        return form == Form.RAW ? raw : encoder.array();
     }
 
     int length() {
-        return content == Content.RAW ? rawLength : encoder.length();
+        return form == Form.RAW ? rawLength : encoder.length();
     }
 
     List<Tensor> tensors() {
-        return content == Content.RAW ? rawTensors : encoder.tensors();
+        return form == Form.RAW ? rawTensors : encoder.tensors();
     }
 
     /** The references among the values. */
     List<? extends RRef> references() {
-        return content == Content.RAW ? rawReferences : encoder.references();
+        return form == Form.RAW ? rawReferences : encoder.references();
     }
 
     /** The type of the answer to a request of this type. */
