@@ -18,8 +18,11 @@ final class Reservation {
     /** Beside the record, Chronicle may write index pages of up to this size. */
     private static final long SLACK_BYTES = 1 << 20;
 
-    /** Some 0.2 ms. */
-    private static final long FILLED_AT_ONCE_BYTES = 1 << 20;
+    /**
+     * Filled at once, in some 0.2 ms. At multiples of it, so that file systems with large folios make it a single one: whoever meets a
+     * page of it then has them all mapped.
+     */
+    private static final long PIECE_BYTES = 1 << 20;
 
     private final DiskSpace disk;
     private final long reserveBytes;
@@ -77,7 +80,7 @@ final class Reservation {
         }
     }
 
-    /** Fills what lies between the writer's reach and {@code position} with zeros, when the file is still this one. */
+    /** Fills what lies between the writer's reach and {@code position}, the last piece whole, with zeros, if the file is still this one. */
     void fill(Path ofFile, long position) throws IOException {
         while (fillSome(ofFile, position)) {
             // each under the lock for itself: the writer may want to go on
@@ -87,8 +90,8 @@ final class Reservation {
     private boolean fillSome(Path ofFile, long position) throws IOException {
         synchronized (extending) {
             long from = openTo;
-            long to = Math.min(Math.min(position, reservedTo), from + FILLED_AT_ONCE_BYTES);
-            if (from >= to || !ofFile.equals(file)) {
+            long to = Math.min(reservedTo, (from / PIECE_BYTES + 1) * PIECE_BYTES);
+            if (from >= Math.min(position, reservedTo) || !ofFile.equals(file)) {
                 return false;
             }
             disk.fill(file, from, to - from);
