@@ -47,7 +47,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     private long index;
     private HandlerEntry entry;
     private long handlerSequence;
-    private Late late;
+    private LateAnswer late;
     // Written by the handler's thread and by the one that ends its executor, each read by the other.
     private final AtomicBoolean begun = new AtomicBoolean();
     private ReceivedTensors tensors; // null without
@@ -440,7 +440,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     @Override
     public LateReply later() {
         if (late == null) {
-            late = new Late();
+            late = new LateAnswer(this, context.answers());
         }
         return late;
     }
@@ -463,112 +463,19 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         return context.transit().pool();
     }
 
-    /** The answer to this request that comes after its handler returned. Not pooled: a bundle may keep it for as long as it likes. */
-    private final class Late implements ValueReply {
-        // Set by the handler's thread and by the answering one; the second of the two ends the request.
-        private final AtomicBoolean first = new AtomicBoolean();
-        private final AtomicBoolean given = new AtomicBoolean();
-        private final ReplyBody body = new ReplyBody();
-        private ErrorCode failure;
-        private String failureText;
-
-        void handlerReturned() {
-            if (!first.compareAndSet(false, true)) {
-                deliver();
-            }
-        }
-
-        private void give() {
-            if (!first.compareAndSet(false, true)) {
-                deliver();
-            }
-        }
-
-        private void deliver() {
-            try {
-                answer();
-            } finally {
-                body.reset();
-            }
-        }
-
-        private void answer() {
-            if (tensorsWereCut()) {
-                settleCut();
-            } else if (failure != null) {
-                settle(ErrorKind.UNKNOWN_ERROR, failure, failureText);
-            } else if (open.compareAndSet(handlerSequence, 0)) {
-                Inbound.this.answer(body);
-                ended(Outcome.DONE);
-            }
-        }
-
-        private boolean begin() {
-            return given.compareAndSet(false, true);
-        }
-
-        @Override
-        public Body body() {
-            return body.fields();
-        }
-
-        @Override
-        public void send() {
-            if (begin()) {
-                if (body.isEmpty()) {
-                    failure = ErrorCode.NO_ANSWER;
-                    failureText = context.answers().nodeError("a late answer was sent without a body");
-                }
-                give();
-            }
-        }
-
-        @Override
-        public void send(Value value) {
-            if (begin()) {
-                try {
-                    body.value(value);
-                } catch (RuntimeException e) {
-                    throw undone(e);
-                }
-                give();
-            }
-        }
-
-        @Override
-        public void send(StoredValue value) {
-            if (begin()) {
-                try {
-                    body.stored(value);
-                } catch (RuntimeException e) {
-                    throw undone(e);
-                }
-                give();
-            }
-        }
-
-        /** What can't be put into an answer was none: another may be given. */
-        private RuntimeException undone(RuntimeException why) {
-            body.reset();
-            given.set(false);
-            return why;
-        }
-
-        @Override
-        public void send(ByteBuffer payload, List<Tensor> tensors) {
-            if (begin()) {
-                body.raw(payload, tensors);
-                give();
-            }
-        }
-
-        @Override
-        public void fail(ErrorCode code, String text) {
-            if (begin()) {
-                failure = code;
-                failureText = text;
-                give();
-            }
+    /**
+     * Ends the request with its late answer.
+     *
+     * @param failure null when the body is the answer
+     */
+    void settleLate(ReplyBody body, ErrorCode failure, String failureText) {
+        if (tensorsWereCut()) {
+            settleCut();
+        } else if (failure != null) {
+            settle(ErrorKind.UNKNOWN_ERROR, failure, failureText);
+        } else if (open.compareAndSet(handlerSequence, 0)) {
+            answer(body);
+            ended(Outcome.DONE);
         }
     }
 }

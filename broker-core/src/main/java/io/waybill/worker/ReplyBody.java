@@ -38,6 +38,9 @@ final class ReplyBody implements Answers.Content {
 
     /** Forgets the answer, and gives back the counts that came with its tensors, and its references. */
     void reset() {
+        if (form == Form.NOTHING) {
+            return;
+        }
         List<Tensor> given = tensors();
         for (int i = 0; i < given.size(); i++) {
             given.get(i).storage().release();
