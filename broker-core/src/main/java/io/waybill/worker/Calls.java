@@ -362,11 +362,11 @@ final class Calls implements Caller {
         return settings.defaultTimeout();
     }
 
-    /** @throws IllegalStateException on the worker's poller */
     boolean mayBlock() {
         return waits.mayBlock();
     }
 
+    /** @throws IllegalStateException on the worker's poller */
     void requireMayBlock() {
         waits.requireMayBlock();
     }
