@@ -194,19 +194,17 @@ class RpcInHandlersTest {
 
     @Test
     void doNotFetchBeyondTheirDeadline() throws Exception {
-        try (RRef never = a.rpc().remote("a", call("test::wait"))) {
-            Invocation fetch = call("test::fetch", Value.of(never));
-            assertThatExceptionOfType(CallException.class)
-                    .isThrownBy(() -> a.rpc().rpcSync("b", fetch, Duration.ofMillis(200)));
-            assertThat(failed.get().kind()).isEqualTo(ErrorKind.TIMEOUT);
-        }
-        mayEnd.countDown();
-        assertAllGone();
+        fetchBeyondTheDeadline("a");
     }
 
     @Test
     void doNotWaitForTheirOwnValueBeyondTheirDeadline() throws Exception {
-        try (RRef never = a.rpc().remote("b", call("test::wait"))) {
+        fetchBeyondTheDeadline("b");
+    }
+
+    /** A handler of b fetches a value that never comes. */
+    private void fetchBeyondTheDeadline(String owner) throws Exception {
+        try (RRef never = a.rpc().remote(owner, call("test::wait"))) {
             Invocation fetch = call("test::fetch", Value.of(never));
             assertThatExceptionOfType(CallException.class)
                     .isThrownBy(() -> a.rpc().rpcSync("b", fetch, Duration.ofMillis(200)));
