@@ -116,7 +116,7 @@ public final class PlayedWorker {
         Worker worker = Worker.join(home, plan.name(), options, settings, registry);
         new Operations(worker, gates, shared).publish(registry, version);
         worker.ready(Map.of());
-        return new Stage(worker, worker, gates);
+        return new Stage(worker, worker::close, gates);
     }
 
     private Stage node(WorkerPlan plan, JoinOptions options, Gates gates, Path scripts) throws IOException {
@@ -129,7 +129,7 @@ public final class PlayedWorker {
                 read.framework());
         Node node = Node.start(home, plan.name(), options, distribution, conf, Optional.empty());
         new Operations(node.worker(), gates, shared).publish(node.handlers(), version);
-        return new Stage(node.worker(), node, gates);
+        return new Stage(node.worker(), node::close, gates);
     }
 
     private static WorkerSettings settings(WorkerSettings settings, WorkerPlan plan) {

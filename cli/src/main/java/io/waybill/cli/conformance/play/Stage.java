@@ -17,6 +17,7 @@ import io.waybill.journal.JournalSettings;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerCounters;
 import io.waybill.worker.WorkerSettings;
+import java.io.Closeable;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -34,13 +35,13 @@ final class Stage {
     private static final long RESERVE_BYTES = 1 << 20;
 
     private final Worker worker;
-    private final AutoCloseable leaving;
+    private final Closeable leaving;
     private final Host host;
     private final Gates gates;
     private boolean left;
 
     /** @param leaving closes the worker, and what it hosts */
-    Stage(Worker worker, AutoCloseable leaving, Gates gates) {
+    Stage(Worker worker, Closeable leaving, Gates gates) {
         this.worker = worker;
         this.leaving = leaving;
         this.host = worker.directory().home().host();
@@ -112,12 +113,6 @@ final class Stage {
             return;
         }
         left = true;
-        try {
-            leaving.close();
-        } catch (IOException | RuntimeException e) {
-            throw e;
-        } catch (Exception e) {
-            throw new IOException(e);
-        }
+        leaving.close();
     }
 }
