@@ -4,6 +4,7 @@ import io.waybill.cli.conformance.format.Datum;
 import io.waybill.cli.conformance.format.DatumReader;
 import io.waybill.cli.conformance.format.Fields;
 import io.waybill.cli.conformance.format.FormatException;
+import io.waybill.cli.process.ChildEnd;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -24,7 +25,6 @@ import java.util.concurrent.TimeUnit;
  */
 final class WorkerProcess implements AutoCloseable {
 
-    private static final long STOP_LIMIT_S = 20;
     private static final int LOG_SHOWN = 2_000;
     private static final String ENDED = "";
 
@@ -104,17 +104,8 @@ final class WorkerProcess implements AutoCloseable {
     void kill() throws WorkerFailedException {
         // the launcher becomes the JVM, so that this is the worker's own process
         process.destroyForcibly();
-        if (!hasEnded()) {
+        if (!ChildEnd.await(process)) {
             throw new WorkerFailedException("worker " + name + " could not be killed");
-        }
-    }
-
-    private boolean hasEnded() {
-        try {
-            return process.waitFor(STOP_LIMIT_S, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
         }
     }
 
@@ -122,9 +113,6 @@ final class WorkerProcess implements AutoCloseable {
     @Override
     public void close() {
         in.close();
-        if (!hasEnded()) {
-            process.destroyForcibly();
-            hasEnded();
-        }
+        ChildEnd.awaitOrKill(process);
     }
 }

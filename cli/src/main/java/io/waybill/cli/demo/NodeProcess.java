@@ -1,5 +1,6 @@
 package io.waybill.cli.demo;
 
+import io.waybill.cli.process.ChildEnd;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -18,7 +19,6 @@ import java.util.concurrent.locks.LockSupport;
 public final class NodeProcess implements AutoCloseable {
 
     private static final long READY_LIMIT_NS = TimeUnit.SECONDS.toNanos(60);
-    private static final long STOP_LIMIT_S = 20;
     private static final long LOOK_NS = 5_000_000;
 
     private final String name;
@@ -83,27 +83,15 @@ public final class NodeProcess implements AutoCloseable {
     /** Asks it to stop as an operator would, and waits. Returns its exit code. */
     int stop() throws DemoFailedException {
         process.destroy();
-        if (!hasEnded()) {
-            throw new DemoFailedException("node " + name + " did not stop within " + STOP_LIMIT_S + " s");
+        if (!ChildEnd.await(process)) {
+            throw new DemoFailedException("node " + name + " did not stop within " + ChildEnd.LIMIT_S + " s");
         }
         return process.exitValue();
-    }
-
-    private boolean hasEnded() {
-        try {
-            return process.waitFor(STOP_LIMIT_S, TimeUnit.SECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return false;
-        }
     }
 
     @Override
     public void close() {
         process.destroy();
-        if (!hasEnded()) {
-            process.destroyForcibly();
-            hasEnded();
-        }
+        ChildEnd.awaitOrKill(process);
     }
 }

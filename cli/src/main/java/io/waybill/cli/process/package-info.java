@@ -1,0 +1,2 @@
+/** Processes that the command starts. */
+package io.waybill.cli.process;
