@@ -7,22 +7,17 @@ import io.waybill.cli.HomeOption;
 import io.waybill.cli.Surroundings;
 import io.waybill.cli.UsageException;
 import io.waybill.cli.show.Json;
-import io.waybill.cli.show.Printable;
 import io.waybill.cli.show.Table;
 import io.waybill.host.Host;
-import io.waybill.query.Finding;
 import io.waybill.query.FoundMessage;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.JournalFollower;
 import io.waybill.query.QueueStats;
 import io.waybill.query.StoredCall;
 import io.waybill.query.StoredEntry;
-import io.waybill.query.Verification;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -41,6 +36,7 @@ import picocli.CommandLine.Spec;
         name = "journal",
         header = "Looks at the messages that workers exchanged.",
         synopsisSubcommandLabel = "COMMAND",
+        subcommands = VerifyCommand.class,
         footer = {
             "",
             "Examples:",
@@ -51,7 +47,6 @@ import picocli.CommandLine.Spec;
         })
 public final class JournalCommand implements Runnable {
 
-    private static final int DAMAGED = 1;
     private static final long FOLLOW_PAUSE_NS = 100_000_000;
 
     private final Surroundings surroundings;
@@ -61,6 +56,10 @@ public final class JournalCommand implements Runnable {
 
     public JournalCommand(Surroundings surroundings) {
         this.surroundings = surroundings;
+    }
+
+    Surroundings surroundings() {
+        return surroundings;
     }
 
     @Override
@@ -73,9 +72,7 @@ public final class JournalCommand implements Runnable {
         @Mixin
         private HomeOption home;
 
-        @Option(
-                names = "--json",
-                description = "Prints JSON; list, tail and verify a line for each message or finding.")
+        @Option(names = "--json", description = "Prints JSON; list and tail a line for each message.")
         private boolean json;
     }
 
@@ -278,84 +275,5 @@ public final class JournalCommand implements Runnable {
             json.writeEndObject();
         }
         json.writeEndArray();
-    }
-
-    @Command(
-            mixinStandardHelpOptions = true,
-            name = "verify",
-            header = "Reads every record of every journal, and says what is damaged, missing or misplaced.",
-            description = {"", "Exits with 0 when nothing that was written is damaged, with 1 when something is.", ""},
-            footer = {"", "Example:", "  waybill journal verify"})
-    int verify(@Mixin Common common) throws IOException {
-        Host host = Host.real();
-        Watched watched = new Watched(surroundings);
-        PrintWriter out = surroundings.out();
-        Verification verification;
-        try (HomeJournals journals = open(common, host, watched)) {
-            verification = journals.verify(finding -> {
-                watched.done();
-                if (common.json) {
-                    RecordJson.printLine(out, json -> write(finding, json));
-                } else {
-                    out.println(text(finding));
-                }
-            });
-        }
-        watched.done();
-        if (common.json) {
-            RecordJson.printLine(out, json -> write(verification, json));
-        } else {
-            out.printf(
-                    Locale.ROOT,
-                    "%d records in %d journals: %s, %d requests without a response%n",
-                    verification.records(),
-                    verification.journals(),
-                    verification.isWhole() ? "no damage" : verification.damages() + " damages",
-                    verification.unanswered());
-        }
-        return verification.isWhole() ? 0 : DAMAGED;
-    }
-
-    private static String text(Finding finding) {
-        String where = finding.worker()
-                        .map(info -> info.id() + "-" + info.name())
-                        .orElse("home")
-                + finding.queue().map(queue -> " " + queue.directoryName()).orElse("")
-                + finding.file().map(file -> " " + file.getFileName()).orElse("");
-        String range = finding.to() > finding.from()
-                ? ":" + finding.from() + ".." + finding.to()
-                : finding.file().isPresent() ? ":" + finding.from() : "";
-        return Printable.oneLine(
-                finding.severity().name().toLowerCase(Locale.ROOT) + ": " + where + range + ": " + finding.text());
-    }
-
-    private static void write(Finding finding, JsonGenerator json) throws IOException {
-        json.writeStartObject();
-        json.writeStringField("severity", finding.severity().name().toLowerCase(Locale.ROOT));
-        json.writeStringField("kind", finding.kind().name().toLowerCase(Locale.ROOT));
-        if (finding.worker().isPresent()) {
-            json.writeNumberField("worker", finding.worker().get().id());
-            json.writeStringField("name", finding.worker().get().name());
-        }
-        if (finding.queue().isPresent()) {
-            json.writeStringField("queue", finding.queue().get().directoryName());
-        }
-        if (finding.file().isPresent()) {
-            json.writeStringField("file", finding.file().get().toString());
-            json.writeNumberField("from", finding.from());
-            json.writeNumberField("to", finding.to());
-        }
-        json.writeStringField("text", finding.text());
-        json.writeEndObject();
-    }
-
-    private static void write(Verification verification, JsonGenerator json) throws IOException {
-        json.writeStartObject();
-        json.writeBooleanField("whole", verification.isWhole());
-        json.writeNumberField("journals", verification.journals());
-        json.writeNumberField("records", verification.records());
-        json.writeNumberField("damages", verification.damages());
-        json.writeNumberField("unanswered", verification.unanswered());
-        json.writeEndObject();
     }
 }

@@ -1,0 +1,122 @@
+package io.waybill.cli.journal;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.cli.HomeOption;
+import io.waybill.cli.Surroundings;
+import io.waybill.cli.show.Printable;
+import io.waybill.host.Host;
+import io.waybill.query.Finding;
+import io.waybill.query.HomeJournals;
+import io.waybill.query.Verification;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParentCommand;
+
+/** {@code waybill journal verify}: tells what is damaged in a home. Writes nothing there. */
+@Command(
+        mixinStandardHelpOptions = true,
+        name = "verify",
+        header = "Reads every record of every journal, and says what is damaged, missing or misplaced.",
+        description = {"", "Exits with 0 when nothing that was written is damaged, with 1 when something is.", ""},
+        footer = {"", "Example:", "  waybill journal verify"})
+final class VerifyCommand implements Callable<Integer> {
+
+    private static final int DAMAGED = 1;
+
+    @ParentCommand
+    private JournalCommand journal;
+
+    @Mixin
+    private HomeOption home;
+
+    @Option(names = "--json", description = "Prints JSON, a line for each finding and one for the sum.")
+    private boolean json;
+
+    @Override
+    public Integer call() throws IOException {
+        Surroundings surroundings = journal.surroundings();
+        PrintWriter out = surroundings.out();
+        Watched watched = new Watched(surroundings);
+        Verification verification;
+        try (HomeJournals journals =
+                HomeJournals.open(home.openExisting(surroundings, Host.real())).onProgress(watched::records)) {
+            verification = journals.verify(finding -> {
+                watched.done();
+                print(finding, out);
+            });
+        }
+        watched.done();
+        print(verification, out);
+        return verification.isWhole() ? 0 : DAMAGED;
+    }
+
+    private void print(Finding finding, PrintWriter out) {
+        if (json) {
+            RecordJson.printLine(out, generator -> write(finding, generator));
+        } else {
+            out.println(text(finding));
+        }
+    }
+
+    private void print(Verification verification, PrintWriter out) {
+        if (json) {
+            RecordJson.printLine(out, generator -> write(verification, generator));
+        } else {
+            out.printf(
+                    Locale.ROOT,
+                    "%d records in %d journals: %s, %d requests without a response%n",
+                    verification.records(),
+                    verification.journals(),
+                    verification.isWhole() ? "no damage" : verification.damages() + " damages",
+                    verification.unanswered());
+        }
+    }
+
+    static String text(Finding finding) {
+        String where = finding.worker()
+                        .map(info -> info.id() + "-" + info.name())
+                        .orElse("home")
+                + finding.queue().map(queue -> " " + queue.directoryName()).orElse("")
+                + finding.file().map(file -> " " + file.getFileName()).orElse("");
+        String range = finding.to() > finding.from()
+                ? ":" + finding.from() + ".." + finding.to()
+                : finding.file().isPresent() ? ":" + finding.from() : "";
+        return Printable.oneLine(
+                finding.severity().name().toLowerCase(Locale.ROOT) + ": " + where + range + ": " + finding.text());
+    }
+
+    static void write(Finding finding, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("severity", finding.severity().name().toLowerCase(Locale.ROOT));
+        json.writeStringField("kind", finding.kind().name().toLowerCase(Locale.ROOT));
+        if (finding.worker().isPresent()) {
+            json.writeNumberField("worker", finding.worker().get().id());
+            json.writeStringField("name", finding.worker().get().name());
+        }
+        if (finding.queue().isPresent()) {
+            json.writeStringField("queue", finding.queue().get().directoryName());
+        }
+        if (finding.file().isPresent()) {
+            json.writeStringField("file", finding.file().get().toString());
+            json.writeNumberField("from", finding.from());
+            json.writeNumberField("to", finding.to());
+        }
+        json.writeStringField("text", finding.text());
+        json.writeEndObject();
+    }
+
+    private static void write(Verification verification, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeBooleanField("whole", verification.isWhole());
+        json.writeNumberField("journals", verification.journals());
+        json.writeNumberField("records", verification.records());
+        json.writeNumberField("damages", verification.damages());
+        json.writeNumberField("unanswered", verification.unanswered());
+        json.writeEndObject();
+    }
+}
