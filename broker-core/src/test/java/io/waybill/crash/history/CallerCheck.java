@@ -9,6 +9,8 @@ final class CallerCheck {
     private static final int WORKER_LOST = 2004;
     private static final int JOURNAL_FAILED = 2006;
     private static final long MS = 1_000_000;
+    /** How far the clocks of two processes may be apart. */
+    private static final long APART_NS = 5 * MS;
 
     private final History history;
     private final Expectations expected;
@@ -137,13 +139,13 @@ final class CallerCheck {
         if (call.request == null) {
             return;
         }
-        if (code == TIMED_OUT && event.atNs() < call.request.deadlineNs()) {
+        if (code == TIMED_OUT && event.atNs() < call.request.deadlineNs() - APART_NS) {
             problems.add(
                     Kind.TIMED_OUT_TOO_EARLY, call + " at " + event.atNs() + ", deadline " + call.request.deadlineNs());
         }
         if (code == WORKER_LOST) {
             Life callee = history.life(call.request.to(), call.request.generation());
-            if (callee != null && callee.lastAtNs > event.atNs()) {
+            if (callee != null && callee.lastAtNs > event.atNs() + APART_NS) {
                 problems.add(
                         Kind.LOST_TOO_EARLY,
                         call + " at " + event.atNs() + ", " + callee + " worked at " + callee.lastAtNs);

@@ -140,7 +140,7 @@ class CheckerTest {
         history.replace(
                 HandMadeHistory.SECOND_CALLER,
                 timeout,
-                new Event(Kind.FAILED, 6, 0, timeout.id(), timeout.atNs() - 1, 0));
+                new Event(Kind.FAILED, 6, 0, timeout.id(), timeout.atNs() - 20_000_000, 0));
     }
 
     private static void runAgain(HandMadeHistory history, String server) {

@@ -11,7 +11,7 @@ final class SequenceCheck {
     /** How late a handler may begin because its thread did not run between the look at the clock and its first line. */
     private static final long SLACK_NS = 500_000_000;
     /** A worker looks at the clock every eight requests: so many may begin late after a pause, and those that were under way. */
-    private static final int MOST_LATE_IN_A_ROW = 16;
+    private static final int MOST_BEHIND_A_PAUSE = 16;
 
     private final History history;
     private final Expectations expected;
@@ -25,25 +25,37 @@ final class SequenceCheck {
 
     void check(List<Event> log) {
         Map<Long, Long> lastIds = new HashMap<>(); // of a caller and a type
-        int late = 0;
+        long[] recentNs = new long[MOST_BEHIND_A_PAUSE]; // when the last ones began
+        int begun = 0;
         for (Event event : log) {
-            Call call = event.kind() == Event.Kind.BEGUN ? history.find(event.id()) : null;
-            if (call == null || call.request == null) {
+            if (event.kind() != Event.Kind.BEGUN) {
                 continue;
             }
-            StoredMessage request = call.request;
-            if (expected.ordered().contains(request.type())) {
-                Long before = lastIds.put((long) call.caller() << 16 | request.type(), call.id);
-                if (before != null && before > call.id) {
-                    problems.add(Kind.OUT_OF_ORDER, String.format("%s began behind %x", request, before));
-                }
+            long longAgoNs = recentNs[begun % MOST_BEHIND_A_PAUSE];
+            recentNs[begun++ % MOST_BEHIND_A_PAUSE] = event.atNs();
+            Call call = history.find(event.id());
+            if (call.request != null) {
+                checkOrder(call, lastIds);
+                checkDeadline(call.request, event, longAgoNs);
             }
-            late = request.deadlineNs() != 0 && event.atNs() > request.deadlineNs() + SLACK_NS ? late + 1 : 0;
-            if (late > MOST_LATE_IN_A_ROW) {
-                problems.add(
-                        Kind.RAN_TOO_LATE,
-                        request + ", deadline " + request.deadlineNs() + ", began at " + event.atNs());
+        }
+    }
+
+    private void checkOrder(Call call, Map<Long, Long> lastIds) {
+        StoredMessage request = call.request;
+        if (expected.ordered().contains(request.type())) {
+            Long before = lastIds.put((long) call.caller() << 16 | request.type(), call.id);
+            if (before != null && before > call.id) {
+                problems.add(Kind.OUT_OF_ORDER, String.format("%s began behind %x", request, before));
             }
+        }
+    }
+
+    /** @param longAgoNs when the worker began another request, since when it must have looked at the clock */
+    private void checkDeadline(StoredMessage request, Event begun, long longAgoNs) {
+        long deadlineNs = request.deadlineNs();
+        if (deadlineNs != 0 && begun.atNs() > deadlineNs + SLACK_NS && longAgoNs > deadlineNs + SLACK_NS / 2) {
+            problems.add(Kind.RAN_TOO_LATE, request + ", deadline " + deadlineNs + ", began at " + begun.atNs());
         }
     }
 }
