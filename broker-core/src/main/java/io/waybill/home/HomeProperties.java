@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
  *
  * <pre>
  * format=1
- * roll.cycle=MINUTELY
+ * roll.cycle=FAST_HOURLY
  * permissions=owner
  * </pre>
  *

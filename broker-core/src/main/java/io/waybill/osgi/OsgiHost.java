@@ -11,7 +11,6 @@ import io.waybill.osgi.script.ScriptShelf;
 import io.waybill.osgi.script.ScriptStaging;
 import io.waybill.osgi.script.ScriptStatus;
 import java.io.IOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -180,9 +179,9 @@ public final class OsgiHost implements AutoCloseable {
         handlers.open();
         converters.open();
         scriptBundles.open();
-        List<Shipped> shipped = shipped();
-        for (Shipped jar : shipped) {
-            if (jar.startLevel < OsgiSettings.FIRST_HANDLER_LEVEL) {
+        List<ShippedBundles.Jar> shipped = settings.shipped().in(settings.bundles());
+        for (ShippedBundles.Jar jar : shipped) {
+            if (jar.startLevel() < OsgiSettings.FIRST_HANDLER_LEVEL) {
                 installSystem(context, jar);
             }
         }
@@ -193,8 +192,8 @@ public final class OsgiHost implements AutoCloseable {
         // nothing is there yet: from here on a bundle has a handler bundle's level and runs as soon as it is started
         framework.adapt(FrameworkStartLevel.class).setInitialBundleStartLevel(OsgiSettings.FIRST_HANDLER_LEVEL);
         reach(LAST_LEVEL);
-        for (Shipped jar : shipped) {
-            if (jar.startLevel >= OsgiSettings.FIRST_HANDLER_LEVEL) {
+        for (ShippedBundles.Jar jar : shipped) {
+            if (jar.startLevel() >= OsgiSettings.FIRST_HANDLER_LEVEL) {
                 installShipped(staging, jar);
             }
         }
@@ -242,46 +241,22 @@ public final class OsgiHost implements AutoCloseable {
         return properties;
     }
 
-    /** A jar that the node comes with. */
-    private record Shipped(Path jar, int startLevel) {}
-
-    private List<Shipped> shipped() throws IOException {
-        List<Shipped> shipped = new ArrayList<>();
-        try (DirectoryStream<Path> levels = Files.newDirectoryStream(settings.bundles(), Files::isDirectory)) {
-            for (Path level : levels) {
-                int startLevel = startLevel(level);
-                FileMark.list(level, ".jar").keySet().forEach(jar -> shipped.add(new Shipped(jar, startLevel)));
-            }
-        }
-        shipped.sort(java.util.Comparator.comparingInt(Shipped::startLevel)
-                .thenComparing(entry -> entry.jar().getFileName().toString()));
-        return shipped;
-    }
-
-    private static int startLevel(Path level) {
-        String name = level.getFileName().toString();
-        if (!name.matches("[1-9][0-9]{0,2}")) {
-            throw new IllegalArgumentException(
-                    "a directory of bundles is named for their start level, from 1 to 999: " + level);
-        }
-        return Integer.parseInt(name);
-    }
-
-    private static void installSystem(BundleContext context, Shipped jar) throws BundleException, IOException {
-        try (var in = Files.newInputStream(jar.jar)) {
-            Bundle bundle = context.installBundle(jar.jar.toUri().toString(), in);
-            StartLevels.set(bundle, jar.startLevel);
+    private static void installSystem(BundleContext context, ShippedBundles.Jar jar)
+            throws BundleException, IOException {
+        try (var in = Files.newInputStream(jar.path())) {
+            Bundle bundle = context.installBundle(jar.path().toUri().toString(), in);
+            StartLevels.set(bundle, jar.startLevel());
             if (bundle.getHeaders().get(Constants.FRAGMENT_HOST) == null) {
                 bundle.start(); // marks it: it runs when its level is reached
             }
         }
     }
 
-    private void installShipped(Staging staging, Shipped jar) {
+    private void installShipped(Staging staging, ShippedBundles.Jar jar) {
         try {
-            bundles.installAtStart(staging.stage(jar.jar), jar.startLevel);
+            bundles.installAtStart(staging.stage(jar.path()), jar.startLevel());
         } catch (BundleRefusedException e) {
-            LOG.error("{} does not start: {}", jar.jar, e.getMessage());
+            LOG.error("{} does not start: {}", jar.path(), e.getMessage());
         }
     }
 

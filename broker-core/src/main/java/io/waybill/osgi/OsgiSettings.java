@@ -10,6 +10,7 @@ import java.util.Objects;
  *
  * @param bundles what the node comes with: {@code <start level>/<name>.jar}. Levels below {@value #FIRST_HANDLER_LEVEL} are the system's and
  *     stay as they are; those from there on are handler bundles like those that an operator installs
+ * @param shipped which of those start
  * @param watched jars that appear, change or disappear here are installed, updated or uninstalled; made when missing
  * @param installed private to the node: the jars that were installed by command, for its next start; made when missing
  * @param cache private to the node: the framework's cache and the copies of jars that run, worthless after its end; made when missing
@@ -25,6 +26,7 @@ import java.util.Objects;
  */
 public record OsgiSettings(
         Path bundles,
+        ShippedBundles shipped,
         Path watched,
         Path installed,
         Path cache,
@@ -48,6 +50,7 @@ public record OsgiSettings(
 
     public OsgiSettings {
         Objects.requireNonNull(bundles);
+        Objects.requireNonNull(shipped);
         Objects.requireNonNull(watched);
         Objects.requireNonNull(installed);
         Objects.requireNonNull(cache);
@@ -71,6 +74,7 @@ public record OsgiSettings(
     public static OsgiSettings of(Path bundles, Path watched, Path own, Path conf) {
         return new OsgiSettings(
                 bundles,
+                ShippedBundles.ALL,
                 watched,
                 own.resolve("installed"),
                 own.resolve("cache"),
@@ -88,6 +92,7 @@ public record OsgiSettings(
     public OsgiSettings withFramework(Map<String, String> properties) {
         return new OsgiSettings(
                 bundles,
+                shipped,
                 watched,
                 installed,
                 cache,
@@ -105,6 +110,7 @@ public record OsgiSettings(
     public OsgiSettings withLimits(Duration drain, Duration start, Duration settle) {
         return new OsgiSettings(
                 bundles,
+                shipped,
                 watched,
                 installed,
                 cache,
@@ -122,11 +128,30 @@ public record OsgiSettings(
     public OsgiSettings withScripts(Path directory) {
         return new OsgiSettings(
                 bundles,
+                shipped,
                 watched,
                 installed,
                 cache,
                 conf,
                 directory,
+                framework,
+                drainLimit,
+                startLimit,
+                settleLimit,
+                lookInterval,
+                maxJarBytes);
+    }
+
+    /** The same with another choice of the bundles that the node comes with. */
+    public OsgiSettings withShipped(ShippedBundles other) {
+        return new OsgiSettings(
+                bundles,
+                other,
+                watched,
+                installed,
+                cache,
+                conf,
+                scripts,
                 framework,
                 drainLimit,
                 startLimit,

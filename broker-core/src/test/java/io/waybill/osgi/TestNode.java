@@ -85,6 +85,7 @@ final class TestNode implements AutoCloseable {
         this.registry = registry;
         OsgiSettings settings = new OsgiSettings(
                 bundles,
+                ShippedBundles.ALL,
                 watched,
                 directory.resolve("installed"),
                 directory.resolve("cache"),

@@ -3,10 +3,12 @@ package io.waybill.cli;
 import io.waybill.api.WorkerInfo;
 import io.waybill.cli.node.Node;
 import io.waybill.cli.node.NodeConf;
+import io.waybill.cli.node.NodeSettings;
 import io.waybill.cli.node.Quantities;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
+import io.waybill.osgi.ShippedBundles;
 import io.waybill.worker.Waiting;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -70,6 +72,15 @@ final class NodeCommand implements Callable<Integer> {
     private Path conf;
 
     @Option(
+            names = "--shipped",
+            paramLabel = "NAMES",
+            converter = ShippedNames.class,
+            description =
+                    "Which of the distribution's bundles start: all (default), none, or symbolic names with commas"
+                            + " between. Those that the framework needs always start.")
+    private ShippedBundles shipped;
+
+    @Option(
             names = "--until-stdin-ends",
             hidden = true,
             description = "Also stops when standard input ends: for a parent process.")
@@ -91,6 +102,18 @@ final class NodeCommand implements Callable<Integer> {
         }
     }
 
+    /** Reads {@code --shipped}. */
+    static final class ShippedNames implements ITypeConverter<ShippedBundles> {
+        @Override
+        public ShippedBundles convert(String text) {
+            try {
+                return Quantities.shipped(text);
+            } catch (IllegalArgumentException e) {
+                throw new TypeConversionException(e.getMessage());
+            }
+        }
+    }
+
     @Override
     public Integer call() throws IOException, CommandFailedException, UsageException {
         try {
@@ -99,11 +122,7 @@ final class NodeCommand implements Callable<Integer> {
             throw new UsageException(e.getMessage(), e);
         }
         Path distribution = surroundings.requireDistribution();
-        NodeConf settings = NodeConf.read(conf == null ? distribution.resolve("conf") : conf);
-        if (waiting != null) {
-            settings =
-                    new NodeConf(settings.directory(), settings.settings().withWaiting(waiting), settings.framework());
-        }
+        NodeConf settings = settings(distribution);
         surroundings.err().println("waybill " + Build.version() + " on Java " + surroundings.java() + recommendation());
         Host host = Host.real();
         try (StopSignal stop = StopSignal.install(host.threads())) {
@@ -122,6 +141,19 @@ final class NodeCommand implements Callable<Integer> {
             }
         }
         return 0;
+    }
+
+    /** The directory's, with what the options say in their place. */
+    private NodeConf settings(Path distribution) throws IOException {
+        NodeConf read = NodeConf.read(conf == null ? distribution.resolve("conf") : conf);
+        NodeSettings settings = read.settings();
+        if (waiting != null) {
+            settings = settings.withWaiting(waiting);
+        }
+        if (shipped != null) {
+            settings = settings.withShipped(shipped);
+        }
+        return new NodeConf(read.directory(), settings, read.framework());
     }
 
     private static String recommendation() {

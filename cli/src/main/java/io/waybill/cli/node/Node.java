@@ -80,6 +80,7 @@ public final class Node implements AutoCloseable {
                 ? settings.scripts()
                 : worker.directory().subdirectory(settings.scripts().toString());
         return OsgiSettings.of(distribution.resolve("bundles"), bundles, cache, conf.directory())
+                .withShipped(settings.shipped())
                 .withScripts(scripts)
                 .withFramework(framework)
                 .withLimits(settings.drainLimit(), settings.startLimit(), settings.settleLimit());

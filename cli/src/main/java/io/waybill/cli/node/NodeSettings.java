@@ -6,6 +6,7 @@ import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
 import io.waybill.journal.JournalSettings;
 import io.waybill.osgi.OsgiSettings;
+import io.waybill.osgi.ShippedBundles;
 import io.waybill.rref.ControlRetries;
 import io.waybill.rref.Keeping;
 import io.waybill.rref.RRefSettings;
@@ -33,9 +34,15 @@ import java.util.function.Supplier;
  * @param startLimit how long a bundle may take to start
  * @param settleLimit how long components may take to become satisfied after their bundle started
  * @param scripts the watched directory of scripts; when it is not absolute, in the worker's own directory
+ * @param shipped which of the distribution's bundles start
  */
 public record NodeSettings(
-        WorkerSettings worker, Duration drainLimit, Duration startLimit, Duration settleLimit, Path scripts) {
+        WorkerSettings worker,
+        Duration drainLimit,
+        Duration startLimit,
+        Duration settleLimit,
+        Path scripts,
+        ShippedBundles shipped) {
 
     /** In the worker's own directory. */
     private static final Path SCRIPTS_DEFAULT = Path.of("scripts");
@@ -54,9 +61,10 @@ public record NodeSettings(
         Reading reading = new Reading(values);
         FlowLimits flow = FlowLimits.defaults();
         ParkingSettings parking = ParkingSettings.DEFAULT;
+        JournalSettings journal = JournalSettings.defaults();
         Waiting waiting = reading.take("worker.waiting", Waiting.BALANCED, Quantities::waiting);
         Duration timeout = reading.take("worker.default-timeout", WorkerSettings.DEFAULT_TIMEOUT, Quantities::duration);
-        JournalSettings journal = journal(reading);
+        long reserve = reading.take("journal.reserve-bytes", journal.reserveBytes(), Quantities::bytes);
         int callsPerPeer = reading.take("flow.calls-per-peer", flow.callsPerPeer(), Integer::parseInt);
         long bytesPerPeer = reading.take("flow.bytes-per-peer", flow.bytesPerPeer(), Quantities::bytes);
         int calls = reading.take("flow.calls", flow.calls(), Integer::parseInt);
@@ -69,6 +77,7 @@ public record NodeSettings(
         Duration settle = reading.take("osgi.settle-limit", OsgiSettings.SETTLE_LIMIT_DEFAULT, Quantities::duration);
         StuckSettings stuck = stuck(reading);
         Path scripts = reading.take("scripts.directory", SCRIPTS_DEFAULT, NodeSettings::directory);
+        ShippedBundles shipped = reading.take("osgi.shipped", ShippedBundles.ALL, Quantities::shipped);
         TensorConfig tensors = tensors(reading);
         RRefSettings references = references(reading);
         InjectionSettings injection = injection(reading);
@@ -77,14 +86,14 @@ public record NodeSettings(
                 WorkerSettings.Role.SERVES,
                 waiting,
                 timeout,
-                journal,
+                journal.withReserveBytes(reserve),
                 new FlowLimits(callsPerPeer, bytesPerPeer, calls, overflow),
                 new ParkingSettings(parked, parkedFor.toNanos()),
                 stuck,
                 tensors,
                 references,
                 injection);
-        return new NodeSettings(worker, drain, start, settle, scripts);
+        return new NodeSettings(worker, drain, start, settle, scripts, shipped);
     }
 
     private static Path directory(String text) {
@@ -98,13 +107,6 @@ public record NodeSettings(
         }
         throw new IllegalArgumentException("expected an absolute path, or " + SCRIPTS_DEFAULT
                 + " for the one in the node's own directory, found '" + text + "'");
-    }
-
-    private static JournalSettings journal(Reading reading) {
-        JournalSettings defaults = JournalSettings.defaults();
-        long reserve = reading.take("journal.reserve-bytes", defaults.reserveBytes(), Quantities::bytes);
-        long file = reading.take("journal.file-bytes", defaults.fileBytes(), Quantities::bytes);
-        return reading.check("journal", () -> defaults.withReserveBytes(reserve).withFileBytes(file), defaults);
     }
 
     private static StuckSettings stuck(Reading reading) {
@@ -154,16 +156,21 @@ public record NodeSettings(
 
     /** The same with other settings of its worker. */
     public NodeSettings withWorker(WorkerSettings other) {
-        return new NodeSettings(other, drainLimit, startLimit, settleLimit, scripts);
+        return new NodeSettings(other, drainLimit, startLimit, settleLimit, scripts, shipped);
     }
 
     /** The same with another directory of scripts. */
     public NodeSettings withScripts(Path other) {
-        return new NodeSettings(worker, drainLimit, startLimit, settleLimit, other);
+        return new NodeSettings(worker, drainLimit, startLimit, settleLimit, other, shipped);
     }
 
     public NodeSettings withWaiting(Waiting other) {
-        return new NodeSettings(worker.withWaiting(other), drainLimit, startLimit, settleLimit, scripts);
+        return new NodeSettings(worker.withWaiting(other), drainLimit, startLimit, settleLimit, scripts, shipped);
+    }
+
+    /** The same with another choice of the distribution's bundles. */
+    public NodeSettings withShipped(ShippedBundles other) {
+        return new NodeSettings(worker, drainLimit, startLimit, settleLimit, scripts, other);
     }
 
     /** Takes keys one after another, and remembers what is wrong. */

@@ -1,11 +1,14 @@
 package io.waybill.cli.node;
 
+import io.waybill.osgi.ShippedBundles;
 import io.waybill.rref.Keeping;
 import io.waybill.worker.Overflow;
 import io.waybill.worker.Waiting;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.LinkedHashSet;
 import java.util.Locale;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -15,6 +18,8 @@ public final class Quantities {
 
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9}(?:\\.[0-9]{1,9})?)(us|ms|s|m|h)");
     private static final Pattern BYTES = Pattern.compile("([0-9]{1,18})(|KiB|MiB|GiB|TiB)");
+
+    private static final Pattern SYMBOLIC_NAME = Pattern.compile("[A-Za-z0-9_.-]{1,200}");
 
     private Quantities() {}
 
@@ -73,6 +78,22 @@ public final class Quantities {
     /** {@code on-request}, {@code all}. */
     public static Keeping keeping(String text) {
         return choice(Keeping.class, text);
+    }
+
+    /** {@code all}, {@code none}, or symbolic names with commas between. */
+    public static ShippedBundles shipped(String text) {
+        if (text.equals("all")) {
+            return ShippedBundles.ALL;
+        }
+        Set<String> names = new LinkedHashSet<>();
+        for (String name : text.equals("none") ? new String[0] : text.split("\\s*,\\s*", -1)) {
+            if (!SYMBOLIC_NAME.matcher(name).matches()) {
+                throw new IllegalArgumentException(
+                        "expected all, none, or symbolic names of bundles with commas between, found '" + text + "'");
+            }
+            names.add(name);
+        }
+        return ShippedBundles.named(names);
     }
 
     /** How a choice is written. */

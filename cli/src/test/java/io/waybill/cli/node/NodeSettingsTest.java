@@ -8,6 +8,7 @@ import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
 import io.waybill.osgi.OsgiSettings;
+import io.waybill.osgi.ShippedBundles;
 import io.waybill.rref.ControlRetries;
 import io.waybill.rref.Keeping;
 import io.waybill.rref.RRefSettings;
@@ -20,6 +21,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -47,7 +49,6 @@ class NodeSettingsTest {
         values.put("worker.waiting", "spin");
         values.put("worker.default-timeout", "0");
         values.put("journal.reserve-bytes", "128MiB");
-        values.put("journal.file-bytes", "32MiB");
         values.put("tensor.segment-bytes", "1MiB");
         values.put("tensor.total-bytes", "2MiB");
         values.put("flow.calls-per-peer", "7");
@@ -62,6 +63,7 @@ class NodeSettingsTest {
         values.put("osgi.drain-limit", "12s");
         values.put("osgi.start-limit", "13s");
         values.put("osgi.settle-limit", "14s");
+        values.put("osgi.shipped", "org.acme.a, org.acme.b");
         values.put("scripts.directory", "/srv/scripts");
         values.put("inject.fail", "RREF_FORK_REQUEST, RREF_CHILD_ACCEPT");
         values.put("inject.drop", "RREF_USER_DELETE");
@@ -84,7 +86,6 @@ class NodeSettingsTest {
         assertThat(worker.waiting()).isEqualTo(Waiting.SPIN);
         assertThat(worker.defaultTimeout()).isZero();
         assertThat(worker.journal().reserveBytes()).isEqualTo(128 << 20);
-        assertThat(worker.journal().fileBytes()).isEqualTo(32 << 20);
         assertThat(worker.tensors().segmentBytes()).isEqualTo(1 << 20);
         assertThat(worker.tensors().totalBytes()).isEqualTo(2 << 20);
         assertThat(worker.limits().callsPerPeer()).isEqualTo(7);
@@ -103,6 +104,7 @@ class NodeSettingsTest {
         assertThat(settings.drainLimit()).isEqualTo(Duration.ofSeconds(12));
         assertThat(settings.startLimit()).isEqualTo(Duration.ofSeconds(13));
         assertThat(settings.settleLimit()).isEqualTo(Duration.ofSeconds(14));
+        assertThat(settings.shipped()).isEqualTo(ShippedBundles.named(Set.of("org.acme.a", "org.acme.b")));
         assertThat(settings.scripts()).isEqualTo(Path.of("/srv/scripts"));
         assertThat(worker.injection())
                 .isEqualTo(InjectionSettings.NONE
@@ -128,6 +130,15 @@ class NodeSettingsTest {
                         "scripts.directory: expected an absolute path, or scripts for the one in the node's own"
                                 + " directory, found 'segments'")
                 .hasMessageContaining("osgi.drain-limit: a time is a number with");
+    }
+
+    @Test
+    void readsWhichBundlesStart() {
+        assertThat(NodeSettings.of(Map.of("osgi.shipped", "all")).shipped()).isEqualTo(ShippedBundles.ALL);
+        assertThat(NodeSettings.of(Map.of("osgi.shipped", "none")).shipped()).isEqualTo(ShippedBundles.named(Set.of()));
+        assertThatThrownBy(() -> NodeSettings.of(Map.of("osgi.shipped", "a,,b")))
+                .hasMessage("osgi.shipped: expected all, none, or symbolic names of bundles with commas between, found"
+                        + " 'a,,b'");
     }
 
     @Test
