@@ -21,7 +21,7 @@ import java.util.Optional;
  */
 public final class Home {
     /** The journals' roll cycle in a home that names none. */
-    public static final String ROLL_CYCLE_DEFAULT = "HOURLY";
+    public static final String ROLL_CYCLE_DEFAULT = "MINUTELY";
 
     private static final int OWNER_WRITE_AND_ENTER = 0300;
     private static final int MAX_TOP_ENTRIES = 10_000;

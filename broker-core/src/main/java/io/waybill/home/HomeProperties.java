@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
  *
  * <pre>
  * format=1
- * roll.cycle=FAST_HOURLY
+ * roll.cycle=MINUTELY
  * permissions=owner
  * </pre>
  *

@@ -1,6 +1,7 @@
 package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
 import io.waybill.host.ProcessIdentity;
@@ -26,6 +27,8 @@ final class KnownWorker {
     // both null unless it is there
     private ProcessIdentity watched;
     private ProcessWatch watch;
+    private ChangeWatch changes; // null when nobody waits for changes
+    private boolean announced; // whether its end ends waits
 
     KnownWorker(WorkerInfo info, Path directory, Claims claims, Host host) {
         this.info = info;
@@ -38,6 +41,17 @@ final class KnownWorker {
     /** Whether it says that it is there and is not known to be dead. */
     boolean isThere() {
         return watch != null;
+    }
+
+    /** The end of its process is to end waits of {@code watching}. */
+    void changesEnd(ChangeWatch watching) {
+        changes = watching;
+        announced = watch != null && watch.endsWaitsOf(changes);
+    }
+
+    /** Whether somebody has to ask now and then whether it lives. */
+    boolean mustBeAsked() {
+        return watch != null && !announced;
     }
 
     /** Reads {@code worker.json} when it changed. Returns whether anything did. */
@@ -115,6 +129,7 @@ final class KnownWorker {
             unwatch();
             watched = record.process();
             watch = host.processes().watch(watched);
+            announced = changes != null && watch.endsWaitsOf(changes);
             liveness = watch.liveness();
         }
     }

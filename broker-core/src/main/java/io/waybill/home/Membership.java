@@ -1,6 +1,7 @@
 package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.host.ChangeWatch;
 import io.waybill.host.Clock;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
@@ -22,12 +23,15 @@ import java.util.regex.Pattern;
  * <p>A look at an unchanged home costs a stat of {@code workers/}, which every {@code worker.json} that is written touches, and
  * a question to the kernel for each live worker. Once a second all {@code worker.json} are looked at all the same.
  *
- * <p><b>Threads.</b> One housekeeping thread calls {@link #refresh()}, every 50 ms or so; any thread may ask for
+ * <p><b>Threads.</b> One at a time calls {@link #refresh()}, {@link #changesEnd} or {@link #restNs()}; any thread may ask for
  * {@link #members()}. <b>Ownership.</b> Whoever made it closes it, after the last look; closing again does nothing. <b>Errors.</b> A worker whose files are damaged or not what they must be is {@link PeerState#UNREADABLE};
  * the scan goes on.
  */
 public final class Membership implements AutoCloseable {
     private static final long FULL_LOOK_INTERVAL_NS = 1_000_000_000L;
+    /** Short enough that a worker is discovered within 100 ms. */
+    private static final long UNTOLD_LOOK_INTERVAL_NS = 80_000_000L;
+
     private static final int MAX_DIRECTORIES = 2 * (WorkerInfo.MAX_ID + 1);
     private static final Pattern DIRECTORY = Pattern.compile("(0|[1-9][0-9]{0,4})-([A-Za-z0-9_:-]{1,127})");
 
@@ -40,6 +44,7 @@ public final class Membership implements AutoCloseable {
     private FileStamp workersStamp = FileStamp.MISSING;
     private boolean workersTooYoung;
     private long fullLookAtNs;
+    private ChangeWatch changes; // null when nobody waits for changes
     // written by the housekeeping thread, read by all
     private volatile Members members = Members.NONE;
 
@@ -49,6 +54,21 @@ public final class Membership implements AutoCloseable {
         this.clock = home.host().clock();
         this.claims = new Claims(home.path().resolve("claims"), files);
         this.fullLookAtNs = clock.monotonicNs() - FULL_LOOK_INTERVAL_NS;
+    }
+
+    /** From now on what only a {@link #refresh()} can see ends waits of {@code watching}, as far as the host tells of it. */
+    public void changesEnd(ChangeWatch watching) {
+        changes = watching;
+        known.values().forEach(worker -> worker.changesEnd(watching));
+    }
+
+    /** How long nobody need look unless a wait for changes ends. */
+    public long restNs() {
+        boolean told = changes != null
+                && changes.seesDirectory()
+                && !workersTooYoung
+                && known.values().stream().noneMatch(KnownWorker::mustBeAsked);
+        return told ? FULL_LOOK_INTERVAL_NS : UNTOLD_LOOK_INTERVAL_NS;
     }
 
     /** The workers as the last {@link #refresh()} found them. */
@@ -106,7 +126,11 @@ public final class Membership implements AutoCloseable {
             if (info.isPresent()) {
                 found.add(name);
                 if (!known.containsKey(name)) {
-                    known.put(name, new KnownWorker(info.get(), directory, claims, home.host()));
+                    KnownWorker worker = new KnownWorker(info.get(), directory, claims, home.host());
+                    if (changes != null) {
+                        worker.changesEnd(changes);
+                    }
+                    known.put(name, worker);
                     changed = true;
                 }
             }

@@ -28,6 +28,16 @@ final class LibC {
 
         int ppoll(long fds, long count, long timeout, long signals);
 
+        int epoll_create1(int flags);
+
+        int epoll_ctl(int epoll, int operation, int fd, long event);
+
+        int inotify_init1(int flags);
+
+        int inotify_add_watch(int inotify, byte[] path, int events);
+
+        int eventfd(int initial, int flags);
+
         long read(int fd, long address, long length);
 
         long write(int fd, long address, long length);

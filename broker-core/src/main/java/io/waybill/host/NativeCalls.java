@@ -44,6 +44,13 @@ public final class NativeCalls {
     /** The same number on every architecture. */
     private static final int SYS_PIDFD_OPEN = 434;
 
+    /** A directory's entries come, go or are replaced, or its own times are set. */
+    private static final int IN_CHANGES = 0x4 | 0x40 | 0x80 | 0x100 | 0x200;
+
+    private static final int IN_ONLYDIR = 0x01000000;
+    private static final int IN_DONT_FOLLOW = 0x02000000;
+    private static final int EPOLL_CTL_ADD = 1;
+    private static final int EPOLLIN = 1;
     private static final int LOCK_EX = 2;
     private static final int LOCK_NB = 4;
     private static final int FALLOC_FL_KEEP_SIZE = 1;
@@ -322,6 +329,53 @@ public final class NativeCalls {
         room.putLong(WaitingRoom.SECONDS, bounded / NS_PER_S);
         room.putLong(WaitingRoom.NANOS, bounded % NS_PER_S);
         return libc.ppoll(roomAddress, 1, roomAddress + WaitingRoom.SECONDS, 0) > 0;
+    }
+
+    /** A descriptor that is readable as long as one of those {@linkplain #joinSet joined} to it is. */
+    int newSet() throws NativeCallException {
+        int fd = libc.epoll_create1(O_CLOEXEC);
+        if (fd < 0) {
+            throw failure("epoll_create", null);
+        }
+        return fd;
+    }
+
+    /** The descriptor leaves the set when it is closed. */
+    void joinSet(int set, int fd) throws NativeCallException {
+        Pointer event = runtime.getMemoryManager().allocateDirect(16, true);
+        event.putInt(0, EPOLLIN);
+        if (libc.epoll_ctl(set, EPOLL_CTL_ADD, fd, event.address()) != 0) {
+            throw failure("epoll_ctl", null);
+        }
+    }
+
+    /** A non-blocking descriptor that is readable once the directory's entries or its times have changed. */
+    int watchDirectory(Path directory) throws NativeCallException {
+        int fd = libc.inotify_init1(O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0) {
+            throw failure("inotify_init of ", directory);
+        }
+        if (libc.inotify_add_watch(fd, bytesOf(directory), IN_CHANGES | IN_ONLYDIR | IN_DONT_FOLLOW) < 0) {
+            NativeCallException failure = failure("inotify_add_watch of ", directory);
+            close(fd);
+            throw failure;
+        }
+        return fd;
+    }
+
+    /** A non-blocking descriptor that is readable once {@link #raise} was called and until it is drained. */
+    int newSignal() throws NativeCallException {
+        int fd = libc.eventfd(0, O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0) {
+            throw failure("eventfd", null);
+        }
+        return fd;
+    }
+
+    /** Makes a signal readable. */
+    void raise(int signal, Pointer room) {
+        room.putLong(WaitingRoom.BYTES_READ, 1);
+        libc.write(signal, room.address() + WaitingRoom.BYTES_READ, Long.BYTES); // refused only when it is raised
     }
 
     /** Reads all that a non-blocking descriptor holds and forgets it. Allocates nothing. */

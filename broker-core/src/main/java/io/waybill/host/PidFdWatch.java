@@ -33,6 +33,11 @@ final class PidFdWatch implements ProcessWatch {
     }
 
     @Override
+    public synchronized boolean endsWaitsOf(ChangeWatch changes) {
+        return liveness == Liveness.ALIVE && !closed && changes.join(descriptor);
+    }
+
+    @Override
     public synchronized void close() {
         if (!closed) {
             closed = true;

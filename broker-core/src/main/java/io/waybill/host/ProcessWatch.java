@@ -9,6 +9,11 @@ public interface ProcessWatch extends AutoCloseable {
 
     Liveness liveness();
 
+    /** Makes the end of the process end waits of {@code changes}. Returns whether it will; otherwise somebody has to ask now and then. */
+    default boolean endsWaitsOf(ChangeWatch changes) {
+        return false;
+    }
+
     @Override
     void close();
 }

@@ -107,10 +107,21 @@ public final class SafeFiles {
         requireDirectory(directory);
         for (Path entry : list(directory, MAX_SYSTEM_QUEUE_FILES)) {
             if (QUEUE_FILE.matcher(entry.getFileName().toString()).matches()) {
-                requireRegular(entry);
+                requireRegularIfThere(entry);
             }
         }
         return directory;
+    }
+
+    /** The owner of a queue removes files that are old. */
+    private void requireRegularIfThere(Path file) throws IOException {
+        try {
+            requireRegular(file);
+        } catch (NoSuchFileException e) {
+            if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+                throw e;
+            }
+        }
     }
 
     /** The directories in a directory, links to some not counted, in no order. More entries than the limit are refused. */

@@ -20,4 +20,7 @@ public interface DiskSpace {
      * brings them in.
      */
     default void fill(Path file, long offset, long length) throws IOException {}
+
+    /** Gives back a range that was reserved and will never be written. Where that can't be done it stays reserved. */
+    default void giveBack(Path file, long offset, long length) {}
 }

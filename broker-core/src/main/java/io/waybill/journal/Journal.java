@@ -9,9 +9,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
-import java.time.Instant;
-import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.PointerBytesStore;
 import net.openhft.chronicle.queue.ChronicleQueue;
@@ -29,16 +26,20 @@ import net.openhft.chronicle.wire.DocumentContext;
  */
 public final class Journal implements Closeable {
 
+    private static final long NS_PER_MS = 1_000_000;
+    private static final long ROLL_RETRY_NS = 100_000_000;
+
     private final Path directory;
     private final JournalSettings settings;
     private final RollTime time;
     private final ChronicleQueue queue;
     private final ExcerptAppender appender;
     private final Reservation reservation;
-    private final DateTimeFormatter fileName;
     private final LastRecord last;
     private final PointerBytesStore source = new PointerBytesStore();
-    private long cycleEndMs = Long.MIN_VALUE;
+    private int cycle;
+    private long rollAtNs = Long.MIN_VALUE; // wall clock
+    private long rollAtPosition = Long.MAX_VALUE;
     // Written by the appending thread, read by the helper that touches pages ahead.
     private volatile Touchable touchable = Touchable.NOTHING;
     private Path file;
@@ -51,13 +52,12 @@ public final class Journal implements Closeable {
     private Journal(Path directory, JournalSettings settings, DiskSpace disk, LastRecord last) {
         this.directory = directory;
         this.settings = settings;
-        this.fileName =
-                DateTimeFormatter.ofPattern(settings.roll().cycle().format()).withZone(ZoneOffset.UTC);
         this.reservation = new Reservation(disk, settings.reserveBytes());
         this.last = last;
         this.nextSequence = last.sequence() + 1;
         this.lastId = last.id();
-        this.time = new RollTime(last.cycle() == Integer.MIN_VALUE ? 0 : startMs(last.cycle()));
+        this.time = new RollTime(
+                last.cycle() == Integer.MIN_VALUE ? 0 : settings.roll().startMs(last.cycle()));
         this.queue = builder(directory, settings).timeProvider(time).build();
         this.appender = queue.createAppender();
         this.appender.singleThreadedCheckDisabled(
@@ -82,8 +82,7 @@ public final class Journal implements Closeable {
         reserveTable(directory.resolve(QueueStructure.TABLE), disk);
         Journal journal = new Journal(directory, settings, disk, last);
         try {
-            journal.time.advanceTo(clock.wallNs());
-            journal.enterCycle(journal.currentCycle());
+            journal.enterFirst(clock.wallNs());
             journal.createFile();
             return journal;
         } catch (JournalFullException | RuntimeException e) {
@@ -113,7 +112,7 @@ public final class Journal implements Closeable {
     /**
      * Appends a record: gives it its sequence, seals it and publishes it.
      *
-     * @param wallNs now: it decides when a new file begins
+     * @param wallNs now: it decides, beside the size of the file, when a new one begins
      * @throws JournalFullException when there is no room; nothing was written
      * @throws JournalFailedException when the journal failed, now or before
      * @throws IllegalArgumentException when the record is larger than the settings allow
@@ -128,9 +127,8 @@ public final class Journal implements Closeable {
             throw failed();
         }
         surfaceFaults();
-        time.advanceTo(wallNs);
-        if (time.currentTimeMillis() >= cycleEndMs) {
-            enterCycle(currentCycle());
+        if (wallNs >= rollAtNs || position >= rollAtPosition) {
+            roll(wallNs);
         }
         reservation.fits(position, length);
         record.seal(nextSequence);
@@ -192,30 +190,53 @@ public final class Journal implements Closeable {
         }
     }
 
-    private int currentCycle() {
-        return settings.roll().cycle().current(time, 0);
+    /** Goes on in the last file of an earlier life, unless that has grown to its size or its time is over. */
+    private void enterFirst(long wallNs) throws JournalFullException {
+        boolean goesOn = last.cycle() != Integer.MIN_VALUE
+                && last.endPosition() < settings.fileBytes()
+                && wallNs < settings.roll().endMs(last.cycle()) * NS_PER_MS;
+        enterCycle(goesOn ? last.cycle() : nextCycle(last.cycle(), wallNs));
+    }
+
+    private int nextCycle(int after, long wallNs) {
+        int now = settings.roll().numberAt(wallNs / NS_PER_MS);
+        return after == Integer.MIN_VALUE ? now : Math.max(now, after + 1);
+    }
+
+    /** Begins a new file; without room for one it goes on in this one, where space is reserved, and tries again soon. */
+    private void roll(long wallNs) throws JournalFullException {
+        int next = nextCycle(cycle, wallNs);
+        if (reservation.canEnter(pathOf(next))) {
+            enterCycle(next);
+        } else {
+            rollAtNs = wallNs + ROLL_RETRY_NS;
+            rollAtPosition = Long.MAX_VALUE;
+        }
     }
 
     /** Reserves space in a cycle's file before Chronicle creates or goes on with it. */
     private void enterCycle(int newCycle) throws JournalFullException {
-        file = directory.resolve(fileName.format(Instant.ofEpochMilli(startMs(newCycle))) + ".cq4");
+        file = pathOf(newCycle);
         long at = newCycle == last.cycle() ? last.endPosition() : 0;
         reservation.enter(file, at);
+        time.advanceTo(settings.roll().startMs(newCycle));
+        cycle = newCycle;
         position = at;
         lastLength = 0;
-        cycleEndMs = startMs(newCycle + 1);
+        rollAtNs = settings.roll().endMs(newCycle) * NS_PER_MS;
+        rollAtPosition = settings.fileBytes();
         touchable = Touchable.NOTHING;
     }
 
-    private long startMs(int ofCycle) {
-        return (long) ofCycle * settings.roll().cycle().lengthInMillis();
+    private Path pathOf(int ofCycle) {
+        return directory.resolve(settings.roll().fileName(ofCycle));
     }
 
     private JournalFailedException failed() {
         return new JournalFailedException("the journal " + directory + " takes no more records: " + failure, failure);
     }
 
-    /** Reserves disk space ahead of the writer. For a helper thread. */
+    /** Reserves disk space ahead of the writer, and gives back what earlier files have not used. For a helper thread. */
     public void topUp() throws JournalFullException {
         reservation.topUp();
     }

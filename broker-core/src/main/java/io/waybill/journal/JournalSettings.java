@@ -7,8 +7,9 @@ package io.waybill.journal;
  * @param blockBytes size of one mapped block, a power of two from 1 MiB on
  * @param maxRecordBytes greatest record; at most a quarter of a block, so that a record never crosses two mapped blocks
  * @param reserveBytes disk space that is reserved ahead of what is written
+ * @param fileBytes a file that has grown to this is followed by a new one
  */
-public record JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, long reserveBytes) {
+public record JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, long reserveBytes, long fileBytes) {
 
     /** One mapped block. */
     public static final long BLOCK_BYTES_DEFAULT = 64L << 20;
@@ -16,6 +17,12 @@ public record JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, lo
     public static final int MAX_RECORD_BYTES_DEFAULT = 8 << 20;
     /** Space reserved ahead: a second at about 300,000 calls of 200 bytes. */
     public static final long RESERVE_BYTES_DEFAULT = 64L << 20;
+    /** One file: half a minute at 20,000 calls of 200 bytes a second. */
+    public static final long FILE_BYTES_DEFAULT = 128L << 20;
+    /** Least size of a file. */
+    public static final long FILE_BYTES_MIN = 1L << 20;
+    /** Greatest: fewer records fit than Chronicle can number in a file. */
+    public static final long FILE_BYTES_MAX = 4L << 30;
 
     public JournalSettings {
         if (blockBytes < 1 << 20 || Long.bitCount(blockBytes) != 1) {
@@ -29,20 +36,34 @@ public record JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, lo
         if (reserveBytes < 1 << 20) {
             throw new IllegalArgumentException("journal.reserve-bytes must be 1048576 or more: " + reserveBytes);
         }
+        if (fileBytes < FILE_BYTES_MIN || fileBytes > FILE_BYTES_MAX) {
+            throw new IllegalArgumentException(
+                    "journal.file-bytes must be from " + FILE_BYTES_MIN + " to " + FILE_BYTES_MAX + ": " + fileBytes);
+        }
+    }
+
+    /** With files of the usual size. */
+    public JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, long reserveBytes) {
+        this(roll, blockBytes, maxRecordBytes, reserveBytes, FILE_BYTES_DEFAULT);
     }
 
     /** What a worker takes when nothing is said. */
     public static JournalSettings defaults() {
-        return new JournalSettings(Roll.HOURLY, BLOCK_BYTES_DEFAULT, MAX_RECORD_BYTES_DEFAULT, RESERVE_BYTES_DEFAULT);
+        return new JournalSettings(Roll.MINUTELY, BLOCK_BYTES_DEFAULT, MAX_RECORD_BYTES_DEFAULT, RESERVE_BYTES_DEFAULT);
     }
 
     /** The same with another reserve. */
     public JournalSettings withReserveBytes(long bytes) {
-        return new JournalSettings(roll, blockBytes, maxRecordBytes, bytes);
+        return new JournalSettings(roll, blockBytes, maxRecordBytes, bytes, fileBytes);
     }
 
     /** The same with another roll cycle. */
     public JournalSettings withRoll(Roll other) {
-        return new JournalSettings(other, blockBytes, maxRecordBytes, reserveBytes);
+        return new JournalSettings(other, blockBytes, maxRecordBytes, reserveBytes, fileBytes);
+    }
+
+    /** The same with files of another size. */
+    public JournalSettings withFileBytes(long bytes) {
+        return new JournalSettings(roll, blockBytes, maxRecordBytes, reserveBytes, bytes);
     }
 }

@@ -16,12 +16,13 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
+import java.util.OptionalInt;
+import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.ExcerptTailer;
 import net.openhft.chronicle.queue.TailerDirection;
-import net.openhft.chronicle.queue.TailerState;
 import net.openhft.chronicle.wire.DocumentContext;
 
 /**
@@ -45,6 +46,7 @@ public final class JournalTail implements Closeable {
 
     private final Path directory;
     private final int maxRecordBytes;
+    private final Roll roll;
     private final ChronicleQueue queue;
     private final ExcerptTailer tailer;
     private MessageBuffer checkedBuffer;
@@ -62,6 +64,7 @@ public final class JournalTail implements Closeable {
                 .readOnly(true)
                 .timeoutMS(HEADER_WAIT_MS)
                 .build();
+        this.roll = Roll.of(queue.rollCycle()); // the queue's own, whatever the settings say
         this.tailer = queue.createTailer();
         this.tailer.singleThreadedCheckDisabled(true); // several threads, one at a time under the polling permit: ADR 3
     }
@@ -100,7 +103,13 @@ public final class JournalTail implements Closeable {
 
     static JournalTail openBackward(Path directory, JournalSettings settings) {
         JournalTail tail = open(directory, settings);
-        tail.tailer.direction(TailerDirection.BACKWARD).toEnd();
+        tail.tailer.direction(TailerDirection.BACKWARD);
+        for (int cycle : tail.cyclesNewestFirst()) {
+            long records = tail.tailer.excerptsInCycle(cycle);
+            if (records > 0 && tail.tailer.moveToIndex(tail.queue.rollCycle().toIndex(cycle, records - 1))) {
+                break;
+            }
+        }
         return tail;
     }
 
@@ -111,7 +120,7 @@ public final class JournalTail implements Closeable {
         }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*.cq4")) {
             for (Path file : files) {
-                if (Files.size(file) > 0) {
+                if (sizeOf(file) > 0) {
                     return true;
                 }
             }
@@ -120,6 +129,15 @@ public final class JournalTail implements Closeable {
             return false;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    /** 0 for a file that its owner has removed meanwhile. */
+    private static long sizeOf(Path file) throws IOException {
+        try {
+            return Files.size(file);
+        } catch (NoSuchFileException e) {
+            return 0;
         }
     }
 
@@ -275,13 +293,35 @@ public final class JournalTail implements Closeable {
         return there;
     }
 
-    /** The next poll begins behind the last record that is there now. */
+    /**
+     * The next poll begins behind the last record that is there now. Chronicle's own way there looks at every number that a file could have
+     * had since the last record, and each look is a deeper call.
+     */
     public void moveToEnd() {
-        tailer.toEnd();
-        if (tailer.state() != TailerState.FOUND_IN_CYCLE && tailer.state() != TailerState.END_OF_CYCLE) {
-            tailer.toStart(); // the end of an empty queue: Chronicle leaves the tailer in no file at all
+        for (int cycle : cyclesNewestFirst()) {
+            long records = tailer.excerptsInCycle(cycle);
+            if (records > 0) {
+                moveBehind(queue.rollCycle().toIndex(cycle, records - 1));
+                return;
+            }
+            if (records == 0 && moveTo(queue.rollCycle().toIndex(cycle, 0))) {
+                return;
+            }
         }
-        resumeAt = tailer.index();
+        moveToStart();
+    }
+
+    private int[] cyclesNewestFirst() {
+        try (Stream<Path> entries = Files.list(directory)) {
+            return entries.map(path -> roll.numberOf(path.getFileName().toString()))
+                    .filter(OptionalInt::isPresent)
+                    .mapToInt(number -> -number.getAsInt())
+                    .sorted()
+                    .map(number -> -number)
+                    .toArray();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /**

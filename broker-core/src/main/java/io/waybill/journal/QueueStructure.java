@@ -38,9 +38,6 @@ public final class QueueStructure {
     static final int TABLE_BYTES = 128 << 10;
 
     private static final int MAX_TABLE_ENTRY_BYTES = 256;
-    /** More than a year of hours, or a month of five minutes. */
-    private static final int MAX_FILES = 10_000;
-
     private static final List<String> TABLE_HEADERS =
             Arrays.stream(Roll.values()).map(QueueStructure::tableHeader).toList();
     private static final String HIGHEST = "listing.highestCycle";
@@ -98,7 +95,7 @@ public final class QueueStructure {
         }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*" + Roll.FILE_SUFFIX)) {
             for (Path file : files) {
-                if (Files.size(file) > 0 && !table.lists(file)) {
+                if (!table.lists(file) && Files.size(file) > 0) {
                     return directory.resolve(TABLE) + ": it does not list " + file.getFileName();
                 }
             }
@@ -167,7 +164,7 @@ public final class QueueStructure {
                 if (number.isPresent()
                         && (number.getAsInt() < lowest
                                 || number.getAsInt() > highest
-                                || this != NONE && highest - lowest > MAX_FILES)) {
+                                || this != NONE && highest - lowest > roll.maxNumbers())) {
                     return false;
                 }
             }
@@ -220,7 +217,14 @@ public final class QueueStructure {
     }
 
     private static String fileProblem(Path file, Table table) throws IOException {
-        ByteBuffer head = head(file);
+        try {
+            return fileProblem(file, head(file), table);
+        } catch (NoSuchFileException e) {
+            return ""; // its owner has removed it meanwhile
+        }
+    }
+
+    private static String fileProblem(Path file, ByteBuffer head, Table table) throws IOException {
         if (head.limit() == 0) {
             // begun, and nothing written yet; a tailer would not get past it
             return table.listsNewer(file) ? "it is empty, and newer ones follow" : "";
@@ -258,8 +262,7 @@ public final class QueueStructure {
     private static String tableHeader(Roll roll) {
         String format = roll.cycle().format();
         String cycle = name("length")
-                + '\u00a6'
-                + int32(roll.cycle().lengthInMillis())
+                + number(roll.cycle().lengthInMillis())
                 + name("format")
                 + (char) (0xe0 + format.length())
                 + format
@@ -291,6 +294,11 @@ public final class QueueStructure {
 
     private static String block(String content, int padding) {
         return "\u0082" + int32(content.length() + padding) + content;
+    }
+
+    /** In two bytes, when that is enough. */
+    private static String number(int number) {
+        return number <= 0xffff ? '\u00a2' + int32(number).substring(0, Short.BYTES) : '\u00a6' + int32(number);
     }
 
     private static String int32(int number) {

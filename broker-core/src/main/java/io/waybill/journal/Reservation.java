@@ -5,6 +5,8 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -24,9 +26,16 @@ final class Reservation {
      */
     private static final long PIECE_BYTES = 1 << 20;
 
+    /** Behind the last record Chronicle still writes that the file ends. */
+    private static final long KEPT_BYTES = 64 << 10;
+
+    /** What was reserved in a file that is left. */
+    private record Unused(Path file, long from, long to) {}
+
     private final DiskSpace disk;
     private final long reserveBytes;
     private final Object extending = new Object();
+    private final Deque<Unused> unused = new ArrayDeque<>(); // guarded by extending
     private volatile Path file;
     private volatile long reservedTo;
     /** Up to where the appending thread may write without the lock: behind it the helper may be filling pages with zeros. */
@@ -42,8 +51,8 @@ final class Reservation {
     /** A file begins, or is gone on with. When nothing was written into the one before, it goes: a reader would not get past it. */
     void enter(Path newFile, long position) throws JournalFullException {
         synchronized (extending) {
-            if (file != null && !file.equals(newFile)) {
-                removeEmpty(file);
+            if (file != null && !file.equals(newFile) && !removeEmpty(file)) {
+                unused.add(new Unused(file, writtenTo.get() + KEPT_BYTES, reservedTo));
             }
             file = newFile;
             writtenTo.set(position);
@@ -53,11 +62,24 @@ final class Reservation {
         }
     }
 
-    private static void removeEmpty(Path file) {
+    /** Whether a file can be begun; when not, nothing is left of the attempt. */
+    boolean canEnter(Path newFile) {
         try {
-            if (Files.exists(file, LinkOption.NOFOLLOW_LINKS) && Files.size(file) == 0) {
-                Files.delete(file);
+            disk.reserve(newFile, 0, SLACK_BYTES * 2);
+            return true;
+        } catch (IOException e) {
+            removeEmpty(newFile);
+            return false;
+        }
+    }
+
+    private static boolean removeEmpty(Path file) {
+        try {
+            boolean empty = !Files.exists(file, LinkOption.NOFOLLOW_LINKS) || Files.size(file) == 0;
+            if (empty) {
+                Files.deleteIfExists(file);
             }
+            return empty;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -124,11 +146,27 @@ final class Reservation {
         return reservedTo - writtenTo.get() - SLACK_BYTES;
     }
 
-    /** Reserves ahead, as far as the disk allows. */
+    /** Reserves ahead, as far as the disk allows. What files that were left don't need is given back first. */
     void topUp() throws JournalFullException {
+        giveBackUnused();
         if (file != null && room() < reserveBytes) {
             synchronized (extending) {
                 extend(reserveBytes + SLACK_BYTES);
+            }
+        }
+    }
+
+    private void giveBackUnused() {
+        while (true) {
+            Unused next;
+            synchronized (extending) {
+                next = unused.poll();
+            }
+            if (next == null) {
+                return;
+            }
+            if (next.to() > next.from()) {
+                disk.giveBack(next.file(), next.from(), next.to() - next.from());
             }
         }
     }

@@ -1,5 +1,6 @@
 package io.waybill.journal;
 
+import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalTime;
@@ -13,24 +14,34 @@ import java.util.OptionalInt;
 import net.openhft.chronicle.queue.RollCycle;
 import net.openhft.chronicle.queue.RollCycles;
 import net.openhft.chronicle.queue.rollcycles.LargeRollCycles;
+import net.openhft.chronicle.queue.rollcycles.LegacyRollCycles;
 
-/** How often a queue begins a new file. The same for all workers of a home. */
+/**
+ * How a queue's files are named, and how long each is written at most; one that has grown to its size ends sooner. The same for all workers
+ * of a home.
+ */
 public enum Roll {
     /** Every day at midnight UTC; up to 137 billion records a file. */
-    DAILY(LargeRollCycles.LARGE_DAILY),
+    DAILY(LargeRollCycles.LARGE_DAILY, Duration.ofDays(1), 10_000),
     /** Every hour; up to 4 billion records a file. */
-    HOURLY(RollCycles.FAST_HOURLY),
+    HOURLY(RollCycles.FAST_HOURLY, Duration.ofHours(1), 10_000),
     /** Every five minutes; up to 1 billion records a file. */
-    FIVE_MINUTELY(RollCycles.FIVE_MINUTELY);
+    FIVE_MINUTELY(RollCycles.FIVE_MINUTELY, Duration.ofMinutes(5), 10_000),
+    /** Every hour, named by the minute, so that a file that is full may end at any of them; up to 67 million records a file. */
+    MINUTELY(LegacyRollCycles.MINUTELY, Duration.ofHours(1), 1_000_000);
 
     /** What a queue's files are called behind their time. */
     static final String FILE_SUFFIX = ".cq4";
 
     private final RollCycle cycle;
+    private final long spanMs;
+    private final int maxNumbers;
     private final DateTimeFormatter name;
 
-    Roll(RollCycle cycle) {
+    Roll(RollCycle cycle, Duration span, int maxNumbers) {
         this.cycle = cycle;
+        this.spanMs = span.toMillis();
+        this.maxNumbers = maxNumbers;
         this.name = DateTimeFormatter.ofPattern(cycle.format()).withZone(ZoneOffset.UTC);
     }
 
@@ -48,8 +59,32 @@ public enum Roll {
         throw new IllegalArgumentException("a roll cycle is one of " + Arrays.toString(values()) + ": " + name);
     }
 
+    static Roll of(RollCycle cycle) {
+        for (Roll roll : values()) {
+            if (roll.cycle == cycle) {
+                return roll;
+            }
+        }
+        throw new IllegalArgumentException("a roll cycle is one of " + Arrays.toString(values()) + ": " + cycle);
+    }
+
     RollCycle cycle() {
         return cycle;
+    }
+
+    /** How far the numbers of a queue's files may be apart: Chronicle looks for each of them. More than a year, but for days. */
+    int maxNumbers() {
+        return maxNumbers;
+    }
+
+    /** Up to when a file of this number is written, in milliseconds since 1970. */
+    long endMs(int number) {
+        return (startMs(number) / spanMs + 1) * spanMs;
+    }
+
+    /** The number of a file that begins at this time, in milliseconds since 1970. */
+    int numberAt(long ms) {
+        return (int) (ms / cycle.lengthInMillis());
     }
 
     /** When a file of this number begins, in milliseconds since 1970. */

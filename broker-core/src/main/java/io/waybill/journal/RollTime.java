@@ -3,8 +3,8 @@ package io.waybill.journal;
 import net.openhft.chronicle.core.time.TimeProvider;
 
 /**
- * The clock by which a queue rolls: the wall clock of the last append, except that it never goes back, not even behind the last file of
- * an earlier run. A clock that was set back would make Chronicle append to an older file, where readers no longer look.
+ * The clock by which a queue rolls: it stands at the time of the current file, and is put forward when a new one is to begin. It never goes
+ * back, not even behind the last file of an earlier run: Chronicle would append to an older file, where readers no longer look.
  *
  * <p>For the queue's appending thread.
  */
@@ -16,11 +16,10 @@ final class RollTime implements TimeProvider {
         this.latestMs = notBeforeMs;
     }
 
-    /** An append begins at this time. */
-    void advanceTo(long wallNs) {
-        long nowMs = wallNs / 1_000_000;
-        if (nowMs > latestMs) {
-            latestMs = nowMs;
+    /** A file begins at this time. */
+    void advanceTo(long ms) {
+        if (ms > latestMs) {
+            latestMs = ms;
         }
     }
 

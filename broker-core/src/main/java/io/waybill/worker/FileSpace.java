@@ -5,10 +5,16 @@ import io.waybill.host.SafeFiles;
 import io.waybill.journal.DiskSpace;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Reserves space in the worker's own files. Thread-safe. */
 record FileSpace(SafeFiles files) implements DiskSpace {
+
+    private static final Logger LOG = LoggerFactory.getLogger(FileSpace.class);
+    private static final long PAGE_BYTES = 4096;
 
     @Override
     public void reserve(Path file, long offset, long length) throws IOException {
@@ -27,6 +33,20 @@ record FileSpace(SafeFiles files) implements DiskSpace {
     public void fill(Path file, long offset, long length) throws IOException {
         try (NativeFile opened = files.openOwnNative(file)) {
             opened.writeZeros(offset, length);
+        }
+    }
+
+    @Override
+    public void giveBack(Path file, long offset, long length) {
+        long from = (offset + PAGE_BYTES - 1) & -PAGE_BYTES;
+        long to = (offset + length) & -PAGE_BYTES;
+        if (to <= from || Files.notExists(file, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        try (NativeFile opened = files.openOwnNative(file)) {
+            opened.punchHole(from, to - from);
+        } catch (IOException e) {
+            LOG.warn("{}: what was reserved and is not needed could not be given back: {}", file, e.getMessage());
         }
     }
 }

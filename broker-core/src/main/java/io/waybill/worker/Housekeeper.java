@@ -1,5 +1,6 @@
 package io.waybill.worker;
 
+import io.waybill.host.ChangeWatch;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.host.MappedFaults;
@@ -7,13 +8,12 @@ import io.waybill.host.Threads;
 import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
 import java.io.IOException;
-import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Does beside the path of a call what must not be on it: reserves disk space, looks who came and went and whose files were cut, keeps the
- * clocks right, looks for handlers that don't come back.
+ * clocks right, looks for handlers that don't come back. A peer that comes or goes ends its rest at once, where the host tells of it.
  *
  * <p>Runs on a thread of its own.
  */
@@ -22,8 +22,9 @@ final class Housekeeper {
     private static final Logger LOG = LoggerFactory.getLogger(Housekeeper.class);
     private static final long TICK_NS = 20_000_000;
     private static final long LOOK_NS = 50_000_000;
-    /** Short enough that a peer is discovered within 100 ms. */
     private static final long IDLE_TICK_NS = 80_000_000;
+    /** Messages don't end a rest: so long until a burst finds space and pages made ready ahead of it again. */
+    private static final long LONGEST_REST_NS = 250_000_000;
 
     /** A cut file may as well look like one that ends there. A look costs some 20 us a peer. */
     private static final long FILE_LOOK_NS = 1_000_000_000;
@@ -31,6 +32,7 @@ final class Housekeeper {
     private static final long CLOCK_NS = 100_000_000;
 
     private final Clock clock;
+    private final Threads threads;
     private final Links links;
     private final Poller poller;
     private final Watchdog watchdog;
@@ -38,10 +40,10 @@ final class Housekeeper {
     private final Journal requests;
     private final Journal responses;
     private final FaultAlarm faults;
+    private final ChangeWatch changes;
     private final PageToucher requestPages;
     private final PageToucher responsePages;
     private volatile boolean closed;
-    private volatile Thread thread;
     private long nextLookNs;
     private long nextClockNs;
     private long nextFileLookNs;
@@ -51,6 +53,7 @@ final class Housekeeper {
 
     Housekeeper(
             Host host,
+            ChangeWatch changes,
             Links links,
             Poller poller,
             Watchdog watchdog,
@@ -60,6 +63,8 @@ final class Housekeeper {
             Journal responses) {
         this.references = references;
         this.clock = host.clock();
+        this.threads = host.threads();
+        this.changes = changes;
         this.links = links;
         this.poller = poller;
         this.watchdog = watchdog;
@@ -70,11 +75,11 @@ final class Housekeeper {
         this.responsePages = new PageToucher(responses, host.calls());
     }
 
-    void start(String workerName, Threads threads) {
+    void start(String workerName) {
         nextLookNs = clock.monotonicNs();
         nextClockNs = nextLookNs;
         nextFileLookNs = nextLookNs;
-        thread = threads.start(workerName + "-housekeeper", this::run);
+        threads.start(workerName + "-housekeeper", this::run);
     }
 
     private void run() {
@@ -87,8 +92,27 @@ final class Housekeeper {
                 // memory
                 faults.report(e);
             }
-            LockSupport.parkNanos(this, isIdle() ? IDLE_TICK_NS : TICK_NS);
+            rest();
         }
+    }
+
+    /** Until the next turn is due, or a peer came or went. */
+    private void rest() {
+        if (changes.await(restNs()) && !closed) {
+            nextLookNs = clock.monotonicNs();
+            if (homeUnreadable) { // and its changes may end every rest at once
+                threads.pause(TICK_NS);
+            }
+        }
+    }
+
+    private long restNs() {
+        if (!isIdle()) {
+            return TICK_NS;
+        }
+        long restNs = Math.max(IDLE_TICK_NS, Math.min(LONGEST_REST_NS, links.restNs()));
+        long dueNs = references.nextDueNs();
+        return dueNs == Long.MAX_VALUE ? restNs : Math.max(TICK_NS, Math.min(restNs, dueNs - clock.monotonicNs()));
     }
 
     /** Whether nothing was written since the last turn, no handler keeps the poller, and the disk has room. */
@@ -167,6 +191,6 @@ final class Housekeeper {
 
     void close() {
         closed = true;
-        LockSupport.unpark(thread);
+        changes.close();
     }
 }

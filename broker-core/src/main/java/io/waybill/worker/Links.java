@@ -10,6 +10,7 @@ import io.waybill.home.PeerCursors;
 import io.waybill.home.PeerDoorbell;
 import io.waybill.home.PeerState;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
 import io.waybill.host.MappedFaults;
 import io.waybill.journal.JournalSettings;
@@ -50,6 +51,7 @@ final class Links {
     private final Map<Integer, Long> retryAtNs = new HashMap<>(); // guarded by refreshing
     private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
     private final EndedLinks ended = new EndedLinks(); // guarded by refreshing
+    private boolean awaitsLinks; // guarded by refreshing: a peer that is there has none yet
     // Written under refreshing, read by the permit's holder at every poll.
     private volatile PeerLink[] current = new PeerLink[0];
     private volatile Runnable changeListener = () -> {};
@@ -93,6 +95,20 @@ final class Links {
         dropListener = listener;
     }
 
+    /** What only a {@link #refresh} can see ends waits of {@code changes} from now on. */
+    void changesEnd(ChangeWatch changes) {
+        synchronized (refreshing) {
+            membership.changesEnd(changes);
+        }
+    }
+
+    /** How long nobody need refresh unless a wait for changes ends; 0 while links are to be made, tried again or closed. */
+    long restNs() {
+        synchronized (refreshing) {
+            return ended.all().isEmpty() && retryAtNs.isEmpty() && !awaitsLinks ? membership.restNs() : 0;
+        }
+    }
+
     PeerLink[] current() {
         return current;
     }
@@ -103,10 +119,12 @@ final class Links {
         List<Runnable> tell = List.of();
         synchronized (refreshing) {
             membership.refresh();
+            awaitsLinks = false;
             for (Peer peer : membership.members().all()) {
-                changed |= settings.role() == WorkerSettings.Role.SERVES || byId.containsKey(peer.id())
-                        ? update(peer)
-                        : false;
+                if (settings.role() == WorkerSettings.Role.SERVES || byId.containsKey(peer.id())) {
+                    changed |= update(peer);
+                    awaitsLinks |= peer.state().isThere() && !byId.containsKey(peer.id());
+                }
             }
             changed |= dropSwept();
             if (changed) {

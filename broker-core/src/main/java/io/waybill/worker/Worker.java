@@ -21,6 +21,7 @@ import io.waybill.home.JoinOptions;
 import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerState;
+import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
 import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
@@ -170,7 +171,9 @@ public final class Worker implements Caller, AutoCloseable {
                 counters);
         indexer = new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock());
         Watchdog watchdog = new Watchdog(invocations, settings.stuck(), registry, host.clock(), counters);
-        housekeeper = new Housekeeper(host, links, poller, watchdog, references, faults, requests, responses);
+        ChangeWatch changes = ChangeWatch.open(host.calls(), directory.home().workersPath());
+        links.changesEnd(changes);
+        housekeeper = new Housekeeper(host, changes, links, poller, watchdog, references, faults, requests, responses);
     }
 
     /**
@@ -238,7 +241,7 @@ public final class Worker implements Caller, AutoCloseable {
         links.refresh();
         directory.takesCalls(); // before it can make a call: who hears of this life can call it
         poller.start(inlet);
-        housekeeper.start(directory.name(), host.threads());
+        housekeeper.start(directory.name());
         indexer.start(directory.name(), host.threads());
     }
 

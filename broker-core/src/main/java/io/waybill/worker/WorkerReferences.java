@@ -320,6 +320,11 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
         LOG.warn("The references of a message of worker {} can't be given back: {}", link, why.getMessage());
     }
 
+    /** When {@link #tick} has something to do again, on the monotonic clock. */
+    long nextDueNs() {
+        return references.nextDueNs();
+    }
+
     /** Sees to it that what is due is done. */
     void tick() {
         if (host.clock().monotonicNs() >= references.nextDueNs() && ticking.compareAndSet(false, true)) {

@@ -101,7 +101,7 @@ class HostProcessesTest {
         return new ProcessIdentity(pid, startTime, bootId, self.pidNamespace(), self.uid());
     }
 
-    private static long startTimeOf(long pid) throws IOException {
+    static long startTimeOf(long pid) throws IOException {
         byte[] stat = Files.readAllBytes(Path.of("/proc/" + pid + "/stat"));
         return Long.parseLong(HostProcesses.field(stat, 22));
     }

@@ -77,15 +77,19 @@ class FullDiskRollTest {
     }
 
     @Test
-    void refusesWithoutRoomForANewFileAndGoesOnInItAfterwards() throws JournalFullException {
+    void goesOnInItsFileWithoutRoomForANewOneAndBeginsThatAfterwards() throws JournalFullException {
         mostBytes = 1000;
         for (int i = 0; i < 10; i++) {
-            assertThatThrownBy(() -> append(1, SMALL)).isInstanceOf(JournalFullException.class);
-            assertThat(readOn()).isZero();
+            append(1, SMALL);
+            assertThat(readOn()).isEqualTo(1);
         }
+        assertThatThrownBy(() -> append(1, LARGE)).isInstanceOf(JournalFullException.class);
+        assertThat(readOn()).isZero();
+        assertThat(WrittenQueue.rollFiles(directory)).hasSize(1);
         mostBytes = Long.MAX_VALUE;
-        append(1, SMALL);
+        append(2, LARGE);
         assertThat(readOn()).isEqualTo(1);
+        assertThat(WrittenQueue.rollFiles(directory)).hasSize(2);
     }
 
     @Test

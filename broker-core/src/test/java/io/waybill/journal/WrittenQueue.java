@@ -6,10 +6,13 @@ import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /** A real queue with records of a kind that shows when one is taken for another. */
 public final class WrittenQueue implements AutoCloseable {
@@ -52,7 +55,12 @@ public final class WrittenQueue implements AutoCloseable {
 
     /** A queue whose clock stands. */
     static WrittenQueue openAt(Path directory, JournalSettings settings, long wallNs) throws IOException {
-        Clock clock = new Clock() {
+        return open(directory, settings, clockAt(wallNs));
+    }
+
+    /** A clock that stands. */
+    static Clock clockAt(long wallNs) {
+        return new Clock() {
             @Override
             public long monotonicNs() {
                 return 0;
@@ -68,7 +76,6 @@ public final class WrittenQueue implements AutoCloseable {
                 return wallNs;
             }
         };
-        return open(directory, settings, clock);
     }
 
     private static void reserve(Path file, long offset, long length) throws IOException {
@@ -126,6 +133,18 @@ public final class WrittenQueue implements AutoCloseable {
 
     public static long responseId(long counter) {
         return MessageId.of(PEER + (int) (counter % 5), counter * 7919 % 1_000_003);
+    }
+
+    /** The names of a queue's files, oldest first. */
+    public static List<String> rollFiles(Path directory) {
+        try (Stream<Path> entries = Files.list(directory)) {
+            return entries.map(path -> path.getFileName().toString())
+                    .filter(name -> name.endsWith(Roll.FILE_SUFFIX))
+                    .sorted()
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     @Override

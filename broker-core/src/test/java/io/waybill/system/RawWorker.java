@@ -16,8 +16,8 @@ import java.util.Map;
 import java.util.function.Consumer;
 import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.ExcerptAppender;
-import net.openhft.chronicle.queue.RollCycles;
 import net.openhft.chronicle.queue.impl.single.SingleChronicleQueueBuilder;
+import net.openhft.chronicle.queue.rollcycles.LegacyRollCycles;
 import net.openhft.chronicle.wire.DocumentContext;
 import org.agrona.concurrent.UnsafeBuffer;
 import org.slf4j.Logger;
@@ -56,7 +56,7 @@ final class RawWorker implements AutoCloseable {
 
     private ChronicleQueue queue(String name) throws IOException {
         return SingleChronicleQueueBuilder.binary(directory.subdirectory(name))
-                .rollCycle(RollCycles.FAST_HOURLY)
+                .rollCycle(LegacyRollCycles.MINUTELY)
                 .blockSize(4 << 20)
                 .build();
     }

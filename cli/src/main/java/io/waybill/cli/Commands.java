@@ -21,6 +21,7 @@ public final class Commands {
     static {
         ALL.put("demo", DemoCommand::new);
         ALL.put("node", NodeCommand::new);
+        ALL.put("up", UpCommand::new);
         ALL.put("call", CallCommand::new);
         ALL.put("workers", WorkersCommand::new);
         ALL.put("rrefs", RRefsCommand::new);

@@ -3,29 +3,36 @@ package io.waybill.cli;
 import io.waybill.host.Threads;
 import java.io.IOException;
 import java.io.InputStream;
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
  * Waits for SIGTERM or SIGINT, and then lets the command end in its own way and with its own exit code, as long as it takes no longer
- * than {@value #LIMIT_S} s.
+ * than its limit.
  *
  * <p><b>Threads.</b> One installs, awaits and closes it; signals come on another.
  */
 final class StopSignal implements AutoCloseable {
 
-    private static final long LIMIT_S = 60;
+    private static final Duration LIMIT = Duration.ofSeconds(60);
 
     private final Threads threads;
+    private final Duration limit;
     private final CountDownLatch asked = new CountDownLatch(1);
     private final CountDownLatch ended = new CountDownLatch(1);
 
-    private StopSignal(Threads threads) {
+    private StopSignal(Threads threads, Duration limit) {
         this.threads = threads;
+        this.limit = limit;
     }
 
     static StopSignal install(Threads threads) {
-        StopSignal signal = new StopSignal(threads);
+        return install(threads, LIMIT);
+    }
+
+    static StopSignal install(Threads threads, Duration limit) {
+        StopSignal signal = new StopSignal(threads, limit);
         Runtime.getRuntime().addShutdownHook(new Thread(signal::onShutdown, "waybill-stop"));
         return signal;
     }
@@ -38,7 +45,7 @@ final class StopSignal implements AutoCloseable {
         asked.countDown();
         try {
             // a JVM that a signal stops would say 143: only halting here says something else
-            boolean inTime = ended.await(LIMIT_S, TimeUnit.SECONDS);
+            boolean inTime = ended.await(limit.toNanos(), TimeUnit.NANOSECONDS);
             Runtime.getRuntime().halt(inTime ? 0 : ErrorLines.FAILED);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -57,6 +64,11 @@ final class StopSignal implements AutoCloseable {
             }
             asked.countDown();
         });
+    }
+
+    /** Stops without a signal. */
+    void ask() {
+        asked.countDown();
     }
 
     /** Returns when it is time to stop. */

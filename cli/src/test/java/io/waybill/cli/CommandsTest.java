@@ -58,7 +58,7 @@ class CommandsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"node", "call", "workers", "bundle", "conformance", "completion", "prepare"})
+    @ValueSource(strings = {"node", "up", "call", "workers", "bundle", "conformance", "completion", "prepare"})
     void everyCommandHasHelpWithAnExample(String command) {
         assertThat(run(command, "--help")).isZero();
         assertThat(out.toString())
@@ -157,6 +157,12 @@ class CommandsTest {
     void saysThatANodeNeedsADistribution() {
         assertThat(run("node", "--name", "n")).isEqualTo(1);
         assertOneLine("waybill node: this needs the distribution's bundles");
+    }
+
+    @Test
+    void saysThatUpNeedsADistribution() {
+        assertThat(run("up")).isEqualTo(1);
+        assertOneLine("waybill up: this needs the distribution's bundles");
     }
 
     @Test

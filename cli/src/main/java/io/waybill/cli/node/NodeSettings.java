@@ -61,10 +61,9 @@ public record NodeSettings(
         Reading reading = new Reading(values);
         FlowLimits flow = FlowLimits.defaults();
         ParkingSettings parking = ParkingSettings.DEFAULT;
-        JournalSettings journal = JournalSettings.defaults();
         Waiting waiting = reading.take("worker.waiting", Waiting.BALANCED, Quantities::waiting);
         Duration timeout = reading.take("worker.default-timeout", WorkerSettings.DEFAULT_TIMEOUT, Quantities::duration);
-        long reserve = reading.take("journal.reserve-bytes", journal.reserveBytes(), Quantities::bytes);
+        JournalSettings journal = journal(reading);
         int callsPerPeer = reading.take("flow.calls-per-peer", flow.callsPerPeer(), Integer::parseInt);
         long bytesPerPeer = reading.take("flow.bytes-per-peer", flow.bytesPerPeer(), Quantities::bytes);
         int calls = reading.take("flow.calls", flow.calls(), Integer::parseInt);
@@ -86,7 +85,7 @@ public record NodeSettings(
                 WorkerSettings.Role.SERVES,
                 waiting,
                 timeout,
-                journal.withReserveBytes(reserve),
+                journal,
                 new FlowLimits(callsPerPeer, bytesPerPeer, calls, overflow),
                 new ParkingSettings(parked, parkedFor.toNanos()),
                 stuck,
@@ -107,6 +106,13 @@ public record NodeSettings(
         }
         throw new IllegalArgumentException("expected an absolute path, or " + SCRIPTS_DEFAULT
                 + " for the one in the node's own directory, found '" + text + "'");
+    }
+
+    private static JournalSettings journal(Reading reading) {
+        JournalSettings defaults = JournalSettings.defaults();
+        long reserve = reading.take("journal.reserve-bytes", defaults.reserveBytes(), Quantities::bytes);
+        long file = reading.take("journal.file-bytes", defaults.fileBytes(), Quantities::bytes);
+        return reading.check("journal", () -> defaults.withReserveBytes(reserve).withFileBytes(file), defaults);
     }
 
     private static StuckSettings stuck(Reading reading) {

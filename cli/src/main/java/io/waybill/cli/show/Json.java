@@ -8,7 +8,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 
-/** Writes one JSON document per command. Stateless. */
+/** Writes JSON documents: one per command, or one per line. Stateless. */
 public final class Json {
 
     /** What is written. */
@@ -29,5 +29,17 @@ public final class Json {
             throw new UncheckedIOException(e);
         }
         out.println(text);
+    }
+
+    /** Prints a document on one line. */
+    public static void printLine(PrintWriter out, Content content) {
+        StringWriter text = new StringWriter();
+        try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
+            content.writeTo(json);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        out.println(text);
+        out.flush();
     }
 }

@@ -49,6 +49,7 @@ class NodeSettingsTest {
         values.put("worker.waiting", "spin");
         values.put("worker.default-timeout", "0");
         values.put("journal.reserve-bytes", "128MiB");
+        values.put("journal.file-bytes", "32MiB");
         values.put("tensor.segment-bytes", "1MiB");
         values.put("tensor.total-bytes", "2MiB");
         values.put("flow.calls-per-peer", "7");
@@ -86,6 +87,7 @@ class NodeSettingsTest {
         assertThat(worker.waiting()).isEqualTo(Waiting.SPIN);
         assertThat(worker.defaultTimeout()).isZero();
         assertThat(worker.journal().reserveBytes()).isEqualTo(128 << 20);
+        assertThat(worker.journal().fileBytes()).isEqualTo(32 << 20);
         assertThat(worker.tensors().segmentBytes()).isEqualTo(1 << 20);
         assertThat(worker.tensors().totalBytes()).isEqualTo(2 << 20);
         assertThat(worker.limits().callsPerPeer()).isEqualTo(7);

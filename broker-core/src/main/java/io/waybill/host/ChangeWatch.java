@@ -1,0 +1,164 @@
+package io.waybill.host;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicInteger;
+import jnr.ffi.Pointer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Waits until a directory changes, a process ends, or somebody wants to be heard.
+ *
+ * <p><b>Threads.</b> One at a time waits; any may wake it, add processes, or close. <b>Ownership.</b> Whoever opened it closes it; closing
+ * again does nothing. Closing ends the wait, and the descriptors go when the last thread is out. <b>Memory.</b> Waiting allocates nothing.
+ */
+public final class ChangeWatch implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ChangeWatch.class);
+    private static final int NONE = -1;
+
+    private final NativeCalls calls;
+    private final int set;
+    private final int signal;
+    private final int directory; // NONE when the host does not tell of its changes
+    private final Pointer room;
+    private final Pointer signalRoom;
+    /** One for being open and one for each thread inside; whoever takes the last one closes the descriptors. */
+    private final AtomicInteger users = new AtomicInteger(1);
+
+    private volatile boolean closed;
+
+    private ChangeWatch(NativeCalls calls, int set, int signal, int directory) {
+        this.calls = calls;
+        this.set = set;
+        this.signal = signal;
+        this.directory = directory;
+        this.room = calls.waitingRoom();
+        this.signalRoom = calls.waitingRoom();
+    }
+
+    /**
+     * Watches a directory, as far as the host can: a user has a limited number of such watches.
+     *
+     * @throws IOException when there are no descriptors left
+     */
+    public static ChangeWatch open(NativeCalls calls, Path watched) throws IOException {
+        int set = calls.newSet();
+        int signal = NONE;
+        try {
+            signal = calls.newSignal();
+            calls.joinSet(set, signal);
+            return new ChangeWatch(calls, set, signal, watch(calls, set, watched));
+        } catch (NativeCallException e) {
+            closeAll(calls, set, signal);
+            throw e;
+        }
+    }
+
+    private static int watch(NativeCalls calls, int set, Path watched) {
+        int directory = NONE;
+        try {
+            directory = calls.watchDirectory(watched);
+            calls.joinSet(set, directory);
+            return directory;
+        } catch (NativeCallException e) {
+            LOG.debug("The host does not tell when {} changes; it is looked at again and again", watched, e);
+            closeAll(calls, directory);
+            return NONE;
+        }
+    }
+
+    private static void closeAll(NativeCalls calls, int... descriptors) {
+        for (int descriptor : descriptors) {
+            if (descriptor != NONE) {
+                calls.close(descriptor);
+            }
+        }
+    }
+
+    /** Whether changes of the directory end a wait. */
+    public boolean seesDirectory() {
+        return directory != NONE;
+    }
+
+    /** Makes a descriptor that becomes readable end waits, until it is closed. Returns whether it will. */
+    boolean join(int descriptor) {
+        if (!enter()) {
+            return false;
+        }
+        try {
+            calls.joinSet(set, descriptor);
+            return true;
+        } catch (NativeCallException e) {
+            LOG.debug("The end of a process can't be waited for", e);
+            return false;
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Waits until something happened that was not waited for yet; at once when it is closed.
+     *
+     * @return false when nothing did in time
+     */
+    public boolean await(long timeoutNs) {
+        if (!enter()) {
+            return true;
+        }
+        try {
+            if (!calls.awaitReadable(set, timeoutNs, room, room.address())) {
+                return false;
+            }
+            calls.drain(signal, room.address());
+            if (directory != NONE) {
+                calls.drain(directory, room.address());
+            }
+            return true;
+        } finally {
+            exit();
+        }
+    }
+
+    /** Ends the wait, or the next one. */
+    public void wake() {
+        if (!enter()) {
+            return;
+        }
+        try {
+            calls.raise(signal, signalRoom);
+        } finally {
+            exit();
+        }
+    }
+
+    private boolean enter() {
+        if (closed) {
+            return false;
+        }
+        int now = users.get();
+        while (now > 0) {
+            if (users.compareAndSet(now, now + 1)) {
+                return true;
+            }
+            now = users.get();
+        }
+        return false;
+    }
+
+    private void exit() {
+        if (users.decrementAndGet() == 0) {
+            closeAll(calls, set, signal, directory);
+        }
+    }
+
+    @Override
+    public synchronized void close() {
+        if (!closed) {
+            wake();
+            closed = true;
+            exit();
+        }
+    }
+}

@@ -1,0 +1,125 @@
+package io.waybill.crash;
+
+import ch.qos.logback.classic.Level;
+import io.waybill.crash.history.Event;
+import io.waybill.crash.history.Event.Kind;
+import io.waybill.crash.history.EventLog;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A server or a caller of a run, in a process of its own. It speaks in lines that begin with {@code @}; {@link Child} is the other end.
+ */
+final class CrashProcess {
+
+    static final String SERVER = "server";
+    static final String CALLER = "caller";
+
+    private static final Roll ROLL = Roll.FIVE_MINUTELY;
+    private static final JournalSettings JOURNAL = new JournalSettings(ROLL, 4 << 20, 1 << 20, 2 << 20);
+    private static final Duration DRAIN = Duration.ofSeconds(20);
+
+    private final Worker worker;
+    private final Host host;
+    private final EventLog log;
+
+    private CrashProcess(Worker worker, Host host, EventLog log) {
+        this.worker = worker;
+        this.host = host;
+        this.log = log;
+    }
+
+    /** @param arguments role, home, name, directory of logs, which life of the name; callers: servers and calls per second */
+    public static void main(String[] arguments) throws Exception {
+        ((ch.qos.logback.classic.Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.INFO);
+        Host host = Host.real();
+        Path home = Path.of(arguments[1]);
+        String name = arguments[2];
+        try (EventLog log = EventLog.create(Path.of(arguments[3]), name, Integer.parseInt(arguments[4]))) {
+            HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+            registry.expectMore();
+            Worker worker =
+                    Worker.join(Home.open(home, host, ROLL.name()), name, JoinOptions.defaults(), settings(), registry);
+            CrashProcess process = new CrashProcess(worker, host, log);
+            process.logged(Kind.JOINED, worker.info().id(), worker.directory().generation());
+            if (arguments[0].equals(SERVER)) {
+                new Server(log, host.clock(), worker.directory().generation()).serve(registry);
+            }
+            registry.expectNoMore();
+            worker.ready(Map.of());
+            say("ready");
+            if (arguments[0].equals(SERVER)) {
+                process.serve();
+            } else {
+                process.call(List.of(arguments[5].split(",")), Integer.parseInt(arguments[6]));
+            }
+        } catch (IOException | RuntimeException e) {
+            say("failed " + e);
+            throw e;
+        }
+        System.exit(0);
+    }
+
+    private static WorkerSettings settings() {
+        return WorkerSettings.defaults().withJournal(JOURNAL);
+    }
+
+    private void logged(Kind kind, long id, long number) {
+        log.add(new Event(kind, 0, 0, id, host.clock().bootNs(), number));
+    }
+
+    /** Until it is told to leave: what it had begun is answered then. */
+    private void serve() throws IOException {
+        awaitLine(() -> worker.counters().requestsBegun());
+        worker.close();
+        logged(Kind.ENDED, 0, 0);
+        say("left");
+    }
+
+    private void call(List<String> servers, int rate) throws Exception {
+        Traffic traffic = new Traffic(worker, host.clock(), log, servers, rate);
+        traffic.start();
+        awaitLine(traffic::answered);
+        traffic.stop();
+        int open = worker.drain(DRAIN);
+        worker.close();
+        logged(Kind.ENDED, 0, open);
+        say("left");
+    }
+
+    /** What it has done so far. */
+    private interface Progress {
+        long count();
+    }
+
+    private static void awaitLine(Progress progress) throws IOException {
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = input.readLine(); !"leave".equals(line); line = input.readLine()) {
+            if (line == null) {
+                System.exit(3); // who started it is gone
+            }
+            say("count " + progress.count());
+        }
+    }
+
+    static void say(String line) {
+        System.out.println("@" + line);
+    }
+}

@@ -1,0 +1,137 @@
+package io.waybill.crash;
+
+import io.waybill.crash.history.Checker;
+import io.waybill.crash.history.Expectations;
+import io.waybill.home.Home;
+import io.waybill.host.Host;
+import io.waybill.query.Finding;
+import io.waybill.query.HomeJournals;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Does something to workers under traffic, again and again, home by home; then lets the {@link Checker} and {@code journal verify} judge
+ * what became of the calls. One thread.
+ */
+final class CrashRun {
+
+    private static final Set<Integer> FAILURES = Set.of(6, 2004); // TIMED_OUT, WORKER_LOST
+    private static final Set<Integer> FAILURES_WHEN_FULL = Set.of(6, 2001, 2004);
+    private static final long LEAST_CALM_MS = 100;
+    private static final long MOST_CALM_MS = 1500;
+
+    private final RunOptions options;
+    private final Random random;
+    private final PrintStream out;
+    private final AgentOptions agent = new AgentOptions();
+    private long done;
+    private long calls;
+    private long outcomes;
+    private long trafficNs;
+
+    CrashRun(RunOptions options, PrintStream out) {
+        this.options = options;
+        this.random = new Random(options.seed());
+        this.out = out;
+    }
+
+    /**
+     * Runs it.
+     *
+     * @return what was found wrong in the first home that is not clean; empty when all are
+     */
+    List<String> run() throws Exception {
+        out.println("crash run: " + options);
+        for (int home = 0; done < options.faults(); home++) {
+            List<String> problems = runHome(options.directory().resolve("run-" + home));
+            if (!problems.isEmpty()) {
+                return problems;
+            }
+        }
+        out.printf(
+                "done: %d faults, %d calls acknowledged, %d outcomes; %d calls/s while traffic ran%n",
+                done, calls, outcomes, calls * 1_000_000_000L / Math.max(1, trafficNs));
+        return List.of();
+    }
+
+    private List<String> runHome(Path directory) throws Exception {
+        Path logs = Files.createDirectories(directory.resolve("logs"));
+        Path home = directory.resolve("home");
+        long doneBefore = done;
+        try (Fleet fleet = new Fleet(home, logs, options, agent)) {
+            fleet.start();
+            long startedNs = System.nanoTime();
+            Strikes strikes = new Strikes(options, random, fleet);
+            while (done < options.faults() && done - doneBefore < options.faultsPerHome()) {
+                pass(LEAST_CALM_MS + random.nextLong(MOST_CALM_MS - LEAST_CALM_MS));
+                strikes.strike();
+                done++;
+            }
+            pass(MOST_CALM_MS);
+            trafficNs += System.nanoTime() - startedNs;
+            fleet.end();
+        }
+        List<String> problems = judge(home, logs);
+        if (problems.isEmpty()) {
+            remove(directory);
+        } else {
+            problems.add("with " + options + ", in " + directory);
+        }
+        return problems;
+    }
+
+    static void pass(long ms) {
+        long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
+        while (System.nanoTime() < untilNs) {
+            LockSupport.parkNanos(untilNs - System.nanoTime());
+        }
+    }
+
+    private List<String> judge(Path home, Path logs) throws IOException {
+        List<String> problems = new ArrayList<>();
+        boolean fills = options.fault() == RunOptions.Fault.FULL;
+        Checker.Verdict verdict = Checker.check(
+                home,
+                logs,
+                new Expectations(ServedTypes.ORDERED, Set.of(), fills ? FAILURES_WHEN_FULL : FAILURES, fills));
+        out.println(done + " faults: " + verdict);
+        calls += verdict.calls();
+        outcomes += verdict.outcomes();
+        if (!verdict.isClean()) {
+            problems.add(verdict.problems().toString());
+        }
+        try (HomeJournals journals = HomeJournals.open(Home.openExisting(home, Host.real()))) {
+            journals.verify(finding -> {
+                if (finding.severity() == Finding.Severity.DAMAGE) {
+                    problems.add("journal verify: " + finding);
+                }
+            });
+        }
+        return problems;
+    }
+
+    private static void remove(Path directory) throws IOException {
+        try (var files = Files.walk(directory)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
+    }
+
+    /** @param arguments see {@link RunOptions} */
+    public static void main(String[] arguments) throws Exception {
+        Path directory = Files.createTempDirectory("crash");
+        List<String> problems = new CrashRun(RunOptions.parse(arguments, directory), System.out).run();
+        problems.forEach(System.out::println);
+        System.exit(problems.isEmpty() ? 0 : 1);
+    }
+}

@@ -1,0 +1,97 @@
+package io.waybill.crash;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** One server and its callers in one home, started again as often as they end. One thread. Closing kills those that run. */
+final class Fleet implements AutoCloseable {
+
+    static final String SERVER = "server";
+
+    private final Path home;
+    private final Path logs;
+    private final int ratePerCaller;
+    private final List<String> callers = new ArrayList<>();
+    private final Map<String, Child> running = new HashMap<>();
+    private final Map<String, Integer> lives = new HashMap<>();
+    private final AgentOptions agent;
+
+    Fleet(Path home, Path logs, RunOptions options, AgentOptions agent) {
+        this.home = home;
+        this.logs = logs;
+        this.ratePerCaller = Math.max(1, options.rate() / options.callers());
+        this.agent = agent;
+        for (int i = 1; i <= options.callers(); i++) {
+            callers.add("caller" + i);
+        }
+    }
+
+    /** Starts all, and waits until they are ready. */
+    void start() throws Exception {
+        start(SERVER, "");
+        running.get(SERVER).awaitReady();
+        for (String caller : callers) {
+            start(caller, "");
+        }
+        for (String caller : callers) {
+            running.get(caller).awaitReady();
+        }
+    }
+
+    /**
+     * Starts the next life of a worker without waiting for it.
+     *
+     * @param point where it kills itself; empty for nowhere
+     */
+    Child start(String name, String point) throws IOException {
+        int life = lives.merge(name, 1, Integer::sum);
+        boolean serves = name.equals(SERVER);
+        List<String> arguments = new ArrayList<>(
+                List.of(serves ? CrashProcess.SERVER : CrashProcess.CALLER, home.toString(), name, logs.toString()));
+        arguments.add(String.valueOf(life));
+        if (!serves) {
+            arguments.addAll(List.of(SERVER, String.valueOf(ratePerCaller)));
+        }
+        Child child = Child.start(name + "-" + life, logs, agent.jvmOptions(point), arguments);
+        running.put(name, child);
+        return child;
+    }
+
+    List<String> callers() {
+        return callers;
+    }
+
+    Child child(String name) {
+        return running.get(name);
+    }
+
+    /** Calls of all callers that were answered in their lives now. */
+    long answered() throws Exception {
+        long answered = 0;
+        for (String caller : callers) {
+            answered += running.get(caller).count();
+        }
+        return answered;
+    }
+
+    /** Lets the callers hear all their outcomes, and everybody leave. */
+    void end() throws Exception {
+        for (String caller : callers) {
+            running.get(caller).leave();
+        }
+        for (String caller : callers) {
+            running.get(caller).awaitLeft();
+        }
+        running.get(SERVER).leave();
+        running.get(SERVER).awaitLeft();
+    }
+
+    @Override
+    public void close() {
+        running.values().forEach(Child::close);
+    }
+}

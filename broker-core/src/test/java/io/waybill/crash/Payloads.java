@@ -1,0 +1,44 @@
+package io.waybill.crash;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.zip.CRC32C;
+
+/** What callers send and servers answer: no two alike, so that none passes for another. Stateless. */
+final class Payloads {
+
+    private static final int BYTES = 48;
+    private static final long MIXER = 0x9e3779b97f4a7c15L;
+
+    private Payloads() {}
+
+    /** The checker reads the first two numbers. */
+    static byte[] request(long generation, long number) {
+        ByteBuffer bytes = ByteBuffer.allocate(BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        bytes.putLong(generation).putLong(number);
+        for (long x = (generation << 40 | number) * MIXER; bytes.hasRemaining(); x += MIXER) {
+            bytes.putLong(x ^ x >>> 29);
+        }
+        return bytes.array();
+    }
+
+    static byte[] answer(long id, long generation, ByteBuffer request) {
+        ByteBuffer bytes =
+                ByteBuffer.allocate(2 * Long.BYTES + request.remaining()).order(ByteOrder.LITTLE_ENDIAN);
+        bytes.putLong(id).putLong(generation);
+        for (int i = request.position(); i < request.limit(); i++) {
+            bytes.put((byte) (request.get(i) ^ 0x5a));
+        }
+        return bytes.array();
+    }
+
+    static int digest(ByteBuffer payload) {
+        CRC32C crc = new CRC32C();
+        crc.update(payload.duplicate());
+        return (int) crc.getValue();
+    }
+
+    static int digest(byte[] payload) {
+        return digest(ByteBuffer.wrap(payload));
+    }
+}

@@ -1,0 +1,19 @@
+package io.waybill.crash;
+
+import io.waybill.api.MessageType;
+import java.util.Set;
+
+/** The types that servers of a run answer. Stateless. */
+final class ServedTypes {
+
+    /** Answered on the poller: one after the other. */
+    static final MessageType INLINE = MessageType.of(0x142);
+    /** Answered by a thread of its own; when it is busy, requests park. */
+    static final MessageType SERIAL = MessageType.of(0x143);
+    /** Answered by many threads, later than some callers wait. */
+    static final MessageType SLOW = MessageType.of(0x144);
+
+    static final Set<Integer> ORDERED = Set.of(0x142, 0x143);
+
+    private ServedTypes() {}
+}

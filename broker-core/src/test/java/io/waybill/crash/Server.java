@@ -1,0 +1,77 @@
+package io.waybill.crash;
+
+import io.waybill.api.Message;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.MessageType;
+import io.waybill.api.Outbox;
+import io.waybill.crash.history.Event;
+import io.waybill.crash.history.Event.Kind;
+import io.waybill.crash.history.EventLog;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.Provider;
+import io.waybill.host.Clock;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.locks.LockSupport;
+
+/** The handlers of a run: each writes down what it begins and what it answers. Thread-safe. */
+final class Server {
+
+    private static final long SLOW_NS = 30_000_000;
+    private static final ExecutorSettings ONE_THREAD = new ExecutorSettings(1, 1, 0, 0, Duration.ofSeconds(10));
+
+    private final EventLog log;
+    private final Clock clock;
+    private final long generation;
+
+    Server(EventLog log, Clock clock, long generation) {
+        this.log = log;
+        this.clock = clock;
+        this.generation = generation;
+    }
+
+    void serve(HandlerRegistry registry) {
+        add(registry, ServedTypes.INLINE, true, ExecutorSettings.forProcessors(2), this::answer);
+        add(registry, ServedTypes.SERIAL, false, ONE_THREAD, this::answer);
+        add(registry, ServedTypes.SLOW, false, ExecutorSettings.forProcessors(2), this::answerSlowly);
+    }
+
+    private static void add(
+            HandlerRegistry registry,
+            MessageType type,
+            boolean inline,
+            ExecutorSettings threads,
+            MessageHandler handler) {
+        Provider provider = new Provider("crash-" + type.code(), "1.0.0");
+        HandlerExecutor executor = registry.newExecutor(provider, threads);
+        registry.add(new HandlerSpec(
+                List.of(HandlerKey.parse(String.format("0x%x", type.code()))),
+                handler,
+                inline,
+                provider,
+                0,
+                Server.class.getClassLoader(),
+                executor));
+    }
+
+    private void answer(Message message, Outbox outbox) {
+        ByteBuffer request = message.payload();
+        log.add(new Event(Kind.BEGUN, 0, Payloads.digest(request), message.id(), clock.bootNs(), 0));
+        byte[] answer = Payloads.answer(message.id(), generation, request);
+        log.add(new Event(Kind.ANSWERED, 0, Payloads.digest(answer), message.id(), clock.bootNs(), 0));
+        outbox.reply(ByteBuffer.wrap(answer));
+    }
+
+    private void answerSlowly(Message message, Outbox outbox) {
+        long untilNs = clock.monotonicNs() + SLOW_NS;
+        while (clock.monotonicNs() < untilNs) {
+            LockSupport.parkNanos(untilNs - clock.monotonicNs());
+        }
+        answer(message, outbox);
+    }
+}

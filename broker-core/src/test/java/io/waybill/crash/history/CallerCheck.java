@@ -1,0 +1,167 @@
+package io.waybill.crash.history;
+
+import io.waybill.crash.history.Problem.Kind;
+
+/** Judges calls from their callers' side: is each that was acknowledged in the journal, and has it one outcome? One thread. */
+final class CallerCheck {
+
+    private static final int TIMED_OUT = 6;
+    private static final int WORKER_LOST = 2004;
+    private static final int JOURNAL_FAILED = 2006;
+    private static final long MS = 1_000_000;
+    /** How far the clocks of two processes may be apart. */
+    private static final long APART_NS = 5 * MS;
+
+    private final History history;
+    private final Expectations expected;
+    private final Problems problems;
+    private long acknowledged;
+    private long outcomes;
+    private long unknown;
+
+    CallerCheck(History history, Expectations expected, Problems problems) {
+        this.history = history;
+        this.expected = expected;
+        this.problems = problems;
+    }
+
+    void check(Call call) {
+        checkRequest(call);
+        checkCount(call);
+        for (Call.Seen outcome : call.outcomes) {
+            outcomes++;
+            checkOutcome(call, outcome);
+        }
+        call.claims.forEach(claim -> checkClaim(call, claim));
+    }
+
+    private void checkRequest(Call call) {
+        acknowledged += call.sent.isEmpty() ? 0 : 1;
+        if (call.sent.size() > 1) {
+            problems.add(Kind.ID_REUSED, call + " was given to " + call.sent);
+        }
+        for (Call.Seen sent : call.sent) {
+            if (sent.life().id != call.caller()) {
+                problems.add(Kind.ID_REUSED, call + " is no id of " + sent.life());
+            }
+            if (call.request != null) {
+                checkContent(call, sent);
+            } else if (!call.failed()) { // what ended before it was written, its caller was told of
+                problems.add(Kind.REQUEST_LOST, call + " was acknowledged to " + sent.life());
+            }
+        }
+        if (call.request != null && call.sent.isEmpty()) {
+            checkUnlogged(call.request);
+        }
+    }
+
+    private void checkContent(Call call, Call.Seen sent) {
+        StoredMessage request = call.request;
+        Event event = sent.event();
+        if (request.digest() != event.digest()
+                || request.number() != event.number()
+                || request.callerLife() != sent.life().generation) {
+            problems.add(Kind.REQUEST_ALTERED, request + " is not call " + event + " of " + sent.life());
+        }
+        if (request.deadlineNs() == 0 || request.deadlineNs() > event.atNs() + event.code() * MS) {
+            problems.add(
+                    Kind.REQUEST_ALTERED, request + " has the deadline " + request.deadlineNs() + ", sent as " + event);
+        }
+    }
+
+    /** A request without a line in its caller's log: the last one before a kill, or one that should not be there. */
+    private void checkUnlogged(StoredMessage request) {
+        Life life = history.life(request.caller(), request.callerLife() & 0xffffffffL);
+        int refusal = life == null ? 0 : life.refusal(request.number());
+        if (refusal != 0 && refusal != JOURNAL_FAILED) {
+            problems.add(Kind.REFUSED_AND_WRITTEN, request + ", refused with " + refusal + " to " + life);
+        } else if (refusal == 0 && (life == null || !life.mayHaveSent(request.number()))) {
+            problems.add(Kind.REQUEST_UNKNOWN, request + ", call " + request.number() + " of " + life);
+        }
+    }
+
+    private void checkCount(Call call) {
+        if (call.outcomes.size() > 1) {
+            problems.add(Kind.TWO_OUTCOMES, call + " has " + call.outcomes);
+        }
+        if (!call.outcomes.isEmpty() && call.sent.isEmpty() && call.request == null) {
+            problems.add(Kind.OUTCOME_UNKNOWN, call + " was never sent and has " + call.outcomes);
+        }
+        if (!call.sent.isEmpty() && call.outcomes.isEmpty()) {
+            Life life = call.sent.get(0).life();
+            if (life.ended) {
+                problems.add(Kind.NO_OUTCOME, call + " of " + life);
+            }
+            unknown += call.claims.isEmpty() ? 1 : 0;
+        }
+    }
+
+    private void checkOutcome(Call call, Call.Seen outcome) {
+        Event event = outcome.event();
+        if (outcome.life().id != call.caller()) {
+            problems.add(Kind.OUTCOME_UNKNOWN, call + " was told to " + outcome.life());
+        } else if (event.kind() == Event.Kind.OK) {
+            checkAnswer(call, event);
+        } else {
+            checkFailure(call, event);
+        }
+    }
+
+    private void checkClaim(Call call, Call.Seen claim) {
+        Event event = claim.event();
+        if (call.request == null || claim.life().id != call.caller()) {
+            problems.add(Kind.OUTCOME_UNKNOWN, call + " was claimed by " + claim.life());
+        } else if (event.kind() == Event.Kind.CLAIMED) {
+            checkAnswer(call, event);
+        }
+    }
+
+    private void checkAnswer(Call call, Event event) {
+        boolean any = false;
+        for (StoredMessage response : call.responses) {
+            if (!response.isException()) {
+                any = true;
+                if (response.digest() == event.digest()) {
+                    return;
+                }
+            }
+        }
+        problems.add(
+                any ? Kind.RESPONSE_ALTERED : Kind.RESPONSE_MISSING,
+                call + " was answered with " + event + ", the journal has " + call.responses);
+    }
+
+    private void checkFailure(Call call, Event event) {
+        int code = event.code();
+        if (!expected.failures().contains(code)) {
+            problems.add(Kind.FAILURE_UNEXPECTED, call + " failed with " + code);
+        }
+        if (call.request == null) {
+            return;
+        }
+        if (code == TIMED_OUT && event.atNs() < call.request.deadlineNs() - APART_NS) {
+            problems.add(
+                    Kind.TIMED_OUT_TOO_EARLY, call + " at " + event.atNs() + ", deadline " + call.request.deadlineNs());
+        }
+        if (code == WORKER_LOST) {
+            Life callee = history.life(call.request.to(), call.request.generation());
+            if (callee != null && callee.lastAtNs > event.atNs() + APART_NS) {
+                problems.add(
+                        Kind.LOST_TOO_EARLY,
+                        call + " at " + event.atNs() + ", " + callee + " worked at " + callee.lastAtNs);
+            }
+        }
+    }
+
+    long acknowledged() {
+        return acknowledged;
+    }
+
+    long outcomes() {
+        return outcomes;
+    }
+
+    long unknown() {
+        return unknown;
+    }
+}

@@ -1,0 +1,83 @@
+package io.waybill.crash.history;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A file of {@link Event}s of one life of one process. What {@link #add} returned for survives the process, whatever ends it.
+ *
+ * <p>Thread-safe.
+ */
+public final class EventLog implements Closeable {
+
+    private static final String SUFFIX = ".events";
+
+    private final FileChannel file;
+    private final ByteBuffer buffer = ByteBuffer.allocateDirect(Event.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+
+    private EventLog(FileChannel file) {
+        this.file = file;
+    }
+
+    /** The log of one life of a worker: {@code <name>-<life>.events}. */
+    public static EventLog create(Path logs, String worker, int life) throws IOException {
+        return new EventLog(FileChannel.open(
+                logs.resolve(worker + "-" + life + SUFFIX), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE));
+    }
+
+    public synchronized void add(Event event) {
+        buffer.clear();
+        event.write(buffer);
+        buffer.flip();
+        try {
+            while (buffer.hasRemaining()) {
+                file.write(buffer);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("the log can't be written", e);
+        }
+    }
+
+    /** The names of all logs below a directory. */
+    static List<Path> list(Path logs) throws IOException {
+        try (var files = Files.list(logs)) {
+            return files.filter(file -> file.toString().endsWith(SUFFIX))
+                    .sorted()
+                    .toList();
+        }
+    }
+
+    static String worker(Path log) {
+        String name = log.getFileName().toString();
+        return name.substring(0, name.lastIndexOf('-'));
+    }
+
+    static int life(Path log) {
+        String name = log.getFileName().toString();
+        return Integer.parseInt(name.substring(name.lastIndexOf('-') + 1, name.length() - SUFFIX.length()));
+    }
+
+    /** All events of a log; bytes at the end that make no whole one are left out: their writer was killed. */
+    public static List<Event> read(Path log) throws IOException {
+        ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(log)).order(ByteOrder.LITTLE_ENDIAN);
+        List<Event> events = new ArrayList<>(bytes.remaining() / Event.BYTES);
+        while (bytes.remaining() >= Event.BYTES) {
+            events.add(Event.read(bytes));
+        }
+        return events;
+    }
+
+    @Override
+    public void close() throws IOException {
+        file.close();
+    }
+}

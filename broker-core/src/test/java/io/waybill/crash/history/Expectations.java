@@ -1,0 +1,13 @@
+package io.waybill.crash.history;
+
+import java.util.Set;
+
+/**
+ * What a run does and lets happen, and what a checker goes by. Immutable.
+ *
+ * @param ordered types whose handler runs one request after the other
+ * @param repeatable types whose handler is declared to run at least once
+ * @param failures numbers of the errors that the faults of the run explain
+ * @param diskFills whether answers may find no room
+ */
+public record Expectations(Set<Integer> ordered, Set<Integer> repeatable, Set<Integer> failures, boolean diskFills) {}

@@ -1,0 +1,75 @@
+package io.waybill.crash.history;
+
+import io.waybill.crash.history.Problem.Kind;
+
+/** Judges calls from their handlers' side: did each run as often as it may, and is its response what it gave? One thread. */
+final class HandlerCheck {
+
+    private final Expectations expected;
+    private final Problems problems;
+    private long runs;
+
+    HandlerCheck(Expectations expected, Problems problems) {
+        this.expected = expected;
+        this.problems = problems;
+    }
+
+    void check(Call call) {
+        runs += call.runs.size();
+        if (call.request == null) {
+            if (!call.runs.isEmpty()) {
+                problems.add(Kind.RAN_UNASKED, call + " is in no journal and ran: " + call.runs);
+            }
+            if (!call.responses.isEmpty()) {
+                problems.add(Kind.RESPONSE_UNASKED, call + " is in no journal and was answered: " + call.responses);
+            }
+            return;
+        }
+        checkRuns(call);
+        checkResponses(call);
+    }
+
+    private void checkRuns(Call call) {
+        StoredMessage request = call.request;
+        boolean repeatable = expected.repeatable().contains(request.type());
+        if (call.runs.size() > 1 && !repeatable) {
+            problems.add(Kind.RAN_TWICE, call + ": " + call.runs);
+        }
+        for (Call.Seen run : call.runs) {
+            if (run.life().id != request.to()) {
+                problems.add(Kind.RAN_UNASKED, request + " ran in " + run.life());
+            } else if ((run.life().generation & 0xffffffffL) != request.generation() && !repeatable) {
+                problems.add(
+                        Kind.RAN_IN_OTHER_LIFE,
+                        request + " was for generation " + request.generation() + ", ran in " + run.life());
+            }
+            if (run.event().digest() != request.digest()) {
+                problems.add(Kind.REQUEST_ALTERED, request + " reached the handler as " + run.event());
+            }
+        }
+        for (Call.Seen answer : call.answers) {
+            if (answer.life().ended && call.responses.isEmpty() && !expected.diskFills()) {
+                problems.add(Kind.RESPONSE_MISSING, call + " was answered by " + answer.life());
+            }
+        }
+    }
+
+    private void checkResponses(Call call) {
+        if (call.responses.size() > 1) {
+            problems.add(Kind.TWO_RESPONSES, call + ": " + call.responses);
+        }
+        for (StoredMessage response : call.responses) {
+            if (response.from() != call.request.to() || response.to() != call.caller()) {
+                problems.add(Kind.RESPONSE_UNASKED, response + " to " + call.request);
+            } else if (!response.isException() && call.answers.isEmpty()) {
+                problems.add(Kind.RESPONSE_UNASKED, response + ", and no handler answered");
+            } else if (!response.isException() && !call.wasAnsweredWith(response.digest())) {
+                problems.add(Kind.RESPONSE_ALTERED, response + ", the handler gave " + call.answers);
+            }
+        }
+    }
+
+    long runs() {
+        return runs;
+    }
+}

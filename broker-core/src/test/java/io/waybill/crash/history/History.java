@@ -1,0 +1,160 @@
+package io.waybill.crash.history;
+
+import io.waybill.crash.history.Problem.Kind;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Everything that was written down in a run, brought together by message id: the journals of a home, and the logs of its workers' lives.
+ * What can be judged file by file is told while it is read. One thread.
+ */
+public final class History {
+
+    private final Problems problems;
+    private final Map<Long, Call> calls = new HashMap<>();
+    private final Map<Path, List<Event>> logs = new HashMap<>();
+    private final List<Life> lives = new ArrayList<>();
+    private long records;
+
+    private History(Problems problems) {
+        this.problems = problems;
+    }
+
+    static History read(Path home, Path logs, Problems problems) throws IOException {
+        History history = new History(problems);
+        for (Path log : EventLog.list(logs)) {
+            history.readLog(log);
+        }
+        try (var directories = Files.list(home.resolve("workers"))) {
+            for (Path directory : directories.sorted().toList()) {
+                history.readJournal(directory);
+            }
+        }
+        return history;
+    }
+
+    private void readLog(Path log) throws IOException {
+        Life life = new Life(EventLog.worker(log), EventLog.life(log));
+        lives.add(life);
+        List<Event> events = EventLog.read(log);
+        logs.put(log, events);
+        for (Event event : events) {
+            life.take(event);
+            Call.Seen seen = new Call.Seen(life, event);
+            switch (event.kind()) {
+                case SENT -> call(event.id()).sent.add(seen);
+                case OK, FAILED -> call(event.id()).outcomes.add(seen);
+                case CLAIMED, CLAIM_FAILED -> call(event.id()).claims.add(seen);
+                case BEGUN -> call(event.id()).runs.add(seen);
+                case ANSWERED -> call(event.id()).answers.add(seen);
+                case JOINED, REFUSED, ENDED -> {
+                    // of the life
+                }
+            }
+        }
+    }
+
+    private Call call(long id) {
+        return calls.computeIfAbsent(id, Call::new);
+    }
+
+    private void readJournal(Path directory) throws IOException {
+        String name = directory.getFileName().toString();
+        int worker = Integer.parseInt(name.substring(0, name.indexOf('-')));
+        Queue requests = new Queue(directory.resolve("requests"), worker, true);
+        requests.read(message -> {
+            if (message.caller() != worker || message.id() <= requests.lastId) {
+                problems.add(Kind.ID_REUSED, requests + ": " + message + " comes behind " + hex(requests.lastId));
+            }
+            requests.lastId = message.id();
+            Call call = call(message.id());
+            call.request = call.request == null ? message : call.request;
+        });
+        new Queue(directory.resolve("responses"), worker, false)
+                .read(message -> call(message.id()).responses.add(message));
+    }
+
+    private static String hex(long id) {
+        return Long.toHexString(id);
+    }
+
+    /** Hands over a message. */
+    private interface Sink {
+        void take(StoredMessage message);
+    }
+
+    /** One queue, while it is read. */
+    private final class Queue {
+        private final Path directory;
+        private final int owner;
+        private final boolean ofRequests;
+        private long nextSequence;
+        private long lastId = -1;
+
+        Queue(Path directory, int owner, boolean ofRequests) {
+            this.directory = directory;
+            this.owner = owner;
+            this.ofRequests = ofRequests;
+        }
+
+        void read(Sink sink) throws IOException {
+            new QueueFiles(directory, text -> problems.add(Kind.JOURNAL_DAMAGED, text)).forEach(message -> {
+                records++;
+                if (message.from() != owner || (ofRequests ? !message.isRequest() : !message.isResponse())) {
+                    problems.add(Kind.JOURNAL_DAMAGED, this + ": " + message + " does not belong here");
+                    return;
+                }
+                if (message.sequence() != nextSequence) {
+                    problems.add(
+                            Kind.RECORD_MISSING, this + ": expected record " + nextSequence + ", found " + message);
+                }
+                nextSequence = message.sequence() + 1;
+                sink.take(message);
+            });
+        }
+
+        @Override
+        public String toString() {
+            return directory.toString();
+        }
+    }
+
+    Collection<Call> calls() {
+        return calls.values();
+    }
+
+    /** What is known of an id; null for nothing. */
+    Call find(long id) {
+        return calls.get(id);
+    }
+
+    /** Each log's events, in order. */
+    Collection<List<Event>> logs() {
+        return logs.values();
+    }
+
+    List<Life> lives() {
+        return lives;
+    }
+
+    /** The life of a worker with this generation, of which the low 32 bits are given; null when none logged anything. */
+    Life life(int worker, long generation) {
+        for (Life life : lives) {
+            if (life.id == worker && (life.generation & 0xffffffffL) == generation) {
+                return life;
+            }
+        }
+        return null;
+    }
+
+    /** How many records its journals have. */
+    long records() {
+        return records;
+    }
+}

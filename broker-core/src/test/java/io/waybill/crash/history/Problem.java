@@ -1,0 +1,58 @@
+package io.waybill.crash.history;
+
+/** Something in a history that the promises rule out. Immutable. */
+public record Problem(Kind kind, String text) {
+
+    /** Which promise was broken. */
+    public enum Kind {
+        /** A queue holds something that is no record of its worker. */
+        JOURNAL_DAMAGED,
+        /** Numbers of records that don't follow each other. */
+        RECORD_MISSING,
+        /** An id was given twice, or not in order, in one life or over several. */
+        ID_REUSED,
+        /** The journal has a request that the worker didn't make. */
+        REQUEST_UNKNOWN,
+        /** A request is not what the worker asked for. */
+        REQUEST_ALTERED,
+        /** A call was acknowledged, and the journal doesn't have it. */
+        REQUEST_LOST,
+        /** A call was refused, and the journal has it. */
+        REFUSED_AND_WRITTEN,
+        /** A call has no outcome, though its caller lived. */
+        NO_OUTCOME,
+        /** A call has more than one. */
+        TWO_OUTCOMES,
+        /** A call that nobody made has one. */
+        OUTCOME_UNKNOWN,
+        /** A call failed for a reason that nothing in the run explains. */
+        FAILURE_UNEXPECTED,
+        /** Callers were told that a worker is lost that lived on. */
+        LOST_TOO_EARLY,
+        /** A call timed out before its deadline. */
+        TIMED_OUT_TOO_EARLY,
+        /** A handler that runs at most once ran twice. */
+        RAN_TWICE,
+        /** A handler ran in another life than the one that the request was for. */
+        RAN_IN_OTHER_LIFE,
+        /** A handler ran for what no journal asked for. */
+        RAN_UNASKED,
+        /** A handler began what had expired. */
+        RAN_TOO_LATE,
+        /** Requests of one worker for one handler began in another order than they were sent in. */
+        OUT_OF_ORDER,
+        /** The journal answers what no handler was asked or what none ran for. */
+        RESPONSE_UNASKED,
+        /** One request has two responses. */
+        TWO_RESPONSES,
+        /** The caller has an answer that the journal doesn't have. */
+        RESPONSE_MISSING,
+        /** A response is not what the handler gave, or the caller's answer not what the response says. */
+        RESPONSE_ALTERED
+    }
+
+    @Override
+    public String toString() {
+        return kind + ": " + text;
+    }
+}

@@ -1,0 +1,117 @@
+package io.waybill.cli;
+
+import io.waybill.cli.node.NodeConf;
+import io.waybill.cli.supervise.EventLines;
+import io.waybill.cli.supervise.NodePlan;
+import io.waybill.cli.supervise.NodesFile;
+import io.waybill.cli.supervise.Supervisor;
+import io.waybill.home.Home;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
+import io.waybill.home.WorkerRecord;
+import io.waybill.host.Host;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code waybill up}: runs the nodes that a file names, and starts those again that die. */
+@Command(
+        mixinStandardHelpOptions = true,
+        name = "up",
+        header = "Runs the nodes that a file names, and restarts those that die.",
+        description = {
+            "",
+            "Stays in the foreground and prints a line for each event of a node; what nodes log goes to standard error under"
+                    + " their names. SIGTERM or SIGINT stops all nodes and exits with 0.",
+            ""
+        },
+        footer = {"", "Examples:", "  waybill up", "  waybill up --nodes /etc/waybill/nodes.properties --json"})
+final class UpCommand implements Callable<Integer> {
+
+    /** Longer than nodes may take. */
+    private static final Duration STOP_LIMIT = Supervisor.STOP_LIMIT.plusSeconds(15);
+
+    private final Surroundings surroundings;
+
+    @Mixin
+    private HomeOption home;
+
+    @Option(
+            names = "--nodes",
+            paramLabel = "FILE",
+            description = "Which nodes run. Default: conf/nodes.properties in the distribution.")
+    private Path nodes;
+
+    @Option(names = "--json", description = "Prints each event as a line of JSON.")
+    private boolean json;
+
+    UpCommand(Surroundings surroundings) {
+        this.surroundings = surroundings;
+    }
+
+    @Override
+    public Integer call() throws IOException, CommandFailedException {
+        Path distribution = surroundings.requireDistribution();
+        Path file = nodes == null ? distribution.resolve("conf").resolve("nodes.properties") : nodes;
+        NodesFile plans = NodesFile.read(file);
+        for (NodePlan plan : plans.nodes()) {
+            NodeConf.read(plan.conf()); // what is wrong there is better said once than at every start of a node
+        }
+        Host host = Host.real();
+        Home opened = home.open(surroundings, host);
+        requireNobodyThere(opened, plans);
+        Path directory = home.path(surroundings).toAbsolutePath();
+        EventLines events = new EventLines(
+                surroundings.out(), surroundings.err(), json ? EventLines.Form.JSON : EventLines.Form.TEXT);
+        boolean isAnyLeft;
+        try (StopSignal stop = StopSignal.install(host.threads(), STOP_LIMIT);
+                Supervisor supervisor = new Supervisor(host.threads())) {
+            supervisor.start(
+                    plans,
+                    plan -> plan.process(distribution, directory, surroundings.environment()),
+                    events,
+                    stop::ask);
+            stop.await();
+            isAnyLeft = supervisor.isAnyLeft();
+        }
+        if (!isAnyLeft) {
+            throw new CommandFailedException(
+                    "no node is left to run: all were started wrongly; see what was said of each");
+        }
+        return 0;
+    }
+
+    private static void requireNobodyThere(Home home, NodesFile plans) throws IOException, CommandFailedException {
+        List<String> there = new ArrayList<>();
+        try (Membership membership = new Membership(home)) {
+            membership.refresh();
+            for (NodePlan plan : plans.nodes()) {
+                Optional<Peer> peer = membership.members().find(plan.name());
+                if (peer.isPresent() && peer.get().state().isThere()) {
+                    there.add(plan.name() + pid(peer.get()));
+                }
+            }
+        }
+        if (!there.isEmpty()) {
+            throw new CommandFailedException(there.stream().collect(Collectors.joining(", ")) + " of " + home.path()
+                    + (there.size() == 1 ? " runs" : " run")
+                    + " already: another waybill up has them, or they were started by hand; stop them first. Those of a"
+                    + " waybill up that was killed end by themselves");
+        }
+    }
+
+    private static String pid(Peer peer) {
+        return peer.record()
+                .map(WorkerRecord::process)
+                .map(process -> " (pid " + process.pid() + ")")
+                .orElse("");
+    }
+}

@@ -1,0 +1,26 @@
+package io.waybill.cli.supervise;
+
+import java.time.Duration;
+
+/** The waits between a node's deaths and its next starts. One thread. */
+final class BackOff {
+
+    private final RestartSettings settings;
+    private Duration next;
+
+    BackOff(RestartSettings settings) {
+        this.settings = settings;
+        this.next = settings.first();
+    }
+
+    /** The wait after a death of a process that ran so long. */
+    Duration after(Duration ran) {
+        if (ran.compareTo(settings.steadyAfter()) >= 0) {
+            next = settings.first();
+        }
+        Duration wait = next;
+        Duration twice = wait.multipliedBy(2);
+        next = twice.compareTo(settings.longest()) > 0 ? settings.longest() : twice;
+        return wait;
+    }
+}

@@ -1,0 +1,35 @@
+package io.waybill.cli.supervise;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.function.Consumer;
+
+/** Reads what a process says, line by line, up to its end. Of a line that is very long only the start is given. Stateless. */
+final class ChildOutput {
+
+    private static final int MAX_LINE_CHARS = 4096;
+
+    private ChildOutput() {}
+
+    static void read(InputStream stream, Consumer<String> lines) {
+        StringBuilder line = new StringBuilder();
+        try (BufferedReader in = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
+            for (int c = in.read(); c >= 0; c = in.read()) {
+                if (c == '\n') {
+                    lines.accept(line.toString());
+                    line.setLength(0);
+                } else if (line.length() < MAX_LINE_CHARS) {
+                    line.append((char) c);
+                }
+            }
+        } catch (IOException e) {
+            // as good as its end
+        }
+        if (line.length() > 0) {
+            lines.accept(line.toString());
+        }
+    }
+}

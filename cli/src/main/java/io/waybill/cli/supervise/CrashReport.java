@@ -1,0 +1,45 @@
+package io.waybill.cli.supervise;
+
+/**
+ * What the JVM says on its way down when native code crashed it, picked from its output line by line.
+ *
+ * <p><b>Threads.</b> Thread-safe: both streams of a process are read at once.
+ */
+final class CrashReport {
+
+    private static final String FRAME = "# Problematic frame:";
+    private static final String FILE = "# An error report file with more information is saved as:";
+
+    private String previous = "";
+    private String signal = "";
+    private String frame = "";
+    private String file = "";
+
+    synchronized void line(String line) {
+        if (!line.startsWith("#")) {
+            return;
+        }
+        String text = line.substring(1).strip();
+        if (previous.equals(FRAME)) {
+            frame = text.replaceAll("\\s+", " ");
+        } else if (previous.equals(FILE)) {
+            file = text;
+        } else if (text.matches("SIG[A-Z]+ \\(0x[0-9a-f]+\\).*")) {
+            signal = text.replaceAll(" at pc=.*", "");
+        }
+        previous = line.strip();
+    }
+
+    /** Where the report lies; empty text when there is none. */
+    synchronized String file() {
+        return file;
+    }
+
+    /** What crashed; empty text when nothing did. */
+    synchronized String cause() {
+        if (signal.isEmpty()) {
+            return "";
+        }
+        return "the JVM crashed: " + signal + (frame.isEmpty() ? "" : " in " + frame);
+    }
+}

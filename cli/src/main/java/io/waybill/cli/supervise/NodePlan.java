@@ -1,0 +1,45 @@
+package io.waybill.cli.supervise;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * One node as a file describes it. Immutable.
+ *
+ * @param name the worker's
+ * @param conf directory of its settings
+ * @param options of {@code waybill node}, besides its name, its home and its settings
+ * @param jvmOptions of its JVM, on top of the distribution's; each without blanks
+ */
+public record NodePlan(String name, Path conf, List<String> options, List<String> jvmOptions) {
+
+    private static final String JVM_OPTIONS = "WAYBILL_JAVA_OPTS";
+
+    public NodePlan {
+        options = List.copyOf(options);
+        jvmOptions = List.copyOf(jvmOptions);
+    }
+
+    /** A process of it, not yet started. It ends when its standard input does, so that it does not outlive who started it. */
+    public ProcessBuilder process(Path distribution, Path home, Map<String, String> environment) {
+        List<String> words = new ArrayList<>(List.of(
+                distribution.resolve("bin").resolve("waybill").toString(),
+                "node",
+                "--name",
+                name,
+                "--home",
+                home.toString(),
+                "--conf",
+                conf.toString(),
+                "--until-stdin-ends"));
+        words.addAll(options);
+        ProcessBuilder builder = new ProcessBuilder(words);
+        builder.environment().putAll(environment);
+        if (!jvmOptions.isEmpty()) {
+            builder.environment().merge(JVM_OPTIONS, String.join(" ", jvmOptions), (all, own) -> all + " " + own);
+        }
+        return builder;
+    }
+}

@@ -1,0 +1,109 @@
+package io.waybill.cli.supervise;
+
+import io.waybill.host.Threads;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * One life of a node: its process, and what it says.
+ *
+ * <p><b>Threads.</b> One awaits it, any may tell it to stop; two of its own read its output. <b>Ownership.</b> It holds the process's
+ * standard input open until the process has ended: when this process is killed, the kernel closes it, and the node stops.
+ */
+final class NodeProcess {
+
+    private static final Pattern READY = Pattern.compile("ready \\S+ id=([0-9]{1,5})");
+    private static final int LAST_LINES = 10;
+    private static final long OUTPUT_LIMIT_MS = 2_000;
+    private static final int SIGKILL = 137;
+
+    private final Process process;
+    private final MemoryKills memoryKills;
+    private final long memoryKillsBefore;
+    private final long startedNs = System.nanoTime();
+    private final LastLines lastLines = new LastLines(LAST_LINES);
+    private final CrashReport crash = new CrashReport();
+    private final Thread out;
+    private final Thread err;
+
+    private NodeProcess(
+            Process process,
+            MemoryKills memoryKills,
+            Threads threads,
+            BiConsumer<Long, Integer> ready,
+            Consumer<String> log) {
+        this.process = process;
+        this.memoryKills = memoryKills;
+        this.memoryKillsBefore = memoryKills.count();
+        out = threads.start(
+                "waybill-up-out", () -> ChildOutput.read(process.getInputStream(), line -> said(line, ready)));
+        err = threads.start(
+                "waybill-up-err", () -> ChildOutput.read(process.getErrorStream(), line -> logged(line, log)));
+    }
+
+    /**
+     * Starts one.
+     *
+     * @param ready gets process id and worker id when it serves, on another thread
+     * @param log gets what it says on standard error, on another thread
+     */
+    static NodeProcess start(
+            ProcessBuilder builder,
+            MemoryKills memoryKills,
+            Threads threads,
+            BiConsumer<Long, Integer> ready,
+            Consumer<String> log)
+            throws IOException {
+        return new NodeProcess(builder.start(), memoryKills, threads, ready, log);
+    }
+
+    private void said(String line, BiConsumer<Long, Integer> ready) {
+        crash.line(line);
+        Matcher form = READY.matcher(line);
+        if (form.matches()) {
+            ready.accept(process.pid(), Integer.parseInt(form.group(1)));
+        }
+    }
+
+    private void logged(String line, Consumer<String> log) {
+        crash.line(line);
+        lastLines.add(line);
+        log.accept(line);
+    }
+
+    long pid() {
+        return process.pid();
+    }
+
+    /** Tells it to stop. */
+    void stop() {
+        process.toHandle().destroy(); // and go on reading what it says
+    }
+
+    void kill() {
+        process.destroyForcibly();
+    }
+
+    /** Waits until it has ended and all that it said was read. */
+    Death awaitDeath() throws InterruptedException {
+        int exitCode = process.waitFor();
+        Duration ran = Duration.ofNanos(System.nanoTime() - startedNs);
+        // a process that it left behind may hold its streams open
+        out.join(OUTPUT_LIMIT_MS);
+        err.join(OUTPUT_LIMIT_MS);
+        return new Death(exitCode, reason(exitCode), crash.file(), ran, lastLines.list());
+    }
+
+    private String reason(int exitCode) {
+        String reason = ExitCodes.explain(exitCode);
+        if (!crash.cause().isEmpty()) {
+            return reason + "; " + crash.cause();
+        }
+        long kills = exitCode == SIGKILL ? memoryKills.count() - memoryKillsBefore : 0;
+        return kills > 0 ? reason + ", by the kernel as it seems, because memory ran out" : reason;
+    }
+}
