@@ -46,6 +46,7 @@ class ArchitectureTest {
             Map.entry("home", List.of("api", "host")),
             Map.entry("journal", List.of("api", "host", "wire")),
             Map.entry("tensor", List.of("api", "host", "wire")),
+            Map.entry("archive", List.of("api", "host", "journal", "tensor")),
             Map.entry("device", List.of("api", "tensor")),
             Map.entry("dispatch", List.of("api", "host")),
             Map.entry("rref", List.of("api", "host")),
@@ -60,12 +61,13 @@ class ArchitectureTest {
                             "home",
                             "journal",
                             "tensor",
+                            "archive",
                             "device",
                             "dispatch",
                             "rref",
                             "kept",
                             "injection")),
-            Map.entry("query", List.of("api", "host", "wire", "home", "journal", "tensor", "rref")),
+            Map.entry("query", List.of("api", "host", "wire", "home", "journal", "tensor", "archive", "rref")),
             Map.entry("osgi", List.of("api", "host", "device", "dispatch"))));
 
     /** What only some packages may touch, with those that may. */

@@ -1,0 +1,197 @@
+package io.waybill.archive;
+
+import io.waybill.archive.ArchiveRecord.Kind;
+import io.waybill.archive.ArchiveScan.Step;
+import io.waybill.host.NativeFile;
+import io.waybill.host.SafeFiles;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * One archive file, for reading, while its worker may write it: finds records by sequence, by the index records in it and by going through
+ * what they do not name. A file whose index is damaged is gone through from its start.
+ *
+ * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes the file. <b>Memory.</b> Bounded.
+ */
+final class ArchiveFile implements Closeable {
+
+    /** Records that no index names are remembered up to this number; beyond that each lookup goes through the file. */
+    private static final int MOST_REMEMBERED = 4 * ArchiveLayout.MOST_ENTRIES;
+
+    private final FileBytes bytes;
+    private final Optional<ArchiveHeader> header;
+    private final IndexBlocks blocks;
+    private final History history = new History();
+    private final List<ArchiveRecord> tail = new ArrayList<>();
+    private ArchiveScan scan;
+    private int historyBlocks;
+    private boolean isIndexed = true;
+    private boolean isDamaged;
+
+    private ArchiveFile(FileBytes bytes) throws IOException {
+        this.bytes = bytes;
+        this.header = ArchiveWriter.read(bytes);
+        this.isDamaged = header.isEmpty();
+        int tag = header.map(ArchiveHeader::tag).orElse(0);
+        this.blocks = new IndexBlocks(bytes, tag);
+        int at = bytes.at(ArchiveLayout.LAST_INDEX_AT, Long.BYTES);
+        if (at >= 0 && tag != 0) {
+            blocks.load(bytes.memory().getLong(at)); // without one, the scan below finds them all
+        }
+        this.scan = new ArchiveScan(bytes, tag, blocks.end());
+    }
+
+    /** @throws java.nio.file.NoSuchFileException when it is not there */
+    static ArchiveFile open(Path path, SafeFiles files) throws IOException {
+        NativeFile file = files.openNative(path, ArchiveLayout.MAX_FILE_BYTES);
+        try {
+            return new ArchiveFile(new FileBytes(file));
+        } catch (IOException | RuntimeException e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    /** Empty when it is damaged. */
+    Optional<ArchiveHeader> header() {
+        return header;
+    }
+
+    /** The record of a storage; empty when there is none, or none that is whole. */
+    Optional<ArchiveRecord> find(long sequence, int storage) throws IOException {
+        refresh();
+        for (int i = tail.size() - 1; i >= 0; i--) {
+            if (tail.get(i).isOf(sequence, storage)) {
+                return Optional.of(tail.get(i));
+            }
+        }
+        return isIndexed ? findIndexed(sequence, storage) : search(sequence, storage);
+    }
+
+    private Optional<ArchiveRecord> findIndexed(long sequence, int storage) throws IOException {
+        List<ArchiveRecord> found = new ArrayList<>(1);
+        boolean whole = blocks.search(sequence, entry -> {
+            if (entry.isOf(sequence, storage) && found.isEmpty()) {
+                found.add(entry);
+            }
+        });
+        if (!whole) {
+            return search(sequence, storage);
+        }
+        if (found.isEmpty()) {
+            return Optional.empty();
+        }
+        ArchiveScan there = new ArchiveScan(bytes, tag(), found.get(0).offset());
+        if (there.next() == Step.RECORD && there.record().isOf(sequence, storage)) {
+            return Optional.of(there.record());
+        }
+        isDamaged = true;
+        return Optional.empty();
+    }
+
+    private int tag() {
+        return header.map(ArchiveHeader::tag).orElse(0);
+    }
+
+    /** Goes through the whole file. */
+    private Optional<ArchiveRecord> search(long sequence, int storage) throws IOException {
+        List<ArchiveRecord> found = new ArrayList<>(1);
+        isDamaged |= !scanAll(
+                record -> {
+                    if (record.isOf(sequence, storage)) {
+                        found.add(record);
+                    }
+                },
+                damage -> {});
+        return found.stream().findFirst();
+    }
+
+    /** From one offset to another there is no record. */
+    record Range(long from, long to) {}
+
+    /**
+     * Gives all records, and the damage between them, in their order.
+     *
+     * @return whether there is no damage
+     */
+    boolean scanAll(Consumer<ArchiveRecord> records, Consumer<Range> damage) throws IOException {
+        bytes.forget();
+        boolean whole = header.isPresent();
+        if (!whole) {
+            damage.accept(new Range(0, ArchiveLayout.HEADER_BYTES));
+        }
+        ArchiveScan all = new ArchiveScan(bytes, tag(), ArchiveLayout.HEADER_BYTES);
+        Step step = all.next();
+        while (step != Step.END) {
+            if (step == Step.RECORD) {
+                records.accept(all.record());
+            } else {
+                whole = false;
+                damage.accept(new Range(all.damagedFrom(), all.position()));
+            }
+            step = all.next();
+        }
+        return whole;
+    }
+
+    /** Takes notice of what was appended since the last time. */
+    private void refresh() throws IOException {
+        bytes.forget();
+        Step step = scan.next();
+        while (step != Step.END && isIndexed) {
+            if (step == Step.DAMAGE) {
+                isDamaged = true;
+            } else if (scan.record().kind() == Kind.INDEX && blocks.add(scan.record())) {
+                tail.clear();
+            } else {
+                tail.add(scan.record());
+                isIndexed = tail.size() <= MOST_REMEMBERED;
+            }
+            step = scan.next();
+        }
+        if (!isIndexed) {
+            tail.clear();
+        }
+    }
+
+    /** Why a storage is not there that {@link #find} did not find. */
+    Omission whyNot(long sequence) throws IOException {
+        if (header.isPresent() && header.get().isRemoved()) {
+            return Omission.REMOVED;
+        }
+        Omission why = readHistory().whyNot(sequence);
+        boolean mayHaveBeenThere = why == Omission.LOST || why == Omission.PENDING || why == Omission.NOT_KEPT;
+        return isDamaged && mayHaveBeenThere ? Omission.DAMAGED : why;
+    }
+
+    private History readHistory() throws IOException {
+        if (isIndexed && blocks.readFrom(historyBlocks, history::add)) {
+            historyBlocks = blocks.count();
+            History now = history.copy();
+            tail.forEach(now::add);
+            return now;
+        }
+        History all = new History();
+        isDamaged |= !scanAll(all::add, damage -> {});
+        return all;
+    }
+
+    /** How many records it remembers that no index names. */
+    int remembered() {
+        return tail.size();
+    }
+
+    FileBytes bytes() {
+        return bytes;
+    }
+
+    @Override
+    public void close() {
+        bytes.close();
+    }
+}

@@ -1,0 +1,191 @@
+package io.waybill.archive;
+
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.RecordPlace;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.zip.CRC32C;
+
+/**
+ * The archive of one worker, for looking at, while the worker may write it: nothing is mapped, nothing is written, and nothing that lies
+ * in the files can make a look hang.
+ *
+ * <p>A storage is named by the place and the sequence of its message's record, and by its number in the record's tensor section.
+ * Storages that are inlined in the record are in no archive.
+ *
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> Bounded, whatever the archive's size. <b>Errors.</b> {@link IOException} when a file
+ * can't be read, or is not what it must be; damage in it is an {@link Omission}.
+ */
+public final class ArchiveReader implements Closeable {
+
+    private static final int MOST_OPEN = 16;
+    private static final int PIECE_BYTES = FileBytes.LARGE;
+
+    private final Path workerDirectory;
+    private final SafeFiles files;
+    private final LinkedHashMap<Path, ArchiveFile> open = new LinkedHashMap<>(MOST_OPEN, 0.75f, true);
+
+    private ArchiveReader(Path workerDirectory, SafeFiles files) {
+        this.workerDirectory = workerDirectory;
+        this.files = files;
+    }
+
+    /** The archive in a worker's directory, which need not be there. */
+    public static ArchiveReader open(Path workerDirectory, SafeFiles files) {
+        return new ArchiveReader(workerDirectory, files);
+    }
+
+    /** What is known of a storage. */
+    public ArchivedStorage find(JournalQueue queue, RecordPlace place, long sequence, int storage) throws IOException {
+        return find(queue, place.fileName(), sequence, storage);
+    }
+
+    /** What is known of a storage of a record in this file of the queue, such as {@code 20261120-08F.cq4}. */
+    public ArchivedStorage find(JournalQueue queue, String queueFileName, long sequence, int storage)
+            throws IOException {
+        Path path = path(queue, queueFileName);
+        Optional<ArchiveFile> file = file(path);
+        if (file.isEmpty()) {
+            return ArchivedStorage.missing(sequence, storage, Omission.NO_ARCHIVE);
+        }
+        Optional<ArchiveRecord> record = file.get().find(sequence, storage);
+        if (record.isEmpty() && isReplaced(path, file.get())) {
+            return find(queue, queueFileName, sequence, storage);
+        }
+        return record.isPresent()
+                ? ArchivedStorage.of(record.get())
+                : ArchivedStorage.missing(sequence, storage, file.get().whyNot(sequence));
+    }
+
+    private Path path(JournalQueue queue, String queueFileName) {
+        return ArchiveLayout.directory(workerDirectory, queue).resolve(ArchiveLayout.fileName(queueFileName));
+    }
+
+    private Optional<ArchiveFile> file(Path path) throws IOException {
+        ArchiveFile known = open.get(path);
+        if (known != null) {
+            return Optional.of(known);
+        }
+        ArchiveFile opened;
+        try {
+            opened = ArchiveFile.open(path, files);
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+        if (open.size() >= MOST_OPEN) {
+            Path eldest = open.keySet().iterator().next();
+            open.remove(eldest).close();
+        }
+        open.put(path, opened);
+        return Optional.of(opened);
+    }
+
+    /** Whether its records were removed since it was opened; it is forgotten then. */
+    private boolean isReplaced(Path path, ArchiveFile file) throws IOException {
+        boolean wasRemoved = file.header().map(ArchiveHeader::isRemoved).orElse(false);
+        file.bytes().forget();
+        boolean isRemoved =
+                ArchiveWriter.read(file.bytes()).map(ArchiveHeader::isRemoved).orElse(false);
+        if (isRemoved && !wasRemoved) {
+            open.remove(path).close();
+            return true;
+        }
+        return false;
+    }
+
+    /** Takes the bytes of a storage, piece by piece. */
+    @FunctionalInterface
+    public interface Sink {
+
+        /** @param piece the next bytes, valid during this call alone */
+        void accept(ByteBuffer piece) throws IOException;
+    }
+
+    /**
+     * Gives the bytes of a storage in their order, in pieces of at most 256 KiB. Whether they are those that were archived is known when
+     * the last was given.
+     *
+     * @return false when they are not: what was given must not be used
+     * @throws IllegalArgumentException when the bytes are not there
+     */
+    public boolean read(JournalQueue queue, String queueFileName, ArchivedStorage storage, Sink sink)
+            throws IOException {
+        if (!storage.isKept()) {
+            throw new IllegalArgumentException(storage.describe());
+        }
+        Optional<ArchiveFile> file = file(path(queue, queueFileName));
+        return file.isPresent() && read(file.get(), storage, sink);
+    }
+
+    private static boolean read(ArchiveFile file, ArchivedStorage storage, Sink sink) throws IOException {
+        FileBytes bytes = file.bytes();
+        bytes.forget();
+        CRC32C checksum = new CRC32C();
+        for (long done = 0; done < storage.sizeBytes(); ) {
+            int length = (int) Math.min(PIECE_BYTES, storage.sizeBytes() - done);
+            int at = bytes.at(storage.offset() + done, length);
+            if (at < 0) {
+                return false;
+            }
+            ByteBuffer piece = bytes.memory().slice(at, length).asReadOnlyBuffer();
+            checksum.update(piece.duplicate());
+            sink.accept(piece);
+            done += length;
+        }
+        return (int) checksum.getValue() == storage.checksum();
+    }
+
+    /** Whether the bytes of a storage are those that were archived. */
+    public boolean check(JournalQueue queue, String queueFileName, ArchivedStorage storage) throws IOException {
+        return read(queue, queueFileName, storage, piece -> {});
+    }
+
+    /** The names of the queue's files that have an archive, oldest first. */
+    public List<String> fileNames(JournalQueue queue) throws IOException {
+        return ArchiveFiles.in(workerDirectory, queue, files).stream()
+                .map(path -> {
+                    String name = path.getFileName().toString();
+                    return name.substring(0, name.length() - ArchiveLayout.SUFFIX.length())
+                            + ArchiveLayout.QUEUE_SUFFIX;
+                })
+                .toList();
+    }
+
+    /**
+     * Goes through one archive file.
+     *
+     * @param storages takes what is known of each storage that has a record, in the order of the file
+     * @param damage takes what is damaged, in words
+     */
+    public void scan(
+            JournalQueue queue, String queueFileName, Consumer<ArchivedStorage> storages, Consumer<String> damage)
+            throws IOException {
+        Path path = path(queue, queueFileName);
+        try (ArchiveFile file = ArchiveFile.open(path, files)) {
+            file.scanAll(
+                    record -> {
+                        if (record.kind() == ArchiveRecord.Kind.STORAGE) {
+                            storages.accept(ArchivedStorage.of(record));
+                        }
+                    },
+                    range -> damage.accept(path + ": no record from " + range.from() + " to " + range.to()));
+        }
+    }
+
+    @Override
+    public void close() {
+        for (Map.Entry<Path, ArchiveFile> entry : open.entrySet()) {
+            entry.getValue().close();
+        }
+        open.clear();
+    }
+}

@@ -1,0 +1,10 @@
+package io.waybill.archive;
+
+/**
+ * What one process of a worker keeps of one of its queues. Immutable.
+ *
+ * @param generation of the worker
+ * @param firstSequence of the first message that this process put into the queue
+ * @param maxStorageBytes of a storage that is kept
+ */
+record ArchiveSession(ArchivePolicy policy, long generation, long firstSequence, long maxStorageBytes) {}

@@ -1,0 +1,246 @@
+package io.waybill.archive;
+
+import io.waybill.archive.ArchiveRecord.Kind;
+import io.waybill.host.NativeFile;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Optional;
+import java.util.zip.CRC32C;
+import org.agrona.BufferUtil;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Appends records to one archive file: the content first, then the header that makes it a record.
+ *
+ * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes the file. <b>Errors.</b> {@link IOException}; the file is then as it was
+ * before, but for bytes behind its last record.
+ */
+final class ArchiveWriter implements Closeable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ArchiveWriter.class);
+    private static final int PIECE_BYTES = 256 << 10;
+
+    private final NativeFile file;
+    private final ArchiveHeader header;
+    private final ByteBuffer piece = BufferUtil.allocateDirectAligned(PIECE_BYTES, ArchiveLayout.ALIGNMENT)
+            .order(ByteOrder.LITTLE_ENDIAN);
+    private final long pieceAddress = BufferUtil.address(piece);
+    private final ByteBuffer head = BufferUtil.allocateDirectAligned(
+                    ArchiveLayout.HEADER_BYTES, ArchiveLayout.ALIGNMENT)
+            .order(ByteOrder.LITTLE_ENDIAN);
+    private final IndexEntries entries;
+    private final CRC32C checksum = new CRC32C();
+    private long end;
+
+    /** @param end where the next record begins; what is behind it is cut off */
+    ArchiveWriter(NativeFile file, ArchiveHeader header, IndexEntries entries, long end) throws IOException {
+        this.file = file;
+        this.header = header;
+        this.entries = entries;
+        this.end = end;
+        if (file.size() > end) {
+            file.truncate(end);
+        }
+    }
+
+    ArchiveHeader header() {
+        return header;
+    }
+
+    /** How long the file is. */
+    long end() {
+        return end;
+    }
+
+    /**
+     * Copies a storage.
+     *
+     * @return false when it was given up because its bytes were not those that were sent any more
+     * @throws UnreadableBytesException when its bytes can't be read
+     */
+    boolean append(long id, long sequence, int storage, int flags, ArchivedBytes content, long timeNs)
+            throws IOException {
+        checksum.reset();
+        try {
+            long at = end + ArchiveLayout.RECORD_BYTES;
+            long size = content.size();
+            if (size > PIECE_BYTES) {
+                announce(id, sequence, storage, size, timeNs);
+            }
+            for (long done = 0; done < size; ) {
+                done += copy(content, done, at + done, (int) Math.min(PIECE_BYTES, size - done));
+            }
+            if (!content.isStillThere()) {
+                cut();
+                return false;
+            }
+            int crc = size == 0 ? 0 : (int) checksum.getValue();
+            ArchiveRecord record =
+                    new ArchiveRecord(Kind.STORAGE, 0, flags, end, id, sequence, size, crc, storage, timeNs);
+            pad(at + size, record.end());
+            write(record);
+            return true;
+        } catch (IOException e) {
+            cut();
+            throw e;
+        }
+    }
+
+    /** So that nobody looks for records in a content that is not finished. */
+    private void announce(long id, long sequence, int storage, long size, long timeNs) throws IOException {
+        new ArchiveRecord(Kind.UNFINISHED, 0, 0, end, id, sequence, size, 0, storage, timeNs)
+                .encode(head, header.tag());
+        writeFully(BufferUtil.address(head), ArchiveLayout.RECORD_BYTES, end);
+    }
+
+    private int copy(ArchivedBytes content, long from, long to, int length) throws IOException {
+        int read;
+        try {
+            read = (int) content.read(from, pieceAddress, length);
+        } catch (IOException e) {
+            throw new UnreadableBytesException(e);
+        }
+        checksum.update(piece.clear().limit(read));
+        writeFully(pieceAddress, read, to);
+        return read;
+    }
+
+    /** Says that a storage is not kept. */
+    void omit(Omission why, long id, long sequence, int storage, long size, long timeNs) throws IOException {
+        write(new ArchiveRecord(Kind.STORAGE, why.code(), 0, end, id, sequence, size, 0, storage, timeNs));
+    }
+
+    /** Says that of messages from one sequence to another so many storages are not kept. */
+    void gap(Omission why, long first, long last, long storages, long timeNs) throws IOException {
+        write(new ArchiveRecord(Kind.GAP, why.code(), 0, end, storages, first, last, 0, 0, timeNs));
+    }
+
+    /** Says by what policy storages are kept from a sequence on. */
+    void session(ArchiveSession session, long timeNs) throws IOException {
+        write(new ArchiveRecord(
+                Kind.SESSION,
+                session.policy().ordinal(),
+                0,
+                end,
+                session.generation(),
+                session.firstSequence(),
+                session.maxStorageBytes(),
+                0,
+                0,
+                timeNs));
+    }
+
+    /** Says that all before a sequence is done. */
+    void end(long sequence, long timeNs) throws IOException {
+        write(new ArchiveRecord(Kind.END, 0, 0, end, 0, sequence, 0, 0, 0, timeNs));
+    }
+
+    private void write(ArchiveRecord record) throws IOException {
+        put(record);
+        entries.add(record);
+        if (entries.isFull()) {
+            tryIndex();
+        }
+    }
+
+    /** What can't be written now, because the disk is full for one, will be later, or never: readers find the records without. */
+    private void tryIndex() {
+        try {
+            writeIndex();
+        } catch (IOException e) {
+            LOG.debug("No index of the newest records of {} could be written", file, e);
+        }
+    }
+
+    private void put(ArchiveRecord record) throws IOException {
+        record.encode(head, header.tag());
+        writeFully(BufferUtil.address(head), ArchiveLayout.RECORD_BYTES, record.offset());
+        end = record.end();
+    }
+
+    /** Writes the entries since the last index record; the file can do without. */
+    private void writeIndex() throws IOException {
+        while (!entries.isEmpty()) {
+            writeIndexRecord();
+        }
+    }
+
+    private void writeIndexRecord() throws IOException {
+        try {
+            int length = entries.encode(piece.clear());
+            checksum.reset();
+            checksum.update(piece.clear().limit(length));
+            writeFully(pieceAddress, length, end + ArchiveLayout.RECORD_BYTES);
+            ArchiveRecord record = entries.record(end, length, (int) checksum.getValue());
+            pad(record.contentOffset() + length, record.end());
+            put(record);
+            entries.written(record.offset());
+            head.putLong(0, record.offset());
+            writeFully(BufferUtil.address(head), Long.BYTES, ArchiveLayout.LAST_INDEX_AT);
+        } catch (IOException e) {
+            cut();
+            throw e;
+        }
+    }
+
+    /** So that the next record begins in the file, and not behind its end. */
+    private void pad(long from, long to) throws IOException {
+        for (int i = 0; i < ArchiveLayout.ALIGNMENT; i += Long.BYTES) {
+            head.putLong(i, 0);
+        }
+        writeFully(BufferUtil.address(head), (int) (to - from), from);
+    }
+
+    private void writeFully(long address, int length, long offset) throws IOException {
+        for (int done = 0; done < length; ) {
+            done += (int) file.writeAt(address + done, length - done, offset + done);
+        }
+    }
+
+    private void cut() throws IOException {
+        file.truncate(end);
+    }
+
+    /** Begins a file, or one anew. */
+    static void begin(NativeFile file, ArchiveHeader header) throws IOException {
+        file.truncate(0);
+        put(file, header);
+    }
+
+    /** Takes all records away, and says so. */
+    static void removeRecords(NativeFile file, ArchiveHeader header) throws IOException {
+        put(file, header.removed());
+        file.truncate(ArchiveLayout.HEADER_BYTES);
+    }
+
+    /** Writes the header over what is there, but for the hint. */
+    static void put(NativeFile file, ArchiveHeader header) throws IOException {
+        ByteBuffer bytes = BufferUtil.allocateDirectAligned(ArchiveLayout.HEADER_BYTES, ArchiveLayout.ALIGNMENT)
+                .order(ByteOrder.LITTLE_ENDIAN);
+        header.encode(bytes);
+        int length =
+                file.size() < ArchiveLayout.HEADER_BYTES ? ArchiveLayout.HEADER_BYTES : ArchiveLayout.CHECKED_BYTES;
+        for (int done = 0; done < length; ) {
+            done += (int) file.writeAt(BufferUtil.address(bytes) + done, length - done, done);
+        }
+    }
+
+    /** The header of a file that is there; empty when it has none. */
+    static Optional<ArchiveHeader> read(FileBytes bytes) throws IOException {
+        int at = bytes.at(0, ArchiveLayout.HEADER_BYTES);
+        return at < 0
+                ? Optional.empty()
+                : ArchiveHeader.decode(
+                        bytes.memory().slice(at, ArchiveLayout.HEADER_BYTES).order(ByteOrder.LITTLE_ENDIAN));
+    }
+
+    /** Writes what is left of the index, as far as there is room for it, and closes the file. */
+    @Override
+    public void close() {
+        tryIndex();
+        file.close();
+    }
+}

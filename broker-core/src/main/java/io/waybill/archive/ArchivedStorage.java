@@ -1,0 +1,63 @@
+package io.waybill.archive;
+
+import java.util.Optional;
+
+/**
+ * What an archive has of one storage of a message. Immutable.
+ *
+ * @param sequence of the message in its queue
+ * @param storage number of the storage in its message
+ * @param omission why its bytes are not there; empty when they are
+ * @param sizeBytes of the storage; 0 when the archive does not say
+ * @param checksum CRC-32C of the bytes as they were archived; 0 when they are not there
+ * @param isShared whether the sender still had the storage when it was copied, and might have written into it since it was sent
+ * @param archivedNs wall clock in ns since 1970; 0 when the archive does not say
+ * @param offset of the bytes in the archive's file; 0 when they are not there
+ */
+public record ArchivedStorage(
+        long sequence,
+        int storage,
+        Optional<Omission> omission,
+        long sizeBytes,
+        int checksum,
+        boolean isShared,
+        long archivedNs,
+        long offset) {
+
+    static ArchivedStorage of(ArchiveRecord record) {
+        Optional<Omission> why = record.code() == 0
+                ? Optional.empty()
+                : Optional.of(Omission.of(record.code()).orElse(Omission.LOST));
+        return new ArchivedStorage(
+                record.sequence(),
+                record.storage(),
+                why,
+                record.length(),
+                record.checksum(),
+                (record.flags() & ArchiveRecord.SHARED) != 0,
+                record.timeNs(),
+                why.isPresent() ? 0 : record.contentOffset());
+    }
+
+    static ArchivedStorage missing(long sequence, int storage, Omission why) {
+        return new ArchivedStorage(sequence, storage, Optional.of(why), 0, 0, false, 0, 0);
+    }
+
+    /** Whether its bytes are there. */
+    public boolean isKept() {
+        return omission.isEmpty();
+    }
+
+    /** What is known of it, in one line: {@code archived, 65536 bytes, crc32c 1c291ca3}, or why it is not. */
+    public String describe() {
+        if (omission.isPresent()) {
+            return "not archived: " + omission.get().text();
+        }
+        return "archived, " + sizeBytes + " bytes, crc32c " + digest() + (isShared ? ", its sender still had it" : "");
+    }
+
+    /** The checksum in eight hexadecimal digits. */
+    public String digest() {
+        return String.format("%08x", checksum);
+    }
+}

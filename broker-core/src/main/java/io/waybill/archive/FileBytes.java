@@ -1,0 +1,83 @@
+package io.waybill.archive;
+
+import io.waybill.host.NativeFile;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import org.agrona.BufferUtil;
+
+/**
+ * A file read by positional reads into private memory, with some of what lies behind each place that is asked for.
+ *
+ * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes the file. <b>Memory.</b> At most {@link #LARGE}.
+ */
+final class FileBytes implements Closeable {
+
+    private static final int SMALL = 4 << 10;
+    /** What one read brings when the file is read in its order. */
+    static final int LARGE = 256 << 10;
+
+    private final NativeFile file;
+    private ByteBuffer memory = ByteBuffer.allocate(0);
+    private long start;
+    private int length;
+
+    FileBytes(NativeFile file) {
+        this.file = file;
+    }
+
+    NativeFile file() {
+        return file;
+    }
+
+    long size() throws IOException {
+        return file.size();
+    }
+
+    /** Makes the next look at the file a new one. */
+    void forget() {
+        length = 0;
+    }
+
+    /**
+     * Sees to it that a range is in memory.
+     *
+     * @param bytes at most {@link #LARGE}
+     * @return where in {@link #memory} it begins; less than 0 when the file ends before
+     */
+    int at(long offset, int bytes) throws IOException {
+        if (offset < start || offset + bytes > start + length) {
+            boolean inOrder = length > 0 && offset >= start && offset <= start + length;
+            read(offset, Math.max(bytes, inOrder ? LARGE : SMALL));
+        }
+        return offset + bytes <= start + length ? (int) (offset - start) : -1;
+    }
+
+    private void read(long offset, int wanted) throws IOException {
+        start = offset;
+        length = 0;
+        if (wanted > memory.capacity()) {
+            memory = BufferUtil.allocateDirectAligned(wanted, ArchiveLayout.ALIGNMENT)
+                    .order(ByteOrder.LITTLE_ENDIAN);
+        }
+        long address = BufferUtil.address(memory);
+        while (length < wanted) {
+            long read = file.readAt(address + length, wanted - length, offset + length);
+            if (read <= 0) {
+                return;
+            }
+            length += (int) read;
+        }
+    }
+
+    /** Private, little-endian; another one after the next {@link #at}, maybe. */
+    ByteBuffer memory() {
+        return memory;
+    }
+
+    @Override
+    public void close() {
+        file.close();
+    }
+}

@@ -1,0 +1,64 @@
+package io.waybill.archive;
+
+import java.util.Optional;
+
+/** Why the bytes of a storage are not in an archive. Numbers are never reused; those from 64 on are not written into files. */
+public enum Omission {
+    /** It is larger than the policy says. */
+    TOO_LARGE(1, "it is larger than archive.max-storage-bytes"),
+    /** All archives of the worker together are as large as they may be. */
+    QUOTA(2, "the archive had reached archive.total-bytes"),
+    /** Too many bytes waited, and the worker was not to wait for them. */
+    OVERFLOW(3, "the archive did not keep up, and archive.overflow is drop"),
+    /** The disk had no room beside what the journals need. */
+    DISK_FULL(4, "the disk was full"),
+    /** The segment could not be read. */
+    UNREADABLE(5, "the segment could not be read"),
+    /** The archive's file could not be written. */
+    WRITE_FAILED(6, "the archive could not be written"),
+    /** The worker was closed before. */
+    CLOSED(7, "the worker was closed before it was archived"),
+
+    /** There is no archive of this file of the queue. */
+    NO_ARCHIVE(64, "there is no archive of this file of the journal: its policy was none, or it was removed"),
+    /** The file's records were removed, to make room for newer ones. */
+    REMOVED(65, "it was removed to keep the archive within archive.total-bytes"),
+    /** The worker kept nothing when the message was sent. */
+    NOT_KEPT(66, "archive.policy was none when the message was sent"),
+    /** The worker's process ended before it was archived. */
+    LOST(67, "the worker's process ended before it was archived"),
+    /** The worker has not archived it yet, or was killed and has not come back. */
+    PENDING(68, "it is not archived yet, or the worker's process ended before it was"),
+    /** Where it should be, something else is. */
+    DAMAGED(69, "the archive is damaged there");
+
+    private static final int FIRST_UNWRITTEN = 64;
+
+    private final int code;
+    private final String text;
+
+    Omission(int code, String text) {
+        this.code = code;
+        this.text = text;
+    }
+
+    /** Its number in a record. */
+    int code() {
+        return code;
+    }
+
+    /** Why, as part of a sentence about the storage. */
+    public String text() {
+        return text;
+    }
+
+    /** What a record may say; empty for 0 and for numbers that are none. */
+    static Optional<Omission> of(int code) {
+        for (Omission omission : values()) {
+            if (omission.code == code && code < FIRST_UNWRITTEN) {
+                return Optional.of(omission);
+            }
+        }
+        return Optional.empty();
+    }
+}
