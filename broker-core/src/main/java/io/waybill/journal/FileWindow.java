@@ -82,6 +82,31 @@ final class FileWindow implements Closeable {
         return memory.getInt((int) (at - start), ByteOrder.LITTLE_ENDIAN);
     }
 
+    long int64(long at) {
+        return memory.getLong((int) (at - start), ByteOrder.LITTLE_ENDIAN);
+    }
+
+    byte int8(long at) {
+        return memory.getByte((int) (at - start));
+    }
+
+    /** The first byte of a range that is not zero; {@code to} when all are, as far as the file reaches. */
+    long firstNonZero(long from, long to) throws IOException {
+        long at = from;
+        while (at < to && covers(at, 1, CAPACITY)) {
+            long end = Math.min(to, start + length);
+            while (at + Long.BYTES <= end && int64(at) == 0) {
+                at += Long.BYTES;
+            }
+            for (long stop = Math.min(end, at + Long.BYTES); at < stop; at++) {
+                if (int8(at) != 0) {
+                    return at;
+                }
+            }
+        }
+        return to;
+    }
+
     /** Copies a covered range. */
     void copy(long at, UnsafeBuffer to, int bytes) {
         to.putBytes(0, memory, (int) (at - start), bytes);

@@ -8,6 +8,8 @@ import io.waybill.journal.Damage;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalTail;
 import io.waybill.journal.QueueStructure;
+import io.waybill.journal.StructureCheck;
+import io.waybill.journal.StructureFindings;
 import io.waybill.query.Finding.Kind;
 import io.waybill.query.Finding.Severity;
 import java.io.IOException;
@@ -90,6 +92,37 @@ final class DirectoryCheck {
         } catch (IOException e) {
             find(Severity.DAMAGE, journal, Optional.of(queue), queue.directoryName(), String.valueOf(e.getMessage()));
         }
+    }
+
+    /** Checks what the queue's files hold beside the records. */
+    void checkStructure(StoredJournal journal, JournalQueue queue) throws IOException {
+        Path directory = queue.in(journal.path());
+        if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        StructureCheck.check(directory, home.host().files(), new StructureFindings() {
+            @Override
+            public void damaged(Damage damage) {
+                find(Severity.DAMAGE, damage);
+            }
+
+            @Override
+            public void noted(Damage damage) {
+                find(Severity.NOTE, damage);
+            }
+
+            private void find(Severity severity, Damage damage) {
+                findings.accept(new Finding(
+                        severity,
+                        Kind.STRUCTURE,
+                        Optional.of(journal.info()),
+                        Optional.of(queue),
+                        Optional.of(damage.file()),
+                        damage.from(),
+                        damage.to(),
+                        damage.text()));
+            }
+        });
     }
 
     private void find(

@@ -35,6 +35,8 @@ public record Finding(
     public enum Kind {
         /** Bytes that are no record, or a file that is none. */
         UNREADABLE,
+        /** What a queue's file holds beside the records, and what readers and the writer go by. */
+        STRUCTURE,
         /** Numbers of records that don't follow each other. */
         MISSING,
         /** A record that belongs somewhere else. */

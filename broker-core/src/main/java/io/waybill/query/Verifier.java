@@ -65,6 +65,7 @@ final class Verifier {
             for (StoredJournal journal : journals.all()) {
                 for (JournalQueue queue : JournalQueue.values()) {
                     directories.checkQueue(journal, queue);
+                    directories.checkStructure(journal, queue);
                 }
                 readRequests(journal);
             }
