@@ -1,6 +1,5 @@
 package io.waybill.query;
 
-import io.waybill.api.MessageType;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPlace;
 import io.waybill.journal.index.JournalIndex;
@@ -39,7 +38,7 @@ final class CallList {
     void read(int newest, Consumer<StoredCall> sink) throws IOException {
         List<QueueSource> sources = new ArrayList<>();
         for (StoredJournal journal : journals.all()) {
-            if (filter.takesWorker(journal.info().id())) {
+            if (filter.takesCaller(journal.info().id())) {
                 sources.add(new QueueSource(journal, JournalQueue.REQUESTS, journals.host()));
             }
         }
@@ -50,7 +49,7 @@ final class CallList {
                 if (++read % PROGRESS_RECORDS == 0) {
                     progress.accept(read);
                 }
-                if (!takesHeader(source.header())) {
+                if (!filter.takes(source.header())) {
                     continue;
                 }
                 Seen seen = new Seen(source, source.place());
@@ -70,11 +69,7 @@ final class CallList {
     }
 
     private boolean isDecidedByHeader() {
-        return filter.operation().isEmpty() && filter.outcome().isEmpty();
-    }
-
-    private boolean takesHeader(RecordView header) {
-        return MessageType.isKnown(header.typeCode()) && filter.takes(header.to(), header.type(), header.sentNs());
+        return !filter.asksForOperation() && !filter.asksForOutcome();
     }
 
     private Optional<StoredCall> call(Seen seen) throws IOException {
@@ -88,7 +83,7 @@ final class CallList {
         }
         StoredRecord request = seen.source().store(seen.place(), record.get());
         StoredCall call = new StoredCall(request, operation, responseTo(request));
-        return filter.takesOutcome(call.outcome()) ? Optional.of(call) : Optional.empty();
+        return filter.takesOutcome(call) ? Optional.of(call) : Optional.empty();
     }
 
     private Optional<StoredRecord> responseTo(StoredRecord request) throws IOException {

@@ -186,20 +186,22 @@ public final class HomeJournals implements Closeable {
         for (StoredJournal journal : journals.all()) {
             if (filter.takesWorker(journal.info().id())) {
                 for (JournalQueue queue : JournalQueue.values()) {
-                    sink.accept(stats(journal, queue));
+                    sink.accept(stats(journal, queue, filter));
                 }
             }
         }
     }
 
-    private QueueStats stats(StoredJournal journal, JournalQueue queue) throws IOException {
+    private QueueStats stats(StoredJournal journal, JournalQueue queue, MessageFilter filter) throws IOException {
         QueueStats.Sum sum = new QueueStats.Sum();
         try (QueueReader reader = journal.read(queue, journals.host())) {
             Step step = reader.next();
             while (step != Step.END || (step = reader.searchBehindEnd()) != Step.END) {
                 if (step == Step.RECORD) {
                     RecordView record = reader.record();
-                    sum.record(record.typeCode(), record.buffer().length(), record.sentNs());
+                    if (filter.takes(record) && filter.takesOperation(Payload.operationOf(record))) {
+                        sum.record(record.typeCode(), record.buffer().length(), record.sentNs());
+                    }
                 } else {
                     sum.damage();
                 }

@@ -1,8 +1,8 @@
 package io.waybill.query;
 
-import io.waybill.api.MessageType;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPlace;
+import io.waybill.journal.index.JournalIndex;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
@@ -43,7 +43,7 @@ public final class JournalFollower implements Closeable {
         Deque<Seen> kept = new ArrayDeque<>();
         MergedQueues all = new MergedQueues(sources);
         for (QueueSource source = all.next(); source != null; source = all.next()) {
-            if (takesHeader(source.header()) && newest > 0 && takesOperation(source)) {
+            if (filter.takes(source.header()) && newest > 0 && takesPayload(source)) {
                 if (kept.size() == newest) {
                     kept.removeFirst();
                 }
@@ -59,7 +59,7 @@ public final class JournalFollower implements Closeable {
         List<Seen> batch = new ArrayList<>();
         for (QueueSource source : sources) {
             for (int i = 0; i < MAX_BATCH && source.next(); i++) {
-                if (takesHeader(source.header())) {
+                if (filter.takes(source.header())) {
                     batch.add(new Seen(source, source.place(), source.header().sentNs()));
                 }
             }
@@ -80,12 +80,10 @@ public final class JournalFollower implements Closeable {
         }
     }
 
-    private boolean takesHeader(RecordView header) {
-        return MessageType.isKnown(header.typeCode()) && filter.takes(header.to(), header.type(), header.sentNs());
-    }
-
-    private boolean takesOperation(QueueSource source) throws IOException {
-        return filter.operation().isEmpty() || entry(source, source.place()).isPresent();
+    /** A header does not tell the operation; what became of a request is asked when its answer is there. */
+    private boolean takesPayload(QueueSource source) throws IOException {
+        return !filter.asksForOperation() && !filter.asksForOutcome()
+                || entry(source, source.place()).isPresent();
     }
 
     private Optional<StoredEntry> entry(QueueSource source, RecordPlace place) throws IOException {
@@ -93,9 +91,34 @@ public final class JournalFollower implements Closeable {
         if (record.isEmpty()) {
             return Optional.empty();
         }
+        StoredRecord stored = source.store(place, record.get());
         Optional<String> operation = Payload.operationOf(record.get());
-        return filter.takesOperation(operation)
-                ? Optional.of(new StoredEntry(source.store(place, record.get()), operation))
+        if (filter.asksForOutcome()) {
+            return answered(stored);
+        }
+        return filter.takesOperation(operation) ? Optional.of(new StoredEntry(stored, operation)) : Optional.empty();
+    }
+
+    /** The answer with its request's operation, when what became of the request is wanted. */
+    private Optional<StoredEntry> answered(StoredRecord answer) throws IOException {
+        if (answer.queue() != JournalQueue.RESPONSES) {
+            return Optional.empty();
+        }
+        Optional<StoredJournal> caller = journals.find(answer.to());
+        if (caller.isEmpty()) {
+            return Optional.empty();
+        }
+        JournalIndex index = journals.index(caller.get());
+        Optional<RecordPlace> place = index.find(JournalQueue.REQUESTS, answer.id());
+        if (place.isEmpty()) {
+            return Optional.empty();
+        }
+        RecordView record = index.record(JournalQueue.REQUESTS);
+        StoredRecord request = StoredRecord.of(caller.get().info(), JournalQueue.REQUESTS, place.get(), record);
+        Optional<String> operation = Payload.operationOf(record);
+        StoredCall call = new StoredCall(request, operation, Optional.of(answer));
+        return filter.takesOperation(operation) && filter.takesOutcome(call)
+                ? Optional.of(new StoredEntry(answer, operation))
                 : Optional.empty();
     }
 

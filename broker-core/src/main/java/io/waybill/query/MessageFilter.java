@@ -1,60 +1,167 @@
 package io.waybill.query;
 
+import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.wire.RecordView;
 import java.util.Optional;
 
-/**
- * Which messages are wanted. Immutable.
- *
- * @param worker id of the worker whose journal has them
- * @param peer id of the worker at the other end
- * @param operation a name, or the start of one with {@code *} behind it
- * @param sinceNs sent at or after this time, in ns since 1970
- * @param untilNs sent before this time
- * @param outcome what became of them
- */
-public record MessageFilter(
-        Optional<Integer> worker,
-        Optional<Integer> peer,
-        Optional<MessageType> type,
-        Optional<String> operation,
-        long sinceNs,
-        long untilNs,
-        Optional<StoredCall.Outcome> outcome) {
+/** Which messages are wanted. Immutable. */
+public final class MessageFilter {
 
     /** All messages. */
-    public static final MessageFilter ALL = new MessageFilter(
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Optional.empty(),
-            Long.MIN_VALUE,
-            Long.MAX_VALUE,
-            Optional.empty());
+    public static final MessageFilter ALL = new Builder().build();
+
+    private static final int ANY = -1;
+    private static final long GREATEST_ID = -1L; // ids are unsigned
+
+    private final int worker;
+    private final int peer;
+    private final long firstId;
+    private final long lastId;
+    private final long parent; // NONE: whatever it is
+    private final int typeCode;
+    private final String operation; // empty: whatever it is
+    private final long sinceNs;
+    private final long untilNs;
+    private final StoredCall.Outcome outcome; // null: whatever it is
+    private final long slowerThanNs;
+
+    private MessageFilter(Builder from) {
+        worker = from.worker;
+        peer = from.peer;
+        firstId = from.firstId;
+        lastId = from.lastId;
+        parent = from.parent;
+        typeCode = from.typeCode;
+        operation = from.operation;
+        sinceNs = from.sinceNs;
+        untilNs = from.untilNs;
+        outcome = from.outcome;
+        slowerThanNs = from.slowerThanNs;
+    }
+
+    /** Says what is wanted, one thing after the other. What is not said is wanted whatever it is. */
+    public static final class Builder {
+        private int worker = ANY;
+        private int peer = ANY;
+        private long firstId;
+        private long lastId = GREATEST_ID;
+        private long parent = MessageId.NONE;
+        private int typeCode = ANY;
+        private String operation = "";
+        private long sinceNs = Long.MIN_VALUE;
+        private long untilNs = Long.MAX_VALUE;
+        private StoredCall.Outcome outcome;
+        private long slowerThanNs = Long.MIN_VALUE;
+
+        /** In this worker's journal. */
+        public Builder worker(int id) {
+            worker = id;
+            return this;
+        }
+
+        /** To this worker. */
+        public Builder peer(int id) {
+            peer = id;
+            return this;
+        }
+
+        /** With an id from the first to the last. */
+        public Builder ids(long first, long last) {
+            firstId = first;
+            lastId = last;
+            return this;
+        }
+
+        /** Sent by the handler of this request. */
+        public Builder parent(long id) {
+            parent = id;
+            return this;
+        }
+
+        public Builder type(MessageType type) {
+            typeCode = type.code();
+            return this;
+        }
+
+        /** @param name a name, or the start of one with {@code *} behind it */
+        public Builder operation(String name) {
+            operation = name;
+            return this;
+        }
+
+        /** Sent at or after this time, in ns since 1970. */
+        public Builder since(long wallNs) {
+            sinceNs = wallNs;
+            return this;
+        }
+
+        /** Sent before this time. */
+        public Builder until(long wallNs) {
+            untilNs = wallNs;
+            return this;
+        }
+
+        /** What became of them. */
+        public Builder outcome(StoredCall.Outcome wanted) {
+            outcome = wanted;
+            return this;
+        }
+
+        /** Answered later than so long after they were sent. */
+        public Builder slowerThan(long ns) {
+            slowerThanNs = ns;
+            return this;
+        }
+
+        public MessageFilter build() {
+            return new MessageFilter(this);
+        }
+    }
 
     boolean takesWorker(int id) {
-        return worker.isEmpty() || worker.get() == id;
+        return worker == ANY || worker == id;
+    }
+
+    /** Whether requests of this worker may be wanted. */
+    boolean takesCaller(int id) {
+        return takesWorker(id) && id >= MessageId.worker(firstId) && id <= MessageId.worker(lastId);
     }
 
     /** Whether a header is of a message that is wanted, as far as a header tells. */
-    boolean takes(int to, MessageType itsType, long sentNs) {
-        return (peer.isEmpty() || peer.get() == to)
-                && (type.isEmpty() || type.get() == itsType)
-                && sentNs >= sinceNs
-                && sentNs < untilNs;
+    boolean takes(RecordView header) {
+        return MessageType.isKnown(header.typeCode())
+                && (typeCode == ANY || typeCode == header.typeCode())
+                && (peer == ANY || peer == header.to())
+                && (parent == MessageId.NONE || parent == header.parent())
+                && Long.compareUnsigned(header.id(), firstId) >= 0
+                && Long.compareUnsigned(header.id(), lastId) <= 0
+                && header.sentNs() >= sinceNs
+                && header.sentNs() < untilNs;
     }
 
     boolean takesOperation(Optional<String> name) {
         if (operation.isEmpty()) {
             return true;
         }
-        String wanted = operation.get();
-        return wanted.endsWith("*")
-                ? name.isPresent() && name.get().startsWith(wanted.substring(0, wanted.length() - 1))
-                : name.isPresent() && name.get().equals(wanted);
+        return operation.endsWith("*")
+                ? name.isPresent() && name.get().startsWith(operation.substring(0, operation.length() - 1))
+                : name.isPresent() && name.get().equals(operation);
     }
 
-    boolean takesOutcome(StoredCall.Outcome itsOutcome) {
-        return outcome.isEmpty() || outcome.get() == itsOutcome;
+    /** Whether the payload decides as well. */
+    boolean asksForOperation() {
+        return !operation.isEmpty();
+    }
+
+    boolean takesOutcome(StoredCall call) {
+        return (outcome == null || outcome == call.outcome())
+                && (slowerThanNs == Long.MIN_VALUE
+                        || call.tookNs().isPresent() && call.tookNs().get() > slowerThanNs);
+    }
+
+    /** Whether what became of a request decides as well. */
+    boolean asksForOutcome() {
+        return outcome != null || slowerThanNs != Long.MIN_VALUE;
     }
 }

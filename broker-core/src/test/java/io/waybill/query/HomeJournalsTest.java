@@ -52,15 +52,8 @@ class HomeJournalsTest {
         return calls;
     }
 
-    private static MessageFilter filter(Optional<String> operation, Optional<Outcome> outcome) {
-        return new MessageFilter(
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                operation,
-                Long.MIN_VALUE,
-                Long.MAX_VALUE,
-                outcome);
+    private static MessageFilter.Builder filter() {
+        return new MessageFilter.Builder();
     }
 
     @Test
@@ -124,32 +117,86 @@ class HomeJournalsTest {
 
     @Test
     void listsByOutcome() throws IOException {
-        assertThat(list(filter(Optional.empty(), Optional.of(Outcome.NONE)), 0)).hasSize(20);
-        assertThat(list(filter(Optional.empty(), Optional.of(Outcome.ERROR)), 0))
-                .hasSize((int) java.util.stream.LongStream.range(0, 200)
+        assertThat(list(filter().outcome(Outcome.NONE).build(), 0)).hasSize(20);
+        assertThat(list(filter().outcome(Outcome.ERROR).build(), 0)).hasSize((int)
+                java.util.stream.LongStream.range(0, 200)
                         .filter(counter -> counter % 7 == 6 && counter % 10 != 9)
                         .count());
     }
 
     @Test
     void listsByOperation() throws IOException {
-        assertThat(list(filter(Optional.of("text.length"), Optional.empty()), 0))
-                .hasSize(100);
-        assertThat(list(filter(Optional.of("text.*"), Optional.empty()), 0)).hasSize(200);
-        assertThat(list(filter(Optional.of("text"), Optional.empty()), 0)).isEmpty();
+        assertThat(list(filter().operation("text.length").build(), 0)).hasSize(100);
+        assertThat(list(filter().operation("text.*").build(), 0)).hasSize(200);
+        assertThat(list(filter().operation("text").build(), 0)).isEmpty();
     }
 
     @Test
     void listsByTimeAndPeer() throws IOException {
-        MessageFilter some = new MessageFilter(
-                Optional.of(WrittenHome.CALLER),
-                Optional.of(WrittenHome.CALLEE),
-                Optional.of(MessageType.NAMED_CALL),
-                Optional.empty(),
-                WrittenHome.START_NS + 50_000,
-                WrittenHome.START_NS + 60_000,
-                Optional.empty());
+        MessageFilter some = filter().worker(WrittenHome.CALLER)
+                .peer(WrittenHome.CALLEE)
+                .type(MessageType.NAMED_CALL)
+                .since(WrittenHome.START_NS + 50_000)
+                .until(WrittenHome.START_NS + 60_000)
+                .build();
         assertThat(list(some, 0)).hasSize(10);
+        assertThat(list(filter().worker(WrittenHome.CALLEE).build(), 0)).isEmpty();
+        assertThat(list(filter().peer(WrittenHome.CALLER).build(), 0)).isEmpty();
+    }
+
+    @Test
+    void listsById() throws IOException {
+        long first = MessageId.of(WrittenHome.CALLER, 7);
+        long last = MessageId.of(WrittenHome.CALLER, 12);
+        assertThat(list(filter().ids(first, last).build(), 0))
+                .extracting(call -> MessageId.counter(call.request().id()))
+                .containsExactly(7L, 8L, 9L, 10L, 11L, 12L);
+        assertThat(list(filter().ids(first, first).build(), 0)).hasSize(1);
+        long strangers = MessageId.of(WrittenHome.CALLEE, 0);
+        assertThat(list(filter().ids(strangers, strangers).build(), 0)).isEmpty();
+    }
+
+    @Test
+    void listsByLatency() throws IOException {
+        // each is answered 500 ns after it was sent, but for every tenth
+        assertThat(list(filter().slowerThan(499).build(), 0)).hasSize(180);
+        assertThat(list(filter().slowerThan(500).build(), 0)).isEmpty();
+        assertThat(list(filter().slowerThan(-1).outcome(Outcome.NONE).build(), 0))
+                .isEmpty();
+    }
+
+    @Test
+    void listsByParent() throws IOException {
+        long parent = MessageId.of(WrittenHome.CALLER, 8);
+        long child = MessageId.of(WrittenHome.CALLEE, 0);
+        try (WrittenQueue requests = WrittenQueue.open(written.worker(WrittenHome.CALLEE), JournalQueue.REQUESTS)) {
+            requests.append(written.request(child, WrittenHome.CALLEE, WrittenHome.CALLER, "x", 8)
+                    .parent(parent));
+        }
+        assertThat(list(filter().parent(parent).build(), 0))
+                .extracting(call -> call.request().id())
+                .containsExactly(child);
+    }
+
+    @Test
+    void followsAnswersByOutcomeAndLatency() throws IOException {
+        assertThat(newest(filter().outcome(Outcome.ERROR).build()))
+                .isNotEmpty()
+                .allMatch(entry -> entry.record().isError() && entry.operation().isPresent());
+        assertThat(newest(filter().slowerThan(499).operation("text.count").build()))
+                .isNotEmpty()
+                .allMatch(entry ->
+                        entry.record().type().isResponse() && entry.operation().equals(Optional.of("text.count")));
+        assertThat(newest(filter().slowerThan(500).build())).isEmpty();
+    }
+
+    private List<StoredEntry> newest(MessageFilter filter) throws IOException {
+        List<StoredEntry> entries = new ArrayList<>();
+        try (HomeJournals journals = open();
+                JournalFollower follower = journals.follow(filter)) {
+            follower.begin(1000, entries::add);
+        }
+        return entries;
     }
 
     @Test
@@ -179,6 +226,12 @@ class HomeJournalsTest {
         assertThat(all.get(0).types()).containsEntry("NAMED_CALL", 200L);
         assertThat(all.get(3).errors()).isPositive();
         assertThat(all).allMatch(stats -> stats.damages() == 0);
+        all.clear();
+        try (HomeJournals journals = open()) {
+            journals.stats(
+                    filter().worker(WrittenHome.CALLER).operation("text.count").build(), all::add);
+        }
+        assertThat(all).extracting(QueueStats::records).containsExactly(100L, 0L);
     }
 
     @Test

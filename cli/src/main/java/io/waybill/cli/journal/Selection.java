@@ -8,25 +8,38 @@ import io.waybill.cli.node.Quantities;
 import io.waybill.host.Clock;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.MessageFilter;
-import io.waybill.query.StoredCall;
 import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Option;
 
 /** The options by which messages are selected. */
 final class Selection {
 
-    @Option(names = "--worker", paramLabel = "NAME", description = "Only of this worker's journal. A name or an id.")
+    @Option(
+            names = {"--from", "--worker"},
+            paramLabel = "NAME",
+            description = "Only sent by this worker, which has them in its journal. A name or an id.")
     private String worker;
 
-    @Option(names = "--peer", paramLabel = "NAME", description = "Only to this worker. A name or an id.")
+    @Option(
+            names = {"--to", "--peer"},
+            paramLabel = "NAME",
+            description = "Only to this worker. A name or an id.")
     private String peer;
+
+    @Option(
+            names = "--id",
+            paramLabel = "ID[..ID]",
+            description = "Only with this id, or with one from the first to the last: 3.1041, 3.1000..3.1999.")
+    private String ids;
+
+    @Option(names = "--parent", paramLabel = "ID", description = "Only sent by the handler of this request.")
+    private String parent;
 
     @Option(
             names = "--type",
@@ -49,16 +62,34 @@ final class Selection {
     @Option(names = "--until", paramLabel = "TIME", description = "Only sent before this time.")
     private String until;
 
-    MessageFilter filter(HomeJournals journals, Clock clock, Optional<StoredCall.Outcome> outcome)
-            throws UsageException, CommandFailedException {
-        return new MessageFilter(
-                worker == null ? Optional.empty() : Optional.of(workerId(journals, worker)),
-                peer == null ? Optional.empty() : Optional.of(workerId(journals, peer)),
-                type == null ? Optional.empty() : Optional.of(typeNamed(type)),
-                Optional.ofNullable(operation),
-                since == null ? Long.MIN_VALUE : timeNs(since, clock),
-                until == null ? Long.MAX_VALUE : timeNs(until, clock),
-                outcome);
+    MessageFilter.Builder builder(HomeJournals journals, Clock clock) throws UsageException, CommandFailedException {
+        MessageFilter.Builder filter = new MessageFilter.Builder();
+        if (worker != null) {
+            filter.worker(workerId(journals, worker));
+        }
+        if (peer != null) {
+            filter.peer(workerId(journals, peer));
+        }
+        if (ids != null) {
+            long[] range = Ids.range(ids);
+            filter.ids(range[0], range[1]);
+        }
+        if (parent != null) {
+            filter.parent(Ids.parse(parent));
+        }
+        if (type != null) {
+            filter.type(typeNamed(type));
+        }
+        if (operation != null) {
+            filter.operation(operation);
+        }
+        if (since != null) {
+            filter.since(timeNs(since, clock));
+        }
+        if (until != null) {
+            filter.until(timeNs(until, clock));
+        }
+        return filter;
     }
 
     private static int workerId(HomeJournals journals, String nameOrId) throws CommandFailedException {

@@ -78,6 +78,38 @@ class JournalCommandTest {
     }
 
     @Test
+    void refusesWhatSelectsNothing() throws Exception {
+        makeHome();
+        assertThat(run("journal", "list", "--id", "3.9..3.1")).isEqualTo(2);
+        assertThat(run("journal", "list", "--id", "3.9..")).isEqualTo(2);
+        assertThat(run("journal", "list", "--parent", "first")).isEqualTo(2);
+        assertThat(run("journal", "list", "--slower-than", "10")).isEqualTo(2);
+        assertThat(run("journal", "tail", "--outcome", "none")).isEqualTo(2);
+        assertThat(run("journal", "stats", "--outcome", "ok")).isEqualTo(2);
+        assertThat(err.toString()).hasLineCount(6).contains("the first id is after the last: 3.9..3.1");
+    }
+
+    @Test
+    void takesEverySelection() throws Exception {
+        makeHome();
+        assertThat(run(
+                        "journal",
+                        "list",
+                        "--id=3.1..3.9",
+                        "--parent=4.1",
+                        "--type=NAMED_CALL",
+                        "--operation=text.*",
+                        "--since=10m",
+                        "--until=2100-01-01",
+                        "--outcome=error",
+                        "--slower-than=10ms"))
+                .isZero();
+        assertThat(run("journal", "tail", "--id=3.1", "--outcome=error", "--slower-than=1us"))
+                .isZero();
+        assertThat(err.toString()).isEmpty();
+    }
+
+    @Test
     void findsAnEmptyHomeWhole() throws Exception {
         makeHome();
         assertThat(run("journal", "verify", "--json")).isZero();

@@ -1,0 +1,75 @@
+package io.waybill.cli.journal;
+
+import io.waybill.cli.CommandFailedException;
+import io.waybill.cli.HomeOption;
+import io.waybill.cli.Surroundings;
+import io.waybill.cli.UsageException;
+import io.waybill.host.Host;
+import io.waybill.query.HomeJournals;
+import io.waybill.query.MessageFilter;
+import java.io.IOException;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParentCommand;
+
+/** {@code waybill journal list}: calls, a line for each. */
+@Command(
+        mixinStandardHelpOptions = true,
+        name = "list",
+        header = "Lists calls with what became of them, the newest last.",
+        footer = {
+            "",
+            "Examples:",
+            "  waybill journal list --from a --since 10m",
+            "  waybill journal list --operation aten::* --outcome error --limit 0",
+            "  waybill journal list --slower-than 10ms",
+            "  waybill journal list --json | jq .id"
+        })
+final class ListCommand implements Callable<Integer> {
+
+    @ParentCommand
+    private JournalCommand journal;
+
+    @Mixin
+    private HomeOption home;
+
+    @Mixin
+    private Selection selection;
+
+    @Mixin
+    private OutcomeSelection outcomes;
+
+    @Option(
+            names = "--limit",
+            paramLabel = "N",
+            defaultValue = "50",
+            description = "Only the N newest; 0 for all. Default: ${DEFAULT-VALUE}.")
+    private int limit;
+
+    @Option(names = "--json", description = "Prints a line of JSON for each call.")
+    private boolean json;
+
+    @Override
+    public Integer call() throws IOException, UsageException, CommandFailedException {
+        if (limit < 0) {
+            throw new UsageException("--limit must be 0 or more: " + limit);
+        }
+        Surroundings surroundings = journal.surroundings();
+        Host host = Host.real();
+        Watched watched = new Watched(surroundings);
+        try (HomeJournals journals =
+                HomeJournals.open(home.openExisting(surroundings, host)).onProgress(watched::records)) {
+            MessageFilter filter =
+                    outcomes.addTo(selection.builder(journals, host.clock())).build();
+            CallLines lines = new CallLines(journals, surroundings.out(), json);
+            journals.list(filter, limit, call -> {
+                watched.done();
+                lines.accept(call);
+            });
+            watched.done();
+        }
+        return 0;
+    }
+}

@@ -1,0 +1,68 @@
+package io.waybill.cli.journal;
+
+import io.waybill.api.MessageId;
+import io.waybill.cli.CommandFailedException;
+import io.waybill.cli.HomeOption;
+import io.waybill.cli.Surroundings;
+import io.waybill.cli.UsageException;
+import io.waybill.cli.show.Json;
+import io.waybill.host.Host;
+import io.waybill.query.FoundMessage;
+import io.waybill.query.HomeJournals;
+import java.io.IOException;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
+
+/** {@code waybill journal show}: all that the journals have of one message. */
+@Command(
+        mixinStandardHelpOptions = true,
+        name = "show",
+        header = "Shows a message: request, response, what they carry and where they lie.",
+        footer = {"", "Examples:", "  waybill journal show 3.1041", "  waybill journal show 3.1041 --json"})
+final class ShowCommand implements Callable<Integer> {
+
+    @ParentCommand
+    private JournalCommand journal;
+
+    @Mixin
+    private HomeOption home;
+
+    @Parameters(paramLabel = "ID", description = "The message's id, such as 3.1041.")
+    private String id;
+
+    @Option(names = "--scan", description = "Reads every record instead of the index.")
+    private boolean scan;
+
+    @Option(names = "--json", description = "Prints JSON.")
+    private boolean json;
+
+    @Override
+    public Integer call() throws IOException, UsageException, CommandFailedException {
+        long message = Ids.parse(id);
+        Surroundings surroundings = journal.surroundings();
+        Watched watched = new Watched(surroundings);
+        try (HomeJournals journals =
+                HomeJournals.open(home.openExisting(surroundings, Host.real())).onProgress(watched::records)) {
+            FoundMessage found =
+                    journals.show(message, scan ? HomeJournals.Effort.EVERY_RECORD : HomeJournals.Effort.INDEX);
+            watched.done();
+            if (found.isEmpty()) {
+                String notes = found.notes().isEmpty() ? "" : " (" + String.join("; ", found.notes()) + ")";
+                throw new CommandFailedException("no message " + MessageId.text(message) + " in "
+                        + home.path(surroundings) + notes
+                        + (scan ? "" : "; --scan looks at every record instead of the index"));
+            }
+            ShownMessage shown = new ShownMessage(journals, found);
+            if (json) {
+                Json.print(surroundings.out(), shown::writeJson);
+            } else {
+                shown.print(surroundings.out());
+            }
+        }
+        return 0;
+    }
+}
