@@ -20,6 +20,9 @@ final class CursorLayout {
     static final int GENERATION_AT = 24;
     static final int ASLEEP_AT = 64;
     static final int WAKE_AT_NS_AT = 128;
+    static final int REQUESTS_ON_DISK_AT = 192;
+    static final int RESPONSES_ON_DISK_AT = 200;
+    static final int READERS_WAIT_AT = 208;
     static final int DIRECTORY_AT = 2048;
 
     static final int PEER_ID = 0;

@@ -7,8 +7,12 @@ import static io.waybill.home.CursorLayout.FREE;
 import static io.waybill.home.CursorLayout.GENERATION_AT;
 import static io.waybill.home.CursorLayout.MAGIC_AT;
 import static io.waybill.home.CursorLayout.OWNER_AT;
+import static io.waybill.home.CursorLayout.READERS_WAIT_AT;
+import static io.waybill.home.CursorLayout.REQUESTS_ON_DISK_AT;
+import static io.waybill.home.CursorLayout.RESPONSES_ON_DISK_AT;
 import static io.waybill.home.CursorLayout.SLOTS;
 import static io.waybill.home.CursorLayout.SLOTS_AT;
+import static io.waybill.home.CursorLayout.UNKNOWN;
 import static io.waybill.home.CursorLayout.WAKE_AT_NS_AT;
 
 import io.waybill.host.Host;
@@ -44,6 +48,9 @@ import org.slf4j.LoggerFactory;
  *     24  u64  generation of the owner that takes calls, 0 when none did yet; after its worker.json says so
  *     64  i32  asleep: 1 while the owner wants its doorbell rung
  *    128  i64  until when the owner means to sleep, monotonic ns; 0 when awake
+ *    192  i64  index before which the owner's requests are on the disk, -1 unknown
+ *    200  i64  index before which the owner's responses are on the disk, -1 unknown
+ *    208  i32  1 while nobody may act on records that are not
  *   2048  i32 x 512  the peer id of each slot, -1 when free; finds a slot without touching all pages
  * slot n, 4096 bytes from 4096 + n * 4096
  *      0  i32  peer id, -1 when free
@@ -137,6 +144,8 @@ public final class Cursors {
             table.putInt(FORMAT_AT, CursorLayout.FORMAT);
             table.putInt(SLOTS_AT, SLOTS);
             table.putInt(OWNER_AT, ownId);
+            table.putLong(REQUESTS_ON_DISK_AT, UNKNOWN);
+            table.putLong(RESPONSES_ON_DISK_AT, UNKNOWN);
             for (int i = 0; i < SLOTS; i++) {
                 table.putInt(CursorLayout.directoryEntry(i), FREE);
                 table.putInt(CursorLayout.slotOffset(i), FREE);
@@ -177,6 +186,36 @@ public final class Cursors {
     public void markAwake() {
         table.putIntRelease(ASLEEP_AT, 0);
         table.putLongRelease(WAKE_AT_NS_AT, 0);
+    }
+
+    /** From now on nobody acts on records that are not on the disk. */
+    public void holdReaders() {
+        table.putIntVolatile(READERS_WAIT_AT, 1);
+    }
+
+    /** From now on records need not be on the disk to be acted upon. */
+    public void freeReaders() {
+        table.putIntVolatile(READERS_WAIT_AT, 0);
+    }
+
+    /** The index before which this worker's requests are on the disk; less than 1 when nothing is known. */
+    public long requestsOnDiskBefore() {
+        return table.getLongVolatile(REQUESTS_ON_DISK_AT);
+    }
+
+    /** The same of its responses. */
+    public long responsesOnDiskBefore() {
+        return table.getLongVolatile(RESPONSES_ON_DISK_AT);
+    }
+
+    /** Says, once it is so, that requests before this index are on the disk. */
+    public void requestsOnDisk(long before) {
+        table.putLongVolatile(REQUESTS_ON_DISK_AT, before);
+    }
+
+    /** The same of responses. */
+    public void responsesOnDisk(long before) {
+        table.putLongVolatile(RESPONSES_ON_DISK_AT, before);
     }
 
     /** Says to those who mapped this in an earlier life of the owner that there is another one. */

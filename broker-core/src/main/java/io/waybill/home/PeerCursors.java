@@ -72,6 +72,22 @@ public final class PeerCursors {
         return table.getLongVolatile(CursorLayout.GENERATION_AT);
     }
 
+    /** The index before which the peer's requests may be acted upon. */
+    public long requestsReadableBefore() {
+        return readableBefore(CursorLayout.REQUESTS_ON_DISK_AT);
+    }
+
+    /** The index before which the peer's responses may be acted upon. */
+    public long responsesReadableBefore() {
+        return readableBefore(CursorLayout.RESPONSES_ON_DISK_AT);
+    }
+
+    private long readableBefore(int onDiskAt) {
+        return table.getIntVolatile(CursorLayout.READERS_WAIT_AT) == 0
+                ? Long.MAX_VALUE
+                : table.getLongVolatile(onDiskAt);
+    }
+
     /** Until when the peer means to sleep, on the monotonic clock; 0 when it is awake. */
     public long wakeAtNs() {
         return table.getLongVolatile(CursorLayout.WAKE_AT_NS_AT);

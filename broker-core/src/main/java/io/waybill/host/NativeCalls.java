@@ -111,7 +111,7 @@ public final class NativeCalls {
     private final LibC.Functions libc;
     private final Runtime runtime;
 
-    private NativeCalls(LibC.Functions libc) {
+    NativeCalls(LibC.Functions libc) {
         this.libc = libc;
         this.runtime = Runtime.getRuntime(libc);
     }

@@ -9,6 +9,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.PointerBytesStore;
 import net.openhft.chronicle.queue.ChronicleQueue;
@@ -47,6 +49,8 @@ public final class Journal implements Closeable {
     private int lastLength; // 0 when this object has appended nothing to the file yet
     private long nextSequence;
     private long lastId;
+    private boolean appended; // since it was opened
+    private final List<Path> entered = new ArrayList<>(); // for who syncs; nobody does in PROCESS
     private Throwable failure;
 
     private Journal(Path directory, JournalSettings settings, DiskSpace disk, LastRecord last) {
@@ -139,6 +143,7 @@ public final class Journal implements Closeable {
             throw failed(e);
         }
         reservation.written(position);
+        appended = true;
         nextSequence++;
         lastId = record.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
     }
@@ -219,6 +224,9 @@ public final class Journal implements Closeable {
         file = pathOf(newCycle);
         long at = newCycle == last.cycle() ? last.endPosition() : 0;
         reservation.enter(file, at);
+        if (settings.durability() != Durability.PROCESS) {
+            entered.add(file);
+        }
         time.advanceTo(settings.roll().startMs(newCycle));
         cycle = newCycle;
         position = at;
@@ -281,6 +289,26 @@ public final class Journal implements Closeable {
      */
     public long lastIndex() {
         return appender.lastIndexAppended();
+    }
+
+    /** The index before which all records lie; 0 when there is none. Call with the lock that {@link #append} is called with. */
+    long endIndex() {
+        return (appended ? appender.lastIndexAppended() : last.index()) + 1;
+    }
+
+    /** Moves the files that were begun or gone on with since the last time into {@code to}. With the same lock. */
+    void takeEntered(List<Path> to) {
+        if (!entered.isEmpty()) {
+            to.addAll(entered);
+            entered.clear();
+        }
+    }
+
+    /** Takes no more records, for good, because what was appended can't be brought to the disk. With the same lock. */
+    public void fail(Throwable cause) {
+        if (failure == null) {
+            failure = cause;
+        }
     }
 
     /** How many records there are. */

@@ -1,5 +1,9 @@
 package io.waybill.journal;
 
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Objects;
+
 /**
  * Settings of one queue.
  *
@@ -8,8 +12,17 @@ package io.waybill.journal;
  * @param maxRecordBytes greatest record; at most a quarter of a block, so that a record never crosses two mapped blocks
  * @param reserveBytes disk space that is reserved ahead of what is written
  * @param fileBytes a file that has grown to this is followed by a new one
+ * @param durability what a power cut may take
+ * @param syncInterval how often records are synced where that is {@link Durability#INTERVAL}
  */
-public record JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, long reserveBytes, long fileBytes) {
+public record JournalSettings(
+        Roll roll,
+        long blockBytes,
+        int maxRecordBytes,
+        long reserveBytes,
+        long fileBytes,
+        Durability durability,
+        Duration syncInterval) {
 
     /** One mapped block. */
     public static final long BLOCK_BYTES_DEFAULT = 64L << 20;
@@ -24,7 +37,12 @@ public record JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, lo
     /** Greatest: fewer records fit than Chronicle can number in a file. */
     public static final long FILE_BYTES_MAX = 4L << 30;
 
+    /** How often records are synced. */
+    public static final Duration SYNC_INTERVAL_DEFAULT = Duration.ofMillis(50);
+
     public JournalSettings {
+        Objects.requireNonNull(roll);
+        Objects.requireNonNull(durability);
         if (blockBytes < 1 << 20 || Long.bitCount(blockBytes) != 1) {
             throw new IllegalArgumentException(
                     "journal.block-bytes must be a power of two from 1048576 on: " + blockBytes);
@@ -40,11 +58,21 @@ public record JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, lo
             throw new IllegalArgumentException(
                     "journal.file-bytes must be from " + FILE_BYTES_MIN + " to " + FILE_BYTES_MAX + ": " + fileBytes);
         }
+        if (syncInterval.compareTo(Duration.ofMillis(1)) < 0 || syncInterval.compareTo(Duration.ofMinutes(1)) > 0) {
+            throw new IllegalArgumentException("journal.sync-interval must be from 1ms to 1m: " + syncInterval);
+        }
     }
 
-    /** With files of the usual size. */
+    /** With files of the usual size, such as survive a killed process. */
     public JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, long reserveBytes) {
-        this(roll, blockBytes, maxRecordBytes, reserveBytes, FILE_BYTES_DEFAULT);
+        this(
+                roll,
+                blockBytes,
+                maxRecordBytes,
+                reserveBytes,
+                FILE_BYTES_DEFAULT,
+                Durability.PROCESS,
+                SYNC_INTERVAL_DEFAULT);
     }
 
     /** What a worker takes when nothing is said. */
@@ -54,16 +82,33 @@ public record JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, lo
 
     /** The same with another reserve. */
     public JournalSettings withReserveBytes(long bytes) {
-        return new JournalSettings(roll, blockBytes, maxRecordBytes, bytes, fileBytes);
+        return new JournalSettings(roll, blockBytes, maxRecordBytes, bytes, fileBytes, durability, syncInterval);
     }
 
     /** The same with another roll cycle. */
     public JournalSettings withRoll(Roll other) {
-        return new JournalSettings(other, blockBytes, maxRecordBytes, reserveBytes, fileBytes);
+        return new JournalSettings(
+                other, blockBytes, maxRecordBytes, reserveBytes, fileBytes, durability, syncInterval);
     }
 
     /** The same with files of another size. */
     public JournalSettings withFileBytes(long bytes) {
-        return new JournalSettings(roll, blockBytes, maxRecordBytes, reserveBytes, bytes);
+        return new JournalSettings(roll, blockBytes, maxRecordBytes, reserveBytes, bytes, durability, syncInterval);
+    }
+
+    /** What a power cut may take, as workers show it: {@code process}, {@code interval 50ms}, {@code each}. */
+    public String promise() {
+        String name = durability.name().toLowerCase(Locale.ROOT);
+        return durability == Durability.INTERVAL ? name + " " + syncInterval.toMillis() + "ms" : name;
+    }
+
+    /** The same with another promise. */
+    public JournalSettings withDurability(Durability other) {
+        return new JournalSettings(roll, blockBytes, maxRecordBytes, reserveBytes, fileBytes, other, syncInterval);
+    }
+
+    /** The same, synced as often as this. */
+    public JournalSettings withSyncInterval(Duration other) {
+        return new JournalSettings(roll, blockBytes, maxRecordBytes, reserveBytes, fileBytes, durability, other);
     }
 }

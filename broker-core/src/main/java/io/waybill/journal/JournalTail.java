@@ -56,6 +56,7 @@ public final class JournalTail implements Closeable {
     private long index;
     private long resumeAt;
     private long endPosition;
+    private long limit = Long.MAX_VALUE;
 
     private JournalTail(Path directory, JournalSettings settings) {
         this.directory = directory;
@@ -225,7 +226,12 @@ public final class JournalTail implements Closeable {
                 if (!document.isPresent()) {
                     return skipped == 0 ? Poll.NONE : Poll.SKIPPED;
                 }
-                index = document.index();
+                long at = document.index();
+                if (at >= limit) {
+                    document.rollbackOnClose(); // it is read again when the limit has moved on
+                    return skipped == 0 ? Poll.NONE : Poll.SKIPPED;
+                }
+                index = at;
                 Bytes<?> bytes = document.wire().bytes();
                 long length = bytes.readRemaining();
                 long start = bytes.readPosition();
@@ -264,6 +270,11 @@ public final class JournalTail implements Closeable {
             damage = e.getMessage();
             return Poll.DAMAGED;
         }
+    }
+
+    /** From here on reads only records before this index: those behind it are as if they were not there. */
+    public void readBefore(long firstHidden) {
+        limit = firstHidden;
     }
 
     /** Whether a fault ended it: there are no more records, and it is to be opened anew. */

@@ -18,12 +18,13 @@ import java.util.Set;
  *
  * @param sequence of the record; -1 when there is none
  * @param id of its message; {@link MessageId#NONE} when there is none
+ * @param index of the record; -1 when there is none
  * @param cycle the number of the roll file that it lies in; {@link Integer#MIN_VALUE} when there is none
  * @param endPosition where in the file it ends
  */
-record LastRecord(long sequence, long id, int cycle, long endPosition) {
+record LastRecord(long sequence, long id, long index, int cycle, long endPosition) {
 
-    private static final LastRecord NONE = new LastRecord(-1, MessageId.NONE, Integer.MIN_VALUE, 0);
+    private static final LastRecord NONE = new LastRecord(-1, MessageId.NONE, -1, Integer.MIN_VALUE, 0);
 
     /** Whether a record lies in a file, as a reader of the file and not of its mapping finds it. */
     static boolean isWhole(Path file, long start, int length, long sequence) {
@@ -61,7 +62,8 @@ record LastRecord(long sequence, long id, int cycle, long endPosition) {
                     case NONE:
                         return NONE;
                     case RECORD:
-                        return new LastRecord(view.sequence(), view.id(), tail.cycle(), tail.endPosition());
+                        return new LastRecord(
+                                view.sequence(), view.id(), tail.lastIndex(), tail.cycle(), tail.endPosition());
                     case SKIPPED:
                     case DAMAGED:
                         break;

@@ -206,7 +206,7 @@ final class Answers {
         } finally {
             lane.unlock();
         }
-        to.ringIfAsleep();
+        to.announce();
         return true;
     }
 

@@ -3,6 +3,7 @@ package io.waybill.worker;
 import io.waybill.api.CallException;
 import io.waybill.api.Caller;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -35,6 +36,7 @@ final class Calls implements Caller {
     private final WorkerCounters counters;
     private final Outlet outlet;
     private volatile boolean closed;
+    private volatile String failure = ""; // why the journal takes no more; empty when it does
 
     Calls(
             int workerId,
@@ -323,8 +325,10 @@ final class Calls implements Caller {
         }
     }
 
-    private static CallException closedError() {
-        return CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
+    private CallException closedError() {
+        return failure.isEmpty()
+                ? CallErrors.refused(ErrorCode.CLOSED, "this worker is closed")
+                : CallErrors.refused(ErrorCode.JOURNAL_FAILED, failure);
     }
 
     private void requireMayWait(PeerLink link) {
@@ -369,6 +373,23 @@ final class Calls implements Caller {
     /** @throws IllegalStateException on the worker's poller */
     void requireMayBlock() {
         waits.requireMayBlock();
+    }
+
+    /** The journal takes no more: calls from now on fail with this text. */
+    void fail(String why) {
+        failure = why;
+        close();
+    }
+
+    /** The error of a call that was under way when the worker ended. */
+    CallException ended(long id, String workerName) {
+        return failure.isEmpty()
+                ? new CallException(
+                        ErrorKind.UNKNOWN_ERROR,
+                        ErrorCode.CLOSED,
+                        id,
+                        "worker " + workerName + " was closed before the answer came")
+                : new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.JOURNAL_FAILED, id, failure);
     }
 
     /** No more calls begin; those without an outcome are settled by the poller. */

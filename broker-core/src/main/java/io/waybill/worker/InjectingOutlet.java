@@ -155,7 +155,7 @@ final class InjectingOutlet implements Outlet {
             host.threads().pause(restNs);
             try {
                 restNs = releaseDue(rung);
-                rung.forEach(PeerLink::ringIfAsleep);
+                rung.forEach(PeerLink::announce);
             } catch (RuntimeException | VirtualMachineError e) { // a fault in a mapped file, as with the housekeeper
                 alarm.report(e);
                 restNs = REST_NS;

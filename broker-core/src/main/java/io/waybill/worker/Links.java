@@ -58,6 +58,7 @@ final class Links {
     private volatile LifeListener lifeListener; // null for none
     private final List<Runnable> livesToTell = new ArrayList<>(); // guarded by refreshing
     private Consumer<PeerLink> dropListener = link -> {};
+    private Announcement announcement = Announcement.AT_ONCE;
 
     Links(
             WorkerDirectory own,
@@ -107,6 +108,11 @@ final class Links {
         synchronized (refreshing) {
             return ended.all().isEmpty() && retryAtNs.isEmpty() && !awaitsLinks ? membership.restNs() : 0;
         }
+    }
+
+    /** How peers learn of what is written for them. To be set before the first refresh. */
+    void announceBy(Announcement other) {
+        announcement = other;
     }
 
     PeerLink[] current() {
@@ -221,7 +227,8 @@ final class Links {
                     PeerDoorbell.of(peer, host.files()),
                     requests,
                     responses,
-                    transit.receiver().peer(peer.id(), peer.path().resolve(Worker.SEGMENTS)));
+                    transit.receiver().peer(peer.id(), peer.path().resolve(Worker.SEGMENTS)),
+                    announcement);
             transit.ledger().open(link);
             MappedFaults.surface();
             ended.readUntil(peer.id(), responses.nextIndex());

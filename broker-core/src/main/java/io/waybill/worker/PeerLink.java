@@ -60,6 +60,9 @@ final class PeerLink {
     private final JournalTail requests;
     private final JournalTail responses;
     private final PeerSegments segments;
+    private final Announcement announcement;
+    // Set by who wrote something for the peer, cleared by the thread that syncs.
+    private volatile boolean unannounced;
     private volatile Condition condition = Condition.OPEN;
     private volatile String problem = "";
     // Written by who made the link to the next life, read by the permit's holder.
@@ -97,7 +100,9 @@ final class PeerLink {
             PeerDoorbell doorbell,
             JournalTail requests,
             JournalTail responses,
-            PeerSegments segments) {
+            PeerSegments segments,
+            Announcement announcement) {
+        this.announcement = announcement;
         this.id = id;
         this.name = name;
         this.generation = generation;
@@ -215,10 +220,12 @@ final class PeerLink {
             }
             placed = true; // last: a fault in another file may end this anywhere
         }
+        requests.readBefore(peerCursors.requestsReadableBefore());
         return requests;
     }
 
     JournalTail responses() {
+        responses.readBefore(peerCursors.responsesReadableBefore());
         return responses;
     }
 
@@ -329,7 +336,30 @@ final class PeerLink {
         return Math.max(0, sentCalls - settledCalls);
     }
 
-    /** Wakes the peer when it sleeps. Call after the append. */
+    /** Sees to it that the peer learns of what was written for it. Call after the append. */
+    void announce() {
+        announcement.announce(this);
+    }
+
+    /** Something was written that it is not to be woken for yet. */
+    void unannounced() {
+        unannounced = true;
+    }
+
+    boolean isUnannounced() {
+        return unannounced;
+    }
+
+    /** Whether it is to be woken now for something. */
+    boolean takeUnannounced() {
+        boolean was = unannounced;
+        if (was) {
+            unannounced = false;
+        }
+        return was;
+    }
+
+    /** Wakes the peer when it sleeps. Call when it may read what was written. */
     void ringIfAsleep() {
         try {
             if (peerCursors.isAsleepAfterFence()) {

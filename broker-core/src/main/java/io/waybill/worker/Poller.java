@@ -220,7 +220,7 @@ final class Poller {
     /** A call was sent over a link. Wakes the peer when it sleeps. */
     void onSent(PeerLink link, long deadlineNs) {
         try {
-            link.ringIfAsleep();
+            link.announce();
             onDeadline(deadlineNs);
         } catch (InternalError e) { // of the peer's cursors, most likely
             turns.report(e);

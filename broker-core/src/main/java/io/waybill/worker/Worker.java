@@ -1,9 +1,7 @@
 package io.waybill.worker;
 
-import io.waybill.api.CallException;
 import io.waybill.api.Caller;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -23,8 +21,10 @@ import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerState;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
+import io.waybill.journal.Durability;
 import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
+import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
 import io.waybill.journal.index.IndexBuilder;
 import java.io.IOException;
@@ -55,6 +55,9 @@ public final class Worker implements Caller, AutoCloseable {
 
     /** What a worker shows that injects faults: which. */
     public static final String INJECTS = "injects";
+
+    /** What a worker shows: what a power cut may take of its journal. */
+    public static final String DURABILITY = "durability";
 
     static final String REQUESTS = "requests";
     static final String RESPONSES = "responses";
@@ -87,6 +90,9 @@ public final class Worker implements Caller, AutoCloseable {
     private final Departure departure;
     private final Housekeeper housekeeper;
     private final Indexer indexer;
+    private final Syncer syncer; // null when nothing is synced
+    private final String durability;
+    private final CompletableFuture<IOException> failure = new CompletableFuture<>();
     private boolean closed;
 
     private Worker(
@@ -174,6 +180,8 @@ public final class Worker implements Caller, AutoCloseable {
         ChangeWatch changes = ChangeWatch.open(host.calls(), directory.home().workersPath());
         links.changesEnd(changes);
         housekeeper = new Housekeeper(host, changes, links, poller, watchdog, references, faults, requests, responses);
+        durability = settings.journal().promise();
+        syncer = openSyncer(directory, settings.journal(), links, requestLane, responseLane);
     }
 
     /**
@@ -188,6 +196,11 @@ public final class Worker implements Caller, AutoCloseable {
         // all workers of a home roll alike, or they could not read each other
         WorkerSettings settings = wanted.withJournal(wanted.journal().withRoll(Roll.named(home.rollCycle())));
         WorkerDirectory directory = home.join(name, options);
+        if (settings.journal().durability() == Durability.EACH) {
+            directory.cursors().holdReaders();
+        } else {
+            directory.cursors().freeReaders();
+        }
         Journal requests = null;
         Journal responses = null;
         try {
@@ -205,6 +218,19 @@ public final class Worker implements Caller, AutoCloseable {
                     "a fault in a mapped file of worker " + name + ", whose disk is full or failed: " + e.getMessage(),
                     e);
         }
+    }
+
+    private static Syncer openSyncer(
+            WorkerDirectory directory, JournalSettings settings, Links links, Lane requests, Lane responses)
+            throws IOException {
+        if (settings.durability() == Durability.PROCESS) {
+            return null;
+        }
+        Syncer syncer = Syncer.open(directory.home().host(), settings, directory.cursors(), links, requests, responses);
+        if (settings.durability() == Durability.EACH) {
+            links.announceBy(syncer);
+        }
+        return syncer;
     }
 
     private static void abandon(WorkerDirectory directory, Journal requests, Journal responses) throws IOException {
@@ -243,6 +269,26 @@ public final class Worker implements Caller, AutoCloseable {
         poller.start(inlet);
         housekeeper.start(directory.name());
         indexer.start(directory.name(), host.threads());
+        if (syncer != null) {
+            syncer.start(directory.name(), host.threads(), this::failed);
+        }
+    }
+
+    /** What was appended can't be brought to the disk: the worker stops, and all that wait for it hear of it. */
+    private void failed(IOException cause) {
+        calls.fail("the journal of worker " + directory.name() + " failed: " + cause.getMessage());
+        try {
+            close();
+        } catch (IOException | RuntimeException e) {
+            LOG.warn("Worker {} could not leave in order after its journal failed", directory.info(), e);
+        } finally {
+            failure.complete(cause);
+        }
+    }
+
+    /** Completes when this worker has stopped by itself, because its journal failed. */
+    public CompletableFuture<IOException> failure() {
+        return failure.copy();
     }
 
     /** Tells the others that this worker serves, and what. */
@@ -251,6 +297,7 @@ public final class Worker implements Caller, AutoCloseable {
         if (!rpc.serves()) {
             settings.put(ROLE, CALLS_ONLY);
         }
+        settings.put(DURABILITY, durability);
         if (!injects.isEmpty()) {
             settings.put(INJECTS, injects);
         }
@@ -391,16 +438,23 @@ public final class Worker implements Caller, AutoCloseable {
             Thread.onSpinWait(); // for at most one poll
         }
         try {
-            inlet.settleAll(id -> new CallException(
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.CLOSED,
-                    id,
-                    "worker " + directory.name() + " was closed before the answer came"));
+            inlet.settleAll(id -> calls.ended(id, directory.name()));
             reread.closeAll();
             links.close();
             transit.close();
         } finally {
             // the permit is not given back: nobody polls any more
+            leave();
+        }
+        LOG.debug("Worker {} left", directory.info());
+    }
+
+    private void leave() throws IOException {
+        try {
+            if (syncer != null) {
+                syncer.close(); // what it answered last can be read then
+            }
+        } finally {
             try {
                 directory.leave();
             } finally {
@@ -408,6 +462,5 @@ public final class Worker implements Caller, AutoCloseable {
                 responseLane.close();
             }
         }
-        LOG.debug("Worker {} left", directory.info());
     }
 }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 class RollBySizeTest {
 
     private static final JournalSettings SETTINGS =
-            new JournalSettings(Roll.MINUTELY, 1 << 20, 256 << 10, 1 << 20, 1 << 20);
+            new JournalSettings(Roll.MINUTELY, 1 << 20, 256 << 10, 1 << 20).withFileBytes(1 << 20);
     private static final long START_NS = Instant.parse("2026-11-20T09:10:20Z").toEpochMilli() * 1_000_000;
     private static final int PAYLOAD = 200 << 10;
     private static final int RECORDS_PER_FILE = 5;

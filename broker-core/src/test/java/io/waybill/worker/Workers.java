@@ -27,11 +27,16 @@ final class Workers implements AutoCloseable {
             .withDefaultTimeout(Duration.ofSeconds(20))
             .withJournal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20));
 
-    final Host host = Host.real();
+    final Host host;
     final Home home;
     private final List<Worker> open = new ArrayList<>();
 
     Workers(Path directory) throws IOException {
+        this(directory, Host.real());
+    }
+
+    Workers(Path directory, Host host) throws IOException {
+        this.host = host;
         home = Home.open(directory.resolve("home"), host);
     }
 

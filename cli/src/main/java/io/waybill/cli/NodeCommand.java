@@ -29,6 +29,9 @@ import picocli.CommandLine.TypeConversionException;
             "",
             "Prints 'ready NAME id=ID' on standard output when it serves. SIGTERM or SIGINT lets running calls end and exits"
                     + " with 0.",
+            "",
+            "What a power cut may take is the setting journal.durability in conf/waybill.properties: process, the default, may lose"
+                    + " the last seconds; interval at most the last milliseconds; each nothing that anybody heard of.",
             ""
         },
         footer = {
@@ -137,10 +140,20 @@ final class NodeCommand implements Callable<Integer> {
                         .println("ready " + node.info().name() + " id="
                                 + node.info().id());
                 surroundings.out().flush();
+                node.worker().failure().thenRun(stop::ask);
                 stop.await();
+                requireWhole(node);
             }
         }
         return 0;
+    }
+
+    /** A node whose journal failed has stopped by itself. */
+    private static void requireWhole(Node node) throws CommandFailedException {
+        if (node.worker().failure().isDone()) {
+            throw new CommandFailedException("the journal of " + node.info().name() + " failed: "
+                    + node.worker().failure().join().getMessage());
+        }
     }
 
     /** The directory's, with what the options say in their place. */

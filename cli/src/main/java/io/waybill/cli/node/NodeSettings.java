@@ -4,6 +4,7 @@ import io.waybill.api.MessageType;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
+import io.waybill.journal.Durability;
 import io.waybill.journal.JournalSettings;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.osgi.ShippedBundles;
@@ -112,7 +113,15 @@ public record NodeSettings(
         JournalSettings defaults = JournalSettings.defaults();
         long reserve = reading.take("journal.reserve-bytes", defaults.reserveBytes(), Quantities::bytes);
         long file = reading.take("journal.file-bytes", defaults.fileBytes(), Quantities::bytes);
-        return reading.check("journal", () -> defaults.withReserveBytes(reserve).withFileBytes(file), defaults);
+        Durability durability = reading.take("journal.durability", defaults.durability(), Quantities::durability);
+        Duration interval = reading.take("journal.sync-interval", defaults.syncInterval(), Quantities::duration);
+        return reading.check(
+                "journal",
+                () -> defaults.withReserveBytes(reserve)
+                        .withFileBytes(file)
+                        .withDurability(durability)
+                        .withSyncInterval(interval),
+                defaults);
     }
 
     private static StuckSettings stuck(Reading reading) {

@@ -1,5 +1,6 @@
 package io.waybill.cli.node;
 
+import io.waybill.journal.Durability;
 import io.waybill.osgi.ShippedBundles;
 import io.waybill.rref.Keeping;
 import io.waybill.worker.Overflow;
@@ -73,6 +74,11 @@ public final class Quantities {
     /** {@code wait}, {@code refuse}. */
     public static Overflow overflow(String text) {
         return choice(Overflow.class, text);
+    }
+
+    /** {@code process}, {@code interval}, {@code each}. */
+    public static Durability durability(String text) {
+        return choice(Durability.class, text);
     }
 
     /** {@code on-request}, {@code all}. */

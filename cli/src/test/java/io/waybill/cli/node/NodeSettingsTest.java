@@ -7,6 +7,7 @@ import io.waybill.api.MessageType;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
+import io.waybill.journal.Durability;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.osgi.ShippedBundles;
 import io.waybill.rref.ControlRetries;
@@ -50,6 +51,8 @@ class NodeSettingsTest {
         values.put("worker.default-timeout", "0");
         values.put("journal.reserve-bytes", "128MiB");
         values.put("journal.file-bytes", "32MiB");
+        values.put("journal.durability", "interval");
+        values.put("journal.sync-interval", "5ms");
         values.put("tensor.segment-bytes", "1MiB");
         values.put("tensor.total-bytes", "2MiB");
         values.put("flow.calls-per-peer", "7");
@@ -88,6 +91,8 @@ class NodeSettingsTest {
         assertThat(worker.defaultTimeout()).isZero();
         assertThat(worker.journal().reserveBytes()).isEqualTo(128 << 20);
         assertThat(worker.journal().fileBytes()).isEqualTo(32 << 20);
+        assertThat(worker.journal().durability()).isEqualTo(Durability.INTERVAL);
+        assertThat(worker.journal().syncInterval()).isEqualTo(Duration.ofMillis(5));
         assertThat(worker.tensors().segmentBytes()).isEqualTo(1 << 20);
         assertThat(worker.tensors().totalBytes()).isEqualTo(2 << 20);
         assertThat(worker.limits().callsPerPeer()).isEqualTo(7);
