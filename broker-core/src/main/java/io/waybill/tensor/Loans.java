@@ -18,6 +18,9 @@ final class Loans implements LoanSink {
 
     private static final int MAX_OUTSTANDING = TensorSender.MAX_LOANS;
 
+    /** A look at what a receiver released costs a cache miss or two, and serves many loans at once. */
+    private static final int POLLED_FROM = 32;
+
     private final ReleasedLoans released;
     private final Int2ObjectHashMap<Long2ObjectHashMap<Loan>> byReceiver = new Int2ObjectHashMap<>();
     private long nextId;
@@ -36,7 +39,7 @@ final class Loans implements LoanSink {
      */
     synchronized void open(int receiver, int count, List<Loan> opened) {
         Long2ObjectHashMap<Loan> its = byReceiver.computeIfAbsent(receiver, key -> new Long2ObjectHashMap<>());
-        if (!its.isEmpty()) {
+        if (its.size() >= POLLED_FROM) {
             released.poll(receiver, this);
         }
         if (its.size() + count > MAX_OUTSTANDING) {

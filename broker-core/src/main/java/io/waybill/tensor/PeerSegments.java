@@ -2,12 +2,12 @@ package io.waybill.tensor;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.host.Clock;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.util.HashMap;
-import java.util.Map;
+import org.agrona.collections.Long2ObjectHashMap;
 
 /**
  * The segment files of one peer, mapped when a message first names them.
@@ -21,14 +21,16 @@ public final class PeerSegments implements AutoCloseable {
     private final Path directory;
     private final SafeFiles files;
     private final NativeMemory memory;
-    private final Map<Long, SegmentMapping> mappings = new HashMap<>();
+    private final Clock clock;
+    private final Long2ObjectHashMap<SegmentMapping> mappings = new Long2ObjectHashMap<>();
     private boolean closed;
 
-    PeerSegments(int peer, Path directory, SafeFiles files, NativeMemory memory) {
+    PeerSegments(int peer, Path directory, SafeFiles files, NativeMemory memory, Clock clock) {
         this.peer = peer;
         this.directory = directory;
         this.files = files;
         this.memory = memory;
+        this.clock = clock;
     }
 
     /** The peer's worker id. */
@@ -53,7 +55,7 @@ public final class PeerSegments implements AutoCloseable {
     private SegmentMapping open(long segment) throws RejectedMessageException {
         Path path = Segment.path(directory, segment);
         try {
-            return SegmentMapping.map(files.openNative(path, Long.MAX_VALUE), memory);
+            return SegmentMapping.map(files.openNative(path, Long.MAX_VALUE), memory, clock);
         } catch (NoSuchFileException e) {
             throw new RejectedMessageException(
                     ErrorCode.PEER_CORRUPT,

@@ -2,6 +2,7 @@ package io.waybill.tensor;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.host.Clock;
 import io.waybill.host.NativeCalls;
 import io.waybill.host.NativeFile;
 import java.io.IOException;
@@ -20,26 +21,35 @@ import java.util.TreeMap;
  */
 final class SegmentMapping {
 
+    /** A file that is cut while its bytes are in use is found out afterwards; this only keeps most of them from being touched. */
+    private static final long SIZE_HOLDS_NS = 1_000_000;
+
     private final NativeFile file;
     private final NativeSpan span;
     private final NativeMemory memory;
+    private final Clock clock;
     private final TreeMap<Long, Long> inUse = new TreeMap<>();
+    private long size;
+    private long sizeAskedNs;
     private boolean closed;
 
-    private SegmentMapping(NativeFile file, NativeSpan span, NativeMemory memory) {
+    private SegmentMapping(NativeFile file, NativeSpan span, NativeMemory memory, Clock clock) {
         this.file = file;
         this.span = span;
         this.memory = memory;
+        this.clock = clock;
+        this.size = span.length();
+        this.sizeAskedNs = clock.monotonicNs();
     }
 
     /** Maps the file as long as it is. Takes the file over. */
-    static SegmentMapping map(NativeFile file, NativeMemory memory) throws IOException {
+    static SegmentMapping map(NativeFile file, NativeMemory memory, Clock clock) throws IOException {
         try {
             long size = file.size();
             if (size == 0) {
-                return new SegmentMapping(file, new NativeSpan(memory, 0, 0, () -> {}), memory);
+                return new SegmentMapping(file, new NativeSpan(memory, 0, 0, () -> {}), memory, clock);
             }
-            return new SegmentMapping(file, mapPart(file, 0, size, memory), memory);
+            return new SegmentMapping(file, mapPart(file, 0, size, memory), memory, clock);
         } catch (IOException e) {
             file.close();
             throw e;
@@ -90,7 +100,7 @@ final class SegmentMapping {
             throw new IllegalStateException("the mapping is closed");
         }
         try {
-            long size = Math.min(file.size(), span.length());
+            long size = size();
             if (length > size || offset > size - length) {
                 throw new RejectedMessageException(
                         ErrorCode.PEER_CORRUPT,
@@ -110,6 +120,16 @@ final class SegmentMapping {
             inUse.put(offset, offset + length);
         }
         return new Part(this, span, offset, offset, length);
+    }
+
+    /** How much of the file can be used, as far as a moment ago: asking costs as much as all else here. */
+    private long size() throws IOException {
+        long nowNs = clock.monotonicNs();
+        if (nowNs - sizeAskedNs >= SIZE_HOLDS_NS) {
+            size = Math.min(file.size(), span.length());
+            sizeAskedNs = nowNs;
+        }
+        return size;
     }
 
     private boolean endsBefore(long end) {

@@ -6,6 +6,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
+import io.waybill.host.Clock;
 import io.waybill.host.SafeFiles;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
@@ -36,16 +37,23 @@ public final class TensorReceiver {
     private final HostMemory hostMemory;
     private final NativeMemory memory;
     private final SafeFiles files;
+    private final Clock clock;
     private final AtomicInteger loansHeld = new AtomicInteger();
     private final ConcurrentLinkedQueue<SectionView> views = new ConcurrentLinkedQueue<>();
 
     public TensorReceiver(
-            LoanReturns returns, Converters converters, HostMemory hostMemory, NativeMemory memory, SafeFiles files) {
+            LoanReturns returns,
+            Converters converters,
+            HostMemory hostMemory,
+            NativeMemory memory,
+            SafeFiles files,
+            Clock clock) {
         this.returns = returns;
         this.converters = converters;
         this.hostMemory = hostMemory;
         this.memory = memory;
         this.files = files;
+        this.clock = clock;
     }
 
     /**
@@ -54,7 +62,7 @@ public final class TensorReceiver {
      * @param segments the peer's directory of segment files
      */
     public PeerSegments peer(int workerId, Path segments) {
-        return new PeerSegments(workerId, segments, files, memory);
+        return new PeerSegments(workerId, segments, files, memory, clock);
     }
 
     /**

@@ -39,7 +39,7 @@ final class TensorTransit implements AutoCloseable {
                 ledger);
         pool.removeLeftovers(); // requests that name them are not begun: they are for an earlier life
         sender = new TensorSender(pool, devices);
-        receiver = new TensorReceiver(ledger, devices, new HostMemory(memory), memory, host.files());
+        receiver = new TensorReceiver(ledger, devices, new HostMemory(memory), memory, host.files(), host.clock());
     }
 
     DeviceRegistry devices() {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
+import io.waybill.host.ManualClock;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;

@@ -3,6 +3,7 @@ package io.waybill.tensor;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.device.DeviceRegistry;
+import io.waybill.host.Host;
 import io.waybill.host.NativeCalls;
 import io.waybill.host.SafeFiles;
 import io.waybill.wire.MessageBuffer;
@@ -26,7 +27,8 @@ final class ReceivingProcess {
             new DeviceRegistry(),
             host,
             memory,
-            new SafeFiles(NativeCalls.load()));
+            new SafeFiles(NativeCalls.load()),
+            Host.real().clock());
 
     public static void main(String[] arguments) throws Exception {
         ReceivingProcess process = new ReceivingProcess();

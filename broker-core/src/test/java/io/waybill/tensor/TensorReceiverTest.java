@@ -17,6 +17,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.List;
 import org.agrona.UnsafeApi;
 import org.junit.jupiter.api.AfterEach;
@@ -65,6 +66,7 @@ class TensorReceiverTest {
         try (FileChannel file = FileChannel.open(onlySegment(), StandardOpenOption.WRITE)) {
             file.truncate(size);
         }
+        transit.clock.advance(Duration.ofMillis(1)); // for as long a size that was asked for holds
     }
 
     @Test
@@ -167,13 +169,25 @@ class TensorReceiverTest {
     }
 
     @Test
+    void tellsAfterwardsOfACutThatItWasTooEarlyToSee() throws Exception {
+        transit.receive(transit.send(bytes(large))).release();
+        MessageBuffer record = transit.send(bytes(large));
+        try (FileChannel file = FileChannel.open(onlySegment(), StandardOpenOption.WRITE)) {
+            file.truncate(4096);
+        }
+        ReceivedTensors received = transit.receive(record);
+        assertThat(received.areCut()).isTrue();
+        received.release();
+    }
+
+    @Test
     void refusesAnEmptyAndAMissingSegment() throws Exception {
         MessageBuffer record = transit.send(bytes(large));
         cutSegment(0);
         assertThatThrownBy(() -> transit.receive(record)).hasMessageContaining("inside its 0 bytes");
         Files.delete(onlySegment());
-        TensorReceiver fresh =
-                new TensorReceiver(transit.returned, transit.devices, transit.host, transit.memory, transit.files);
+        TensorReceiver fresh = new TensorReceiver(
+                transit.returned, transit.devices, transit.host, transit.memory, transit.files, transit.clock);
         try (PeerSegments peer = fresh.peer(Transit.SENDER, transit.segments)) {
             assertThatThrownBy(() -> fresh.decode(Transit.checked(record), peer))
                     .isInstanceOfSatisfying(

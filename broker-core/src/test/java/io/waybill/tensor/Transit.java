@@ -7,6 +7,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.device.DeviceRegistry;
+import io.waybill.host.ManualClock;
 import io.waybill.host.NativeCalls;
 import io.waybill.host.SafeFiles;
 import io.waybill.wire.Envelope;
@@ -31,6 +32,7 @@ final class Transit implements AutoCloseable {
     final NativeMemory memory;
     final HostMemory host;
     final DeviceRegistry devices = new DeviceRegistry();
+    final ManualClock clock = new ManualClock();
     final ReturnedLoans returned = new ReturnedLoans(RECEIVER);
     final SegmentPool pool;
     final TensorSender sender;
@@ -51,7 +53,7 @@ final class Transit implements AutoCloseable {
             throw new UncheckedIOException(e);
         }
         sender = new TensorSender(pool, devices);
-        receiver = new TensorReceiver(returned, devices, host, memory, files);
+        receiver = new TensorReceiver(returned, devices, host, memory, files, clock);
         peer = receiver.peer(SENDER, segments);
     }
 

@@ -12,8 +12,8 @@ import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.Provider;
 import io.waybill.dispatch.StuckSettings;
-import io.waybill.host.Clock;
 import io.waybill.host.Host;
+import io.waybill.host.ManualClock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -320,34 +320,5 @@ class WatchdogTest {
         assertThat(status().stuck()).isEqualTo(1);
         assertThat(executor.taskCount()).isZero();
         inner.finish();
-    }
-
-    /** A clock that a test moves. */
-    private static final class ManualClock implements Clock {
-        private final AtomicLong monotonicNs = new AtomicLong(1_000_000_000L);
-        private final AtomicLong suspendedNs = new AtomicLong();
-
-        void advance(Duration by) {
-            monotonicNs.addAndGet(by.toNanos());
-        }
-
-        void suspend(Duration by) {
-            suspendedNs.addAndGet(by.toNanos());
-        }
-
-        @Override
-        public long monotonicNs() {
-            return monotonicNs.get();
-        }
-
-        @Override
-        public long bootNs() {
-            return monotonicNs.get() + suspendedNs.get();
-        }
-
-        @Override
-        public long wallNs() {
-            return bootNs();
-        }
     }
 }
