@@ -81,7 +81,7 @@ final class Child implements AutoCloseable {
         }
     }
 
-    private String log() {
+    String log() {
         synchronized (lastLines) {
             return String.join("\n", lastLines);
         }
@@ -90,22 +90,6 @@ final class Child implements AutoCloseable {
     Child awaitReady() throws InterruptedException {
         answer("ready");
         return this;
-    }
-
-    /** Whether it became ready; not when it ended before. */
-    boolean becameReady() throws InterruptedException {
-        String line = answers.poll(PATIENCE_S, TimeUnit.SECONDS);
-        if ("ended".equals(line)) {
-            return false;
-        }
-        if (!"ready".equals(line)) {
-            throw new AssertionError(name + ": expected ready, got " + line + "\n" + log());
-        }
-        return true;
-    }
-
-    String name() {
-        return name;
     }
 
     /** Calls answered, or requests begun, so far. */
@@ -140,10 +124,6 @@ final class Child implements AutoCloseable {
     /** kill -9, without waiting. */
     void kill() {
         process.destroyForcibly();
-    }
-
-    boolean isAlive() {
-        return process.isAlive();
     }
 
     /** Waits until it is gone. Returns whether it went within this time. */

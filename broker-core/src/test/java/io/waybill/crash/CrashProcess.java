@@ -19,7 +19,6 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,10 +29,11 @@ import org.slf4j.LoggerFactory;
 final class CrashProcess {
 
     static final String SERVER = "server";
+    static final String NODE = "node";
     static final String CALLER = "caller";
 
-    private static final Roll ROLL = Roll.FIVE_MINUTELY;
-    private static final JournalSettings JOURNAL = new JournalSettings(ROLL, 4 << 20, 1 << 20, 2 << 20);
+    private static final JournalSettings JOURNAL =
+            new JournalSettings(Roll.MINUTELY, 4 << 20, 1 << 20, 2 << 20).withFileBytes(4 << 20);
     private static final Duration DRAIN = Duration.ofSeconds(20);
 
     private final Worker worker;
@@ -46,7 +46,8 @@ final class CrashProcess {
         this.log = log;
     }
 
-    /** @param arguments role, home, name, directory of logs, which life of the name; callers: servers and calls per second */
+    /** @param arguments role, home, name, directory of logs, which life of the name; callers: server and calls
+     *     per second; nodes: directory of bundles */
     public static void main(String[] arguments) throws Exception {
         ((ch.qos.logback.classic.Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.INFO);
         Host host = Host.real();
@@ -55,20 +56,26 @@ final class CrashProcess {
         try (EventLog log = EventLog.create(Path.of(arguments[3]), name, Integer.parseInt(arguments[4]))) {
             HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
             registry.expectMore();
-            Worker worker =
-                    Worker.join(Home.open(home, host, ROLL.name()), name, JoinOptions.defaults(), settings(), registry);
+            Worker worker = Worker.join(Home.open(home, host), name, JoinOptions.defaults(), settings(), registry);
             CrashProcess process = new CrashProcess(worker, host, log);
             process.logged(Kind.JOINED, worker.info().id(), worker.directory().generation());
-            if (arguments[0].equals(SERVER)) {
-                new Server(log, host.clock(), worker.directory().generation()).serve(registry);
-            }
-            registry.expectNoMore();
-            worker.ready(Map.of());
-            say("ready");
-            if (arguments[0].equals(SERVER)) {
-                process.serve();
-            } else {
-                process.call(List.of(arguments[5].split(",")), Integer.parseInt(arguments[6]));
+            Server server = new Server(log, host.clock(), worker.directory().generation());
+            switch (arguments[0]) {
+                case SERVER -> {
+                    server.serve(registry);
+                    process.serve(registry);
+                }
+                case NODE -> {
+                    SwitchedBundles bundles = SwitchedBundles.start(
+                            server, registry, host, worker.directory().path(), Path.of(arguments[5]));
+                    process.serve(registry);
+                    bundles.close();
+                }
+                case CALLER -> {
+                    process.ready(registry);
+                    process.call(arguments[5], Integer.parseInt(arguments[6]));
+                }
+                default -> throw new IllegalArgumentException("no such role: " + arguments[0]);
             }
         } catch (IOException | RuntimeException e) {
             say("failed " + e);
@@ -85,16 +92,23 @@ final class CrashProcess {
         log.add(new Event(kind, 0, 0, id, host.clock().bootNs(), number));
     }
 
+    private void ready(HandlerRegistry registry) throws IOException {
+        registry.expectNoMore();
+        worker.ready(Map.of());
+        say("ready");
+    }
+
     /** Until it is told to leave: what it had begun is answered then. */
-    private void serve() throws IOException {
+    private void serve(HandlerRegistry registry) throws IOException {
+        ready(registry);
         awaitLine(() -> worker.counters().requestsBegun());
         worker.close();
         logged(Kind.ENDED, 0, 0);
         say("left");
     }
 
-    private void call(List<String> servers, int rate) throws Exception {
-        Traffic traffic = new Traffic(worker, host.clock(), log, servers, rate);
+    private void call(String server, int rate) throws Exception {
+        Traffic traffic = new Traffic(worker, host.clock(), log, server, rate);
         traffic.start();
         awaitLine(traffic::answered);
         traffic.stop();

@@ -27,13 +27,19 @@ class CrashSystemTest {
     @Test
     @Timeout(240)
     void givesEveryCallOneOutcomeWhoeverIsKilled() throws Exception {
-        run("--kills 6 --kills-per-home 3 --rate 5000");
+        run("--kills 4 --rate 5000");
     }
 
     @Test
     @Timeout(240)
     void givesEveryCallOneOutcomeWhoeverIsPaused() throws Exception {
-        run("--fault pause --kills 2 --pause-most-ms 1500 --rate 5000");
+        run("--fault pause --kills 1 --pause-most-ms 1500 --rate 5000");
+    }
+
+    @Test
+    @Timeout(240)
+    void givesEveryCallOneOutcomeWhereverAWorkerDies() throws Exception {
+        run("--kills 3 --point all --rate 5000");
     }
 
     /** What {@code -Dwaybill.crash="--kills 200"} asks for. */

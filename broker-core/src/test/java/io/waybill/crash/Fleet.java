@@ -1,5 +1,6 @@
 package io.waybill.crash;
 
+import io.waybill.crash.agent.Point;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -19,8 +20,10 @@ final class Fleet implements AutoCloseable {
     private final Map<String, Child> running = new HashMap<>();
     private final Map<String, Integer> lives = new HashMap<>();
     private final AgentOptions agent;
+    private final Path bundles; // null when the server's handlers don't come with any
 
-    Fleet(Path home, Path logs, RunOptions options, AgentOptions agent) {
+    Fleet(Path home, Path logs, RunOptions options, AgentOptions agent) throws IOException {
+        this.bundles = options.bundled() ? SwitchedBundles.forge(logs) : null;
         this.home = home;
         this.logs = logs;
         this.ratePerCaller = Math.max(1, options.rate() / options.callers());
@@ -32,31 +35,39 @@ final class Fleet implements AutoCloseable {
 
     /** Starts all, and waits until they are ready. */
     void start() throws Exception {
-        start(SERVER, "");
+        start(SERVER);
         running.get(SERVER).awaitReady();
         for (String caller : callers) {
-            start(caller, "");
+            start(caller);
         }
         for (String caller : callers) {
             running.get(caller).awaitReady();
         }
     }
 
-    /**
-     * Starts the next life of a worker without waiting for it.
-     *
-     * @param point where it kills itself; empty for nowhere
-     */
-    Child start(String name, String point) throws IOException {
+    /** Starts the next life of a worker without waiting for it. */
+    Child start(String name) throws IOException {
+        return start(name, agent.none());
+    }
+
+    /** Starts a life of a worker that ends when it comes by a point for the n-th time. */
+    Child startKilledAt(String name, Point point, int passings) throws IOException {
+        return start(name, agent.killedAt(point, passings));
+    }
+
+    private Child start(String name, List<String> jvmOptions) throws IOException {
         int life = lives.merge(name, 1, Integer::sum);
         boolean serves = name.equals(SERVER);
-        List<String> arguments = new ArrayList<>(
-                List.of(serves ? CrashProcess.SERVER : CrashProcess.CALLER, home.toString(), name, logs.toString()));
+        String server = bundles == null ? CrashProcess.SERVER : CrashProcess.NODE;
+        List<String> arguments =
+                new ArrayList<>(List.of(serves ? server : CrashProcess.CALLER, home.toString(), name, logs.toString()));
         arguments.add(String.valueOf(life));
         if (!serves) {
             arguments.addAll(List.of(SERVER, String.valueOf(ratePerCaller)));
+        } else if (bundles != null) {
+            arguments.add(bundles.toString());
         }
-        Child child = Child.start(name + "-" + life, logs, agent.jvmOptions(point), arguments);
+        Child child = Child.start(name + "-" + life, logs, jvmOptions, arguments);
         running.put(name, child);
         return child;
     }

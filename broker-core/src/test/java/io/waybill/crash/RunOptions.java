@@ -15,6 +15,7 @@ import java.util.Set;
  * @param rate calls per second of all callers together
  * @param point where a process kills itself; empty: the run kills it at random moments; {@code all}: each in turn
  * @param mutant the bug that is planted in every process; empty for none
+ * @param bundled whether the server's handlers come with a bundle that is updated again and again
  * @param directory where homes and logs go; what is clean is removed
  */
 record RunOptions(
@@ -27,8 +28,12 @@ record RunOptions(
         int mostPauseMs,
         String point,
         String mutant,
+        boolean bundled,
         long seed,
         Path directory) {
+
+    /** The value of {@code --point} that means each in turn. */
+    static final String ALL = "all";
 
     private static final Set<String> NAMES = Set.of(
             "fault",
@@ -40,6 +45,7 @@ record RunOptions(
             "pause-most-ms",
             "point",
             "mutant",
+            "bundled",
             "seed",
             "directory");
 
@@ -79,6 +85,7 @@ record RunOptions(
                 number(given, "pause-most-ms", 30_000),
                 given.getOrDefault("point", ""),
                 given.getOrDefault("mutant", ""),
+                Boolean.parseBoolean(given.get("bundled")),
                 given.containsKey("seed") ? Long.parseLong(given.get("seed")) : new Random().nextLong(),
                 given.containsKey("directory") ? Path.of(given.get("directory")) : directory);
     }
@@ -90,7 +97,7 @@ record RunOptions(
     @Override
     public String toString() {
         return String.format(
-                "--fault %s --who %s --kills %d --kills-per-home %d --callers %d --rate %d --pause-most-ms %d --seed %d%s%s",
+                "--fault %s --who %s --kills %d --kills-per-home %d --callers %d --rate %d --pause-most-ms %d --seed %d%s%s%s",
                 name(fault),
                 name(who),
                 faults,
@@ -100,7 +107,8 @@ record RunOptions(
                 mostPauseMs,
                 seed,
                 point.isEmpty() ? "" : " --point " + point,
-                mutant.isEmpty() ? "" : " --mutant " + mutant);
+                mutant.isEmpty() ? "" : " --mutant " + mutant,
+                bundled ? " --bundled true" : "");
     }
 
     private static String name(Enum<?> value) {

@@ -13,7 +13,8 @@ final class ServedTypes {
     /** Answered by many threads, later than some callers wait. */
     static final MessageType SLOW = MessageType.of(0x144);
 
-    static final Set<Integer> ORDERED = Set.of(0x142, 0x143);
+    static final Set<Integer> ORDERED = Set.of(0x142, 0x143, 0x144);
+    static final Set<Integer> ONE_BY_ONE = Set.of(0x143);
 
     private ServedTypes() {}
 }

@@ -41,6 +41,15 @@ final class Server {
         add(registry, ServedTypes.SLOW, false, ExecutorSettings.forProcessors(2), this::answerSlowly);
     }
 
+    /** Answers a request of any of the types, for a handler that comes from elsewhere. */
+    void handle(Message message, Outbox outbox) {
+        if (message.type().equals(ServedTypes.SLOW)) {
+            answerSlowly(message, outbox);
+        } else {
+            answer(message, outbox);
+        }
+    }
+
     private static void add(
             HandlerRegistry registry,
             MessageType type,
@@ -60,18 +69,26 @@ final class Server {
     }
 
     private void answer(Message message, Outbox outbox) {
-        ByteBuffer request = message.payload();
-        log.add(new Event(Kind.BEGUN, 0, Payloads.digest(request), message.id(), clock.bootNs(), 0));
-        byte[] answer = Payloads.answer(message.id(), generation, request);
-        log.add(new Event(Kind.ANSWERED, 0, Payloads.digest(answer), message.id(), clock.bootNs(), 0));
-        outbox.reply(ByteBuffer.wrap(answer));
+        begun(message);
+        reply(message, outbox);
     }
 
     private void answerSlowly(Message message, Outbox outbox) {
+        begun(message);
         long untilNs = clock.monotonicNs() + SLOW_NS;
         while (clock.monotonicNs() < untilNs) {
             LockSupport.parkNanos(untilNs - clock.monotonicNs());
         }
-        answer(message, outbox);
+        reply(message, outbox);
+    }
+
+    private void begun(Message message) {
+        log.add(new Event(Kind.BEGUN, 0, Payloads.digest(message.payload()), message.id(), clock.bootNs(), 0));
+    }
+
+    private void reply(Message message, Outbox outbox) {
+        byte[] answer = Payloads.answer(message.id(), generation, message.payload());
+        log.add(new Event(Kind.ANSWERED, 0, Payloads.digest(answer), message.id(), clock.bootNs(), 0));
+        outbox.reply(ByteBuffer.wrap(answer));
     }
 }

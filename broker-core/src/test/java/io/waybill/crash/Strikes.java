@@ -1,32 +1,53 @@
 package io.waybill.crash;
 
+import io.waybill.crash.agent.Point;
+import io.waybill.system.SmallDisk;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.TimeUnit;
 
 /** What is done to the workers of a home, drawn from the run's random numbers. One thread. */
 final class Strikes {
 
     private static final long LEAST_PAUSE_MS = 1000;
     private static final long GONE_MS = 20_000;
+    private static final int KILLED = 128 + 9;
+    private static final long LEAST_FULL_MS = 500;
+    private static final long MOST_FULL_MS = 3000;
+    private static final long RESUMED_MS = 60_000;
+    private static final long SOME_CALLS = 500;
 
     private final RunOptions options;
     private final Random random;
     private final Fleet fleet;
+    private final SmallDisk disk; // null when nothing fills it
+    private final Map<Point, Integer> reached;
+    private int points;
 
-    Strikes(RunOptions options, Random random, Fleet fleet) {
+    Strikes(RunOptions options, Random random, Fleet fleet, SmallDisk disk, Map<Point, Integer> reached) {
         this.options = options;
         this.random = random;
         this.fleet = fleet;
+        this.disk = disk;
+        this.reached = reached;
+        this.points = reached.values().stream().mapToInt(Integer::intValue).sum();
     }
 
     /** Strikes once, and waits until all are ready again. */
     void strike() throws Exception {
         List<String> victims = victims();
         switch (options.fault()) {
-            case KILL -> kill(victims);
+            case KILL -> {
+                if (options.point().isEmpty()) {
+                    kill(victims);
+                } else {
+                    killAt(nextPoint(), victims);
+                }
+            }
             case PAUSE -> pause(victims);
-            case FULL -> throw new IllegalArgumentException("a full disk needs a disk of its own");
+            case FULL -> fill();
         }
     }
 
@@ -45,17 +66,51 @@ final class Strikes {
         return victims;
     }
 
+    private Point nextPoint() {
+        if (!options.point().equals(RunOptions.ALL)) {
+            return Point.valueOf(options.point());
+        }
+        Point[] all = Point.values();
+        Point next = all[points++ % all.length];
+        return next.role() != Point.Role.NODE || options.bundled() ? next : nextPoint();
+    }
+
+    /** Kills a worker, lets its next life kill itself where it is meant to, and starts it again. */
+    private void killAt(Point point, List<String> victims) throws Exception {
+        String victim = switch (point.role()) {
+            case SERVER, NODE -> Fleet.SERVER;
+            case CALLER -> fleet.callers().get(0);
+            case ANY -> victims.get(victims.size() - 1);
+        };
+        end(victim);
+        Child killed = fleet.startKilledAt(victim, point, 1 + random.nextInt(point.mostPassings()));
+        if (killed.awaitEnd(GONE_MS)) {
+            if (killed.exitCode() != KILLED) {
+                throw new AssertionError(victim + " ended by itself, with " + killed.exitCode() + ": " + killed.log());
+            }
+            reached.merge(point, 1, Integer::sum);
+        } else {
+            end(victim);
+        }
+        fleet.start(victim).awaitReady();
+    }
+
+    private void end(String victim) throws InterruptedException {
+        fleet.child(victim).kill();
+        if (!fleet.child(victim).awaitEnd(GONE_MS)) {
+            throw new AssertionError(victim + " was killed and is not gone");
+        }
+    }
+
     private void kill(List<String> victims) throws Exception {
         for (String victim : victims) {
             fleet.child(victim).kill();
         }
         for (String victim : victims) {
-            if (!fleet.child(victim).awaitEnd(GONE_MS)) {
-                throw new AssertionError(victim + " was killed and is not gone");
-            }
+            end(victim);
         }
         for (String victim : victims) {
-            fleet.start(victim, "");
+            fleet.start(victim);
         }
         for (String victim : victims) {
             fleet.child(victim).awaitReady();
@@ -69,6 +124,21 @@ final class Strikes {
         CrashRun.pass(LEAST_PAUSE_MS + random.nextLong(Math.max(1, options.mostPauseMs() - LEAST_PAUSE_MS)));
         for (String victim : victims) {
             fleet.child(victim).resume();
+        }
+    }
+
+    /** Takes all that is left of the disk for a while; service resumes by itself when it is there again. */
+    private void fill() throws Exception {
+        disk.fill();
+        CrashRun.pass(LEAST_FULL_MS + random.nextLong(MOST_FULL_MS - LEAST_FULL_MS));
+        disk.free();
+        long enough = fleet.answered() + SOME_CALLS;
+        long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(RESUMED_MS);
+        while (fleet.answered() < enough) {
+            if (System.nanoTime() > untilNs) {
+                throw new AssertionError("the disk has room again, and calls are not answered");
+            }
+            CrashRun.pass(10);
         }
     }
 }

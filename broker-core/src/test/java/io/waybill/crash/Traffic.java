@@ -34,7 +34,7 @@ final class Traffic implements ResponseListener {
     private final Worker worker;
     private final Clock clock;
     private final EventLog log;
-    private final List<String> servers;
+    private final String server;
     private final long intervalNs;
     private final Semaphore window = new Semaphore(WINDOW);
     private final AtomicLong answered = new AtomicLong();
@@ -42,11 +42,11 @@ final class Traffic implements ResponseListener {
     private volatile boolean stopped;
 
     /** @param rate calls per second */
-    Traffic(Worker worker, Clock clock, EventLog log, List<String> servers, int rate) {
+    Traffic(Worker worker, Clock clock, EventLog log, String server, int rate) {
         this.worker = worker;
         this.clock = clock;
         this.log = log;
-        this.servers = servers;
+        this.server = server;
         this.intervalNs = TimeUnit.SECONDS.toNanos(1) / rate;
         this.thread.setDaemon(true);
     }
@@ -103,7 +103,6 @@ final class Traffic implements ResponseListener {
         MessageType type = typeOf(number);
         int timeoutMs = timeoutMsOf(number);
         byte[] payload = Payloads.request(worker.directory().generation(), number);
-        String server = servers.get((int) (number % servers.size()));
         Request request =
                 Request.raw(server, type, ByteBuffer.wrap(payload), List.of()).timeout(Duration.ofMillis(timeoutMs));
         try {

@@ -22,7 +22,7 @@ import javax.tools.ToolProvider;
 import org.osgi.service.component.annotations.Component;
 
 /** Makes bundles for tests: compiles sources and lets bnd write the manifest and the component descriptions. */
-final class BundleForge {
+public final class BundleForge {
 
     private static final String IMPORTS = String.join(
             "\n",
@@ -36,12 +36,12 @@ final class BundleForge {
     private final Path directory;
     private final AtomicInteger count = new AtomicInteger();
 
-    BundleForge(Path directory) {
+    public BundleForge(Path directory) {
         this.directory = directory;
     }
 
     /** A bundle to be described. */
-    Draft bundle(String symbolicName, String version) {
+    public Draft bundle(String symbolicName, String version) {
         return new Draft(symbolicName, version);
     }
 
@@ -53,7 +53,7 @@ final class BundleForge {
     }
 
     /** What is known of a bundle before it is built. */
-    final class Draft {
+    public final class Draft {
         private final String symbolicName;
         private final Map<String, String> sources = new LinkedHashMap<>();
         private final Map<String, String> headers = new LinkedHashMap<>();
@@ -71,7 +71,7 @@ final class BundleForge {
         }
 
         /** A class in package acme; imports of the API, of DS and of some of java.util come with it. */
-        Draft source(String className, String declaration) {
+        public Draft source(String className, String declaration) {
             sources.put("acme/" + className + ".java", "package acme;\n" + IMPORTS + declaration);
             return this;
         }
@@ -94,7 +94,7 @@ final class BundleForge {
                             + " throws RejectedMessageException {\n" + body + "\n}}");
         }
 
-        Path build() throws IOException {
+        public Path build() throws IOException {
             return build(directory.resolve(symbolicName + "-" + count.incrementAndGet() + ".jar"));
         }
 

@@ -11,10 +11,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** A file system of its own that another process can fill. Needs root; without it the test is skipped. Closing unmounts it. */
-final class SmallDisk implements AutoCloseable {
+public final class SmallDisk implements AutoCloseable {
 
     /** What it is made of. */
-    enum Kind {
+    public enum Kind {
         TMPFS,
         EXT4
     }
@@ -27,7 +27,7 @@ final class SmallDisk implements AutoCloseable {
         this.image = image;
     }
 
-    static SmallDisk mount(Kind kind, int megabytes, Path directory) throws Exception {
+    public static SmallDisk mount(Kind kind, int megabytes, Path directory) throws Exception {
         Path mountPoint = Files.createDirectory(directory.resolve("disk-" + kind + "-" + megabytes));
         Path image = directory.resolve(mountPoint.getFileName() + ".img");
         SmallDisk disk = new SmallDisk(mountPoint, image);
@@ -50,12 +50,12 @@ final class SmallDisk implements AutoCloseable {
         assumeTrue(run(command.toArray(new String[0])), "mounting a small disk needs root: " + command);
     }
 
-    Path path() {
+    public Path path() {
         return mountPoint;
     }
 
     /** Lets another process take all that is left. */
-    void fill() throws Exception {
+    public void fill() throws Exception {
         run("dd", "if=/dev/zero", "of=" + ballast(), "bs=64k");
         run("dd", "if=/dev/zero", "of=" + ballast() + "2", "bs=4k");
     }
@@ -69,7 +69,7 @@ final class SmallDisk implements AutoCloseable {
     }
 
     /** Gives back what was taken. */
-    void free() throws IOException {
+    public void free() throws IOException {
         Files.deleteIfExists(ballast());
         Files.deleteIfExists(Path.of(ballast() + "2"));
     }

@@ -63,6 +63,7 @@ class CheckerTest {
                 bad(Problem.Kind.REQUEST_LOST, "an acknowledged request", h -> drop(h, h.requests.get(3))),
                 bad(Problem.Kind.REFUSED_AND_WRITTEN, "a refused request", h -> refuseWritten(h)),
                 bad(Problem.Kind.NO_OUTCOME, "a call of a caller that lived", h -> remove(h, Kind.OK)),
+                bad(Problem.Kind.NO_OUTCOME, "calls that end with their caller", CheckerTest::waitInVain),
                 bad(Problem.Kind.TWO_OUTCOMES, "an answer twice", CheckerTest::tellTwice),
                 bad(Problem.Kind.TWO_OUTCOMES, "an answer after a timeout", CheckerTest::tellLate),
                 bad(Problem.Kind.OUTCOME_UNKNOWN, "an outcome for nothing", CheckerTest::answerNothing),
@@ -75,6 +76,7 @@ class CheckerTest {
                 bad(Problem.Kind.RAN_UNASKED, "before it was in the journal", h -> drop(h, h.requests.get(1))),
                 bad(Problem.Kind.RAN_TOO_LATE, "behind the deadlines", CheckerTest::runExpired),
                 bad(Problem.Kind.OUT_OF_ORDER, "one before the other", CheckerTest::swapRuns),
+                bad(Problem.Kind.OUT_OF_ORDER, "begun behind a later one", h -> h.responses.get(1).handlerSequence = 4),
                 bad(Problem.Kind.RESPONSE_UNASKED, "without a run", CheckerTest::answerWithoutRun),
                 bad(Problem.Kind.TWO_RESPONSES, "one appended twice", h -> h.responses.add(h.responses.get(4))),
                 bad(Problem.Kind.RESPONSE_MISSING, "an answer that no journal has", h -> h.responses.remove(0)),
@@ -110,6 +112,11 @@ class CheckerTest {
 
     private static void remove(HandMadeHistory history, Kind kind) {
         history.events(HandMadeHistory.SECOND_CALLER).remove(history.event(HandMadeHistory.SECOND_CALLER, kind));
+    }
+
+    private static void waitInVain(HandMadeHistory history) {
+        Event ended = history.event(HandMadeHistory.SECOND_CALLER, Kind.ENDED);
+        history.replace(HandMadeHistory.SECOND_CALLER, ended, new Event(Kind.ENDED, 0, 0, 0, ended.atNs(), 3));
     }
 
     private static void tellTwice(HandMadeHistory history) {
@@ -157,7 +164,7 @@ class CheckerTest {
     }
 
     private static void runExpired(HandMadeHistory history) {
-        for (int i = 0; i < 20; i++) { // each handler twice or more: what counts is how many begin late in a row
+        for (int i = 0; i < 40; i++) { // each handler twice or more: what counts is how many begin late in a row
             history.log(
                     HandMadeHistory.SECOND_SERVER,
                     new Event(
@@ -171,6 +178,7 @@ class CheckerTest {
     }
 
     private static void swapRuns(HandMadeHistory history) {
+        history.requests.forEach(request -> request.type = HandMadeHistory.SERIAL);
         Collections.swap(history.events(HandMadeHistory.SECOND_SERVER), 1, 3);
     }
 

@@ -28,12 +28,14 @@ final class HandMadeHistory {
     static final int CALLER = 1;
     static final int SERVER = 2;
     static final int TYPE = 0x142;
+    static final int SERIAL = 0x143;
     static final int EXCEPTION = 0x237;
     static final String FIRST_CALLER = "caller-1";
     static final String SECOND_CALLER = "caller-2";
     static final String FIRST_SERVER = "server-1";
     static final String SECOND_SERVER = "server-2";
-    static final Expectations EXPECTED = new Expectations(Set.of(TYPE), Set.of(), Set.of(6, 2004, 4), false);
+    static final Expectations EXPECTED =
+            new Expectations(Set.of(TYPE, SERIAL), Set.of(SERIAL), Set.of(), Set.of(6, 2004, 4), false);
 
     private static final long MS = 1_000_000;
 
@@ -47,6 +49,7 @@ final class HandMadeHistory {
         long deadlineMs;
         int generation;
         int error;
+        long handlerSequence;
         byte[] payload;
         int flipAt = -1; // a byte of it to damage
 
@@ -60,7 +63,7 @@ final class HandMadeHistory {
             bytes.putShort(4, (short) 0x4257).put(6, (byte) 1).putLong(8, sequence < 0 ? place : sequence);
             bytes.putLong(16, id).putShort(24, (short) from).putShort(26, (short) to);
             bytes.putShort(28, (short) type).putInt(32, payload.length).putLong(40, deadlineMs * MS);
-            bytes.putShort(98, (short) error).putInt(100, generation);
+            bytes.putLong(88, handlerSequence).putShort(98, (short) error).putInt(100, generation);
             bytes.put(StoredMessage.HEADER_BYTES, payload);
             CRC32C crc = new CRC32C();
             crc.update(bytes.slice(4, bytes.capacity() - 4));
@@ -160,6 +163,7 @@ final class HandMadeHistory {
     private Doc run(Doc request, String server, long atMs) {
         Doc response = response(request, TYPE + 0x100, 0);
         log(server, new Event(Kind.BEGUN, 0, request.digest(), request.id, atMs * MS, 0));
+        response.handlerSequence = responses.size() + 1;
         log(server, new Event(Kind.ANSWERED, 0, response.digest(), request.id, atMs * MS, 0));
         responses.add(response);
         return response;

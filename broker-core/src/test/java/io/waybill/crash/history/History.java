@@ -9,6 +9,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * Everything that was written down in a run, brought together by message id: the journals of a home, and the logs of its workers' lives.
@@ -21,6 +22,8 @@ public final class History {
     private final Map<Path, List<Event>> logs = new HashMap<>();
     private final List<Life> lives = new ArrayList<>();
     private long records;
+    private final Map<Integer, Long> refused = new TreeMap<>();
+    private final Map<Integer, Long> failed = new TreeMap<>();
 
     private History(Problems problems) {
         this.problems = problems;
@@ -49,11 +52,16 @@ public final class History {
             Call.Seen seen = new Call.Seen(life, event);
             switch (event.kind()) {
                 case SENT -> call(event.id()).sent.add(seen);
-                case OK, FAILED -> call(event.id()).outcomes.add(seen);
+                case OK -> call(event.id()).outcomes.add(seen);
+                case FAILED -> {
+                    failed.merge(event.code(), 1L, Long::sum);
+                    call(event.id()).outcomes.add(seen);
+                }
                 case CLAIMED, CLAIM_FAILED -> call(event.id()).claims.add(seen);
                 case BEGUN -> call(event.id()).runs.add(seen);
                 case ANSWERED -> call(event.id()).answers.add(seen);
-                case JOINED, REFUSED, ENDED -> {
+                case REFUSED -> refused.merge(event.code(), 1L, Long::sum);
+                case JOINED, ENDED -> {
                     // of the life
                 }
             }
@@ -151,6 +159,16 @@ public final class History {
             }
         }
         return null;
+    }
+
+    /** How many calls failed, by the error's number. */
+    Map<Integer, Long> failed() {
+        return failed;
+    }
+
+    /** Likewise those that were refused and have no id. */
+    Map<Integer, Long> refused() {
+        return refused;
     }
 
     /** How many records its journals have. */

@@ -13,6 +13,8 @@ final class Life {
 
     long generation;
     boolean ended;
+    /** Calls without an outcome when it had waited for the last ones. */
+    long open;
     /** When it wrote the last line about a call or a request; 0 for never. */
     long lastAtNs;
 
@@ -30,7 +32,10 @@ final class Life {
                 id = (int) event.id();
                 generation = event.number();
             }
-            case ENDED -> ended = true;
+            case ENDED -> {
+                ended = true;
+                open = event.number();
+            }
             case SENT -> nextNumber = event.number() + 1;
             case REFUSED -> {
                 nextNumber = event.number() + 1;

@@ -7,6 +7,7 @@ import java.util.zip.CRC32C;
  * A record of a journal, by the documented layout. Immutable.
  *
  * @param generation requests: low 32 bits of the generation of the receiver
+ * @param handlerSequence responses: how many requests the sender had begun up to this one, 0 when no handler ran
  * @param errorCode of an exception, otherwise 0
  * @param digest CRC-32C of the payload
  * @param callerLife the payload's first 8 bytes: the generation of the caller, as the callers of a run write it; 0 when it is shorter
@@ -21,6 +22,7 @@ record StoredMessage(
         int flags,
         long deadlineNs,
         long generation,
+        long handlerSequence,
         int errorCode,
         int digest,
         long callerLife,
@@ -58,6 +60,7 @@ record StoredMessage(
                 document.get(7) & 0xff,
                 document.getLong(40),
                 document.getInt(100) & 0xffffffffL,
+                document.getLong(88),
                 type == EXCEPTION ? document.getShort(98) & 0xffff : 0,
                 crc(document, HEADER_BYTES, payload),
                 payload < 16 ? 0 : document.getLong(HEADER_BYTES),

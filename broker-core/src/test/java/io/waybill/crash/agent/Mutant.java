@@ -1,0 +1,114 @@
+package io.waybill.crash.agent;
+
+import java.util.List;
+
+/** A bug that can be planted in the broker, with what the checker must say of it. */
+public enum Mutant {
+    RESPONSE_TWICE("TWO_RESPONSES", Runs.KILL, answering("appendTwice")),
+    RESPONSE_DROPPED("RESPONSE_MISSING", Runs.KILL, answering("appendMost")),
+    RESPONSE_OF_ANOTHER("RESPONSE_ALTERED", Runs.KILL, answering("appendOthers")),
+    REQUEST_DROPPED("REQUEST_LOST", Runs.KILL, asking("appendMost")),
+    ACKNOWLEDGED_BEFORE_WRITTEN("ID_REUSED", Runs.KILL_CALLER, asking("appendLater")),
+    ID_REUSED(
+            "ID_REUSED", Runs.KILL_CALLER, Change.instead(Names.WORKER, "<init>", Names.JOURNAL, "lastId", "olderId")),
+    SEQUENCE_BEGUN_ANEW(
+            "RECORD_MISSING",
+            Runs.KILL,
+            Change.instead(Names.JOURNAL, "<init>", "io/waybill/journal/LastRecord", "sequence", "noSequence")),
+    CHECKSUM_SKIPPED(
+            "JOURNAL_DAMAGED", Runs.KILL, Change.instead(Names.BUFFER, "seal", Names.BUFFER, "checksum", "checksum")),
+    CURSOR_NOT_ADVANCED(
+            "TWO_RESPONSES",
+            Runs.KILL_CALLEE,
+            Change.instead(
+                    "io/waybill/worker/PeerLink",
+                    "requestRead",
+                    "io/waybill/home/CursorSlot",
+                    "requestsIndex",
+                    "keepCursor")),
+    OUTCOME_TWICE("TWO_OUTCOMES", Runs.KILL, telling("tellTwice")),
+    OUTCOME_DROPPED("NO_OUTCOME", Runs.KILL, telling("tellMost")),
+    ANSWERED_CALL_LOST("LOST_TOO_EARLY", Runs.KILL, telling("tellLost")),
+    LATE_ANSWER_TOLD(
+            "TWO_OUTCOMES",
+            Runs.KILL,
+            Change.instead(Names.INLET, "timedOut", Names.INLET, "fail", "failAndRemember"),
+            Change.instead(Names.INLET, "settle", Names.PENDING, "take", "takeOrTell")),
+    LIFE_UNCHECKED(
+            "RAN_IN_OTHER_LIFE",
+            Runs.KILL_CALLEE,
+            Change.instead(Names.WORKER, "<init>", "io/waybill/home/WorkerDirectory", "generation", "ownLife"),
+            Change.instead(Names.SERVING, "serveNow", Names.VIEW, "generation", "anyLife")),
+    DEADLINE_IGNORED(
+            "RAN_TOO_LATE",
+            Runs.PAUSE,
+            Change.instead(Names.SERVING, "serveNow", Names.VIEW, "deadlineNs", "noDeadline")),
+    TIMED_OUT_EARLY(
+            "TIMED_OUT_TOO_EARLY",
+            Runs.KILL,
+            Change.instead(Names.INLET, "expire", Names.PENDING, "expire", "expireEarly")),
+    RUN_TWICE(
+            "RAN_TWICE",
+            Runs.KILL,
+            Change.instead(
+                    "io/waybill/worker/Inbound", "handle", "io/waybill/api/MessageHandler", "handle", "runTwice")),
+    LOSS_NOT_TOLD(
+            "NO_OUTCOME",
+            Runs.KILL_CALLEE,
+            Change.instead(Names.INLET, "settleSwept", Names.PENDING, "takeWhere", "tellNobody"));
+
+    private final String caughtAs;
+    private final String run;
+    private final List<Change> changes;
+
+    Mutant(String caughtAs, String run, Change... changes) {
+        this.caughtAs = caughtAs;
+        this.run = run;
+        this.changes = List.of(changes);
+    }
+
+    private static Change answering(String instead) {
+        return Change.instead("io/waybill/worker/Answers", "append", Names.JOURNAL, "append", instead);
+    }
+
+    private static Change asking(String instead) {
+        return Change.instead("io/waybill/worker/Outlet$IntoJournal", "put", Names.JOURNAL, "append", instead);
+    }
+
+    private static Change telling(String instead) {
+        return Change.instead(Names.INLET, "deliver", "io/waybill/api/ResponseListener", "onResponse", instead);
+    }
+
+    /** The kind of problem that the checker must find. */
+    public String caughtAs() {
+        return caughtAs;
+    }
+
+    /** The options of a run that shows it. */
+    public String run() {
+        return run;
+    }
+
+    List<Change> changes() {
+        return changes;
+    }
+
+    /** What is done to workers with the bug: enough for it to show. */
+    private static final class Runs {
+        static final String KILL = "--who any --kills 2 --rate 4000";
+        static final String KILL_CALLER = "--who caller --kills 3 --rate 4000";
+        static final String KILL_CALLEE = "--who callee --kills 3 --rate 4000";
+        static final String PAUSE = "--fault pause --who callee --kills 1 --pause-most-ms 3000 --rate 4000";
+    }
+
+    /** Classes that several are planted in. */
+    private static final class Names {
+        static final String JOURNAL = "io/waybill/journal/Journal";
+        static final String WORKER = "io/waybill/worker/Worker";
+        static final String INLET = "io/waybill/worker/Inlet";
+        static final String PENDING = "io/waybill/worker/PendingCalls";
+        static final String SERVING = "io/waybill/worker/Serving";
+        static final String VIEW = "io/waybill/wire/RecordView";
+        static final String BUFFER = "io/waybill/wire/MessageBuffer";
+    }
+}

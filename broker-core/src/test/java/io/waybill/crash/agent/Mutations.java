@@ -1,0 +1,182 @@
+package io.waybill.crash.agent;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.Message;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.Outbox;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import io.waybill.home.CursorSlot;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.journal.Journal;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * What a {@link Mutant} does instead of what the broker does: each method takes the object and the arguments of a call, whose types are
+ * {@code Object} where the broker keeps them to itself. Most misbehave once in a while only, as bugs do. Thread-safe as the calls are.
+ */
+public final class Mutations {
+
+    private static final int SELDOM = 200;
+    private static final long EARLY_NS = 250_000_000;
+
+    private static final AtomicLong CALLS = new AtomicLong();
+    private static final Map<Long, ResponseListener> TIMED_OUT = new ConcurrentHashMap<>();
+    private static final Map<String, Method> METHODS = new ConcurrentHashMap<>();
+    private static MessageBuffer held;
+    private static byte[] payload = new byte[0];
+    private static volatile long life;
+
+    private Mutations() {}
+
+    private static boolean isTime() {
+        return CALLS.incrementAndGet() % SELDOM == 0;
+    }
+
+    public static void appendTwice(Journal journal, MessageBuffer record, long wallNs) throws Exception {
+        journal.append(record, wallNs);
+        if (isTime()) {
+            journal.append(record, wallNs);
+        }
+    }
+
+    public static void appendMost(Journal journal, MessageBuffer record, long wallNs) throws Exception {
+        if (!isTime()) {
+            journal.append(record, wallNs);
+        }
+    }
+
+    public static void appendOthers(Journal journal, MessageBuffer record, long wallNs) throws Exception {
+        byte[] mine = new byte[record.length() - Envelope.HEADER_LENGTH];
+        record.memory().getBytes(Envelope.HEADER_LENGTH, mine);
+        if (isTime() && payload.length == mine.length) {
+            record.memory().putBytes(Envelope.HEADER_LENGTH, payload);
+        }
+        payload = mine;
+        journal.append(record, wallNs);
+    }
+
+    public static void appendLater(Journal journal, MessageBuffer record, long wallNs) throws Exception {
+        MessageBuffer copy = new MessageBuffer();
+        copy.reserve(record.length());
+        copy.memory().putBytes(0, record.memory(), 0, record.length());
+        if (held != null) {
+            journal.append(held, wallNs);
+        }
+        held = copy;
+    }
+
+    public static long olderId(Journal journal) {
+        return journal.lastId() - 3;
+    }
+
+    public static long noSequence(Object lastRecord) {
+        return -1;
+    }
+
+    public static int checksum(MessageBuffer record) {
+        return isTime() ? 0 : (int) call(record, "checksum");
+    }
+
+    public static void keepCursor(CursorSlot slot, long index) {
+        // where it is
+    }
+
+    public static void tellTwice(ResponseListener listener, Response response) {
+        listener.onResponse(response);
+        if (isTime()) {
+            listener.onResponse(response);
+        }
+    }
+
+    public static void tellMost(ResponseListener listener, Response response) {
+        if (!isTime()) {
+            listener.onResponse(response);
+        }
+    }
+
+    public static void tellLost(ResponseListener listener, Response response) {
+        if (isTime()) {
+            listener.onFailure(failure(ErrorCode.WORKER_LOST, response.id()));
+        } else {
+            listener.onResponse(response);
+        }
+    }
+
+    public static void failAndRemember(Object inlet, ResponseListener listener, CallException failure) {
+        TIMED_OUT.put(failure.messageId(), listener);
+        listener.onFailure(failure);
+    }
+
+    public static Object takeOrTell(Object pending, long id) {
+        Object slot = call(pending, "take", id);
+        ResponseListener told = slot == null ? TIMED_OUT.remove(id) : null;
+        if (told != null) {
+            told.onFailure(failure(ErrorCode.TIMED_OUT, id));
+        }
+        return slot;
+    }
+
+    private static CallException failure(ErrorCode code, long id) {
+        return new CallException(ErrorKind.UNKNOWN_ERROR, code, id, "planted");
+    }
+
+    public static long ownLife(WorkerDirectory directory) {
+        life = directory.generation();
+        return life;
+    }
+
+    public static long anyLife(RecordView request) {
+        return life;
+    }
+
+    public static long noDeadline(RecordView request) {
+        return 0;
+    }
+
+    public static long expireEarly(Object pending, long nowNs, Object settled) {
+        return (long) call(pending, "expire", nowNs + EARLY_NS, settled);
+    }
+
+    public static void runTwice(MessageHandler handler, Message message, Outbox outbox) throws Exception {
+        handler.handle(message, outbox);
+        if (isTime()) {
+            handler.handle(message, outbox);
+        }
+    }
+
+    public static void tellNobody(Object pending, Object predicate, Object settled) {
+        // and leaves them waiting
+    }
+
+    /** Calls what is not public. */
+    private static Object call(Object target, String name, Object... arguments) {
+        Method method = METHODS.computeIfAbsent(target.getClass().getName() + name, key -> find(target, name));
+        try {
+            return method.invoke(target, arguments);
+        } catch (InvocationTargetException e) {
+            throw new IllegalStateException(e.getCause());
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static Method find(Object target, String name) {
+        for (Method method : target.getClass().getDeclaredMethods()) {
+            if (method.getName().equals(name)) {
+                method.setAccessible(true);
+                return method;
+            }
+        }
+        throw new IllegalStateException("no method " + name + " in " + target.getClass());
+    }
+}

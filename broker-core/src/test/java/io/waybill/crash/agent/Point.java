@@ -1,0 +1,84 @@
+package io.waybill.crash.agent;
+
+import java.util.List;
+
+/** Where a process may kill itself: at the n-th time that it comes by, which is drawn from 1 to {@link #mostPassings}. */
+public enum Point {
+    BEFORE_PAYLOAD(Role.ANY, 4000, Change.entry(Names.JOURNAL, "write")),
+    AFTER_PAYLOAD(Role.ANY, 4000, Change.before(Names.JOURNAL, "write", Names.DOCUMENT, "close")),
+    BEFORE_LENGTH_WORD(
+            Role.ANY, 4000, Change.before(Names.APPENDING, "updateHeaderAndIndex", Names.WIRE, "updateHeader")),
+    AFTER_LENGTH_WORD(
+            Role.ANY, 4000, Change.after(Names.APPENDING, "updateHeaderAndIndex", Names.WIRE, "updateHeader")),
+    /** It is in the journal, and nobody was told. */
+    BEFORE_ACKNOWLEDGEMENT(Role.ANY, 4000, Change.exit(Names.JOURNAL, "append")),
+    BEFORE_WAKING(Role.ANY, 4000, Change.entry("io/waybill/worker/PeerLink", "ringIfAsleep")),
+    BEFORE_CURSOR(Role.SERVER, 4000, Change.entry(Names.CURSOR, "requestsIndex")),
+    AFTER_CURSOR(Role.SERVER, 4000, Change.exit(Names.CURSOR, "requestsIndex")),
+    BEFORE_HANDLER(Role.SERVER, 4000, Change.entry("io/waybill/worker/Inbound", "handle")),
+    AFTER_HANDLER(Role.SERVER, 4000, Change.entry("io/waybill/worker/Answers", "append")),
+    BEFORE_OUTCOME(Role.CALLER, 4000, Change.entry("io/waybill/worker/Inlet", "deliver")),
+    AFTER_OUTCOME(Role.CALLER, 4000, Change.exit("io/waybill/worker/Inlet", "deliver")),
+    /** Of the two queues, at joining and later. */
+    BEFORE_ROLL(Role.ANY, 5, Change.entry(Names.JOURNAL, "enterCycle")),
+    AFTER_ROLL(Role.ANY, 5, Change.exit(Names.JOURNAL, "enterCycle")),
+    AFTER_RESERVATION(Role.ANY, 6, Change.exit("io/waybill/journal/Reservation", "extend")),
+    AFTER_FIRST_HEADER(Role.ANY, 2, Change.exit(Names.JOURNAL, "createFile")),
+    AFTER_REPAIR(Role.ANY, 2, Change.exit("io/waybill/journal/QueueRepair", "prepare")),
+    BEFORE_INDEX_WRITE(Role.ANY, 20, Change.entry(Names.INDEX, "write")),
+    AFTER_INDEX_WRITE(Role.ANY, 20, Change.exit(Names.INDEX, "write")),
+    BEFORE_INDEX_FLUSH(Role.ANY, 1, Change.entry(Names.INDEX, "flush")),
+    AFTER_INDEX_FLUSH(Role.ANY, 1, Change.exit(Names.INDEX, "flush")),
+    BEFORE_RECORD_OF_WORKER(Role.ANY, 2, Change.entry(Names.DIRECTORY, "write")),
+    AFTER_RECORD_OF_WORKER(Role.ANY, 2, Change.exit(Names.DIRECTORY, "write")),
+    AFTER_GENERATION(Role.ANY, 1, Change.exit("io/waybill/home/OwnerLock", "writeGeneration")),
+    BEFORE_TAKING_CALLS(Role.ANY, 1, Change.entry(Names.DIRECTORY, "takesCalls")),
+    BEFORE_BUNDLE_SWITCH(Role.NODE, 5, Change.entry("io/waybill/osgi/BundleSteps", "update")),
+    AFTER_BUNDLE_SWITCH(Role.NODE, 5, Change.exit("io/waybill/osgi/BundleSteps", "update")),
+    BEFORE_HANDLERS_LEAVE(Role.NODE, 15, Change.entry("io/waybill/dispatch/HandlerRegistry$Stay", "withdraw")),
+    AFTER_HANDLERS_LEFT(Role.NODE, 15, Change.exit("io/waybill/dispatch/HandlerRegistry$Stay", "withdraw")),
+    AFTER_HANDLERS_CAME(Role.NODE, 15, Change.exit("io/waybill/dispatch/HandlerRegistry", "add")),
+    AFTER_JAR_WAS_COPIED(Role.NODE, 5, Change.after("io/waybill/osgi/KeptJars", "keep", "java/nio/file/Files", "copy"));
+
+    /** Who comes by. */
+    public enum Role {
+        SERVER,
+        /** A server whose handlers come with bundles. */
+        NODE,
+        CALLER,
+        ANY
+    }
+
+    private final Role role;
+    private final int mostPassings;
+    private final Change change;
+
+    Point(Role role, int mostPassings, Change change) {
+        this.role = role;
+        this.mostPassings = mostPassings;
+        this.change = change;
+    }
+
+    public Role role() {
+        return role;
+    }
+
+    public int mostPassings() {
+        return mostPassings;
+    }
+
+    List<Change> changes() {
+        return List.of(change);
+    }
+
+    /** Classes that several points are in. */
+    private static final class Names {
+        static final String JOURNAL = "io/waybill/journal/Journal";
+        static final String CURSOR = "io/waybill/home/CursorSlot";
+        static final String DIRECTORY = "io/waybill/home/WorkerDirectory";
+        static final String INDEX = "io/waybill/journal/index/IndexStore";
+        static final String DOCUMENT = "net/openhft/chronicle/wire/DocumentContext";
+        static final String WIRE = "net/openhft/chronicle/wire/Wire";
+        static final String APPENDING = "net/openhft/chronicle/queue/impl/single/StoreAppender$StoreAppenderContext";
+    }
+}
