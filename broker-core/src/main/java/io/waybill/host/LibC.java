@@ -70,6 +70,8 @@ final class LibC {
         /** For calls that an older libc has no function for. */
         long syscall(long number, long first, long second);
 
+        int setpriority(int which, int who, int priority);
+
         int geteuid();
 
         int getpid();

@@ -51,6 +51,11 @@ public final class NativeCalls {
     private static final int IN_DONT_FOLLOW = 0x02000000;
     private static final int EPOLL_CTL_ADD = 1;
     private static final int EPOLLIN = 1;
+    private static final int PRIO_PROCESS = 0;
+    /** Linux counts threads where POSIX counts processes. */
+    private static final int CALLING_THREAD = 0;
+
+    private static final int LOWEST_PRIORITY = 19;
     private static final int LOCK_EX = 2;
     private static final int LOCK_NB = 4;
     private static final int FALLOC_FL_KEEP_SIZE = 1;
@@ -134,6 +139,11 @@ public final class NativeCalls {
     /** The user this process acts as. */
     public int effectiveUser() {
         return libc.geteuid();
+    }
+
+    /** Gives the calling thread the lowest priority there is: others that want the processor have it nearly for themselves. */
+    public void lowerPriority() {
+        libc.setpriority(PRIO_PROCESS, CALLING_THREAD, LOWEST_PRIORITY); // without it, it only takes more of it
     }
 
     public long processId() {

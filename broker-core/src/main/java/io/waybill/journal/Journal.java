@@ -311,6 +311,11 @@ public final class Journal implements Closeable {
         }
     }
 
+    /** The file of the last record. Call with the lock that {@link #append} is called with. */
+    public Path file() {
+        return file;
+    }
+
     /** How many records there are. */
     public long size() {
         return nextSequence;

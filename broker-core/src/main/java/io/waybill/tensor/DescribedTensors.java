@@ -28,7 +28,11 @@ public final class DescribedTensors {
                 int storage = section.storageOf(i);
                 tensors.add(section.tensor(
                         i,
-                        new Unread(section.targetDevice(storage), section.size(storage), section.isInline(storage))));
+                        new Unread(
+                                section.targetDevice(storage),
+                                section.size(storage),
+                                section.isInline(storage),
+                                storage)));
             }
         }
         return tensors;
@@ -39,7 +43,15 @@ public final class DescribedTensors {
         return tensor.storage() instanceof Unread unread && unread.isInline();
     }
 
-    private record Unread(Device device, long sizeBytes, boolean isInline) implements Storage {
+    /** The number of the tensor's storage in its record. */
+    public static int storageOf(Tensor tensor) {
+        if (tensor.storage() instanceof Unread unread) {
+            return unread.number();
+        }
+        throw new IllegalArgumentException("expected a tensor that was only described");
+    }
+
+    private record Unread(Device device, long sizeBytes, boolean isInline, int number) implements Storage {
 
         private static final String TEXT = "the tensor is only described: its bytes were not read";
 

@@ -12,6 +12,7 @@ import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.agrona.concurrent.UnsafeBuffer;
@@ -50,6 +51,10 @@ public final class Plan {
     private int[] outgoingOfSource = new int[8];
     private int tablesLength;
     private boolean active;
+    private SentStorages keeper = SentStorages.NONE;
+    private Path keptFile; // with the two below: of the record, when there is a keeper
+    private long keptSequence;
+    private long keptId;
 
     Plan(TensorSender sender, SegmentPool pool, Converters converters) {
         this.sender = sender;
@@ -340,13 +345,41 @@ public final class Plan {
         return TensorSection.tensorLength(dimensions);
     }
 
+    /**
+     * The message is in the journal: {@link #committed} will tell {@code to} of its storages in segments.
+     *
+     * @param file of the queue, in which its record lies
+     * @param sequence of its record
+     */
+    public void appended(SentStorages to, Path file, long sequence, long id) {
+        keeper = to;
+        keptFile = file;
+        keptSequence = sequence;
+        keptId = id;
+    }
+
     /** The message is in the journal: what it names in segments stays until the receiver releases it. Ends the plan. */
     public void committed() {
         requireActive();
+        if (keeper != SentStorages.NONE) {
+            tellKeeper();
+        }
         for (int i = 0; i < loans.size(); i++) {
             pool.loans().stand(loans.get(i));
         }
         clear();
+    }
+
+    private void tellKeeper() {
+        for (int i = 0; i < outgoing.size(); i++) {
+            Outgoing next = outgoing.get(i);
+            if (!next.inline && next.region.tryHold()) { // the loan holds it: it is only planned yet
+                boolean isShared = next.isIn(pool) && !converted.contains(next.host);
+                LentBytes bytes =
+                        new LentBytes(next.region, next.region.offset() + next.offsetInRegion, next.size, isShared);
+                keeper.sent(keptFile, keptSequence, keptId, i, bytes);
+            }
+        }
     }
 
     /** The message did not get into the journal. Ends the plan. */
@@ -380,6 +413,7 @@ public final class Plan {
         hosts.clear();
         devices.clear();
         loans.clear();
+        keeper = SentStorages.NONE;
         sender.done(this);
     }
 }

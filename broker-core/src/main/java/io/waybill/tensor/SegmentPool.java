@@ -41,6 +41,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
     private final SafeFiles files;
     private final NativeMemory memory;
     private final Loans loans;
+    private final RegionHolder holder;
     private final List<Segment> segments = new ArrayList<>();
     private final TreeSet<Extent> free = new TreeSet<>();
     private final AtomicLong ownedBytes = new AtomicLong();
@@ -49,6 +50,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
     private long nextStamp;
     private long totalBytes;
     private long usedBytes;
+    private IOException noSegment; // why the last one could not be made; null when it could, or none was needed
     private volatile boolean closed; // written under the lock, read by holders of storages too
 
     /** Which pages will do. */
@@ -62,6 +64,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
      * @param firstId of segments and of loans: larger than any that an earlier process of this worker may have used, such as the wall
      *     clock in ns, so that no peer takes a new segment for an old one
      * @param released where receivers say what they are done with
+     * @param holder who else holds regions
      */
     public SegmentPool(
             Path directory,
@@ -69,7 +72,8 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
             SafeFiles files,
             NativeMemory memory,
             long firstId,
-            ReleasedLoans released)
+            ReleasedLoans released,
+            RegionHolder holder)
             throws IOException {
         this.directory = files.createPrivateDirectory(directory);
         this.config = config;
@@ -78,6 +82,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         this.firstId = firstId;
         this.nextId = firstId;
         this.loans = new Loans(firstId, released);
+        this.holder = holder;
     }
 
     @Override
@@ -102,10 +107,17 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
             loans.pollAll(); // outside the lock: what comes back is put into the pool from here
             region = tryTake(bytes, Room.ANY);
         }
+        if (region == null && bytes <= config.totalBytes() && holder.giveWay()) {
+            region = tryTake(bytes, Room.ANY);
+        }
         if (region == null) {
-            throw full(bytes, null);
+            throw full(bytes, noSegment());
         }
         return region;
+    }
+
+    private synchronized IOException noSegment() {
+        return noSegment;
     }
 
     /** Null when there is no room. */
@@ -114,6 +126,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         if (bytes > config.totalBytes()) {
             return null;
         }
+        noSegment = null;
         long length = Pages.roundUp(bytes);
         Region region = takeTouched(length);
         if (region == null && room == Room.ANY) {
@@ -180,7 +193,8 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         try {
             segments.add(Segment.create(nextId, directory, size, files, memory));
         } catch (IOException e) {
-            throw full(length, e);
+            noSegment = e;
+            return false;
         }
         nextId++;
         totalBytes += size;
@@ -286,6 +300,10 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
 
     Loans loans() {
         return loans;
+    }
+
+    RegionHolder holder() {
+        return holder;
     }
 
     TensorConfig config() {

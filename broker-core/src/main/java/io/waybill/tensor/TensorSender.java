@@ -39,7 +39,7 @@ public final class TensorSender {
      * {@link Plan#write} returned, and no longer.
      *
      * @throws CallException before anything is written: {@link ErrorCode#TOO_LARGE} for too many tensors,
-     *     {@link ErrorCode#DEVICE_FULL} when there is no room, {@link ErrorCode#BACK_PRESSURE} when the receiver holds too much,
+     *     {@link ErrorCode#DEVICE_FULL} when there is no room, {@link ErrorCode#BACK_PRESSURE} when the receiver, or the archive, holds too much,
      *     {@link ErrorCode#DEVICE_UNAVAILABLE} or another of a converter's
      */
     public Plan plan(List<Tensor> tensors, int toWorker) {
@@ -50,6 +50,7 @@ public final class TensorSender {
                     MessageId.NONE,
                     "a message has at most " + TensorSection.MAX_TENSORS + " tensors, this one " + tensors.size());
         }
+        pool.holder().requireRoom();
         Plan plan = plans.poll();
         if (plan == null) {
             plan = new Plan(this, pool, converters);

@@ -169,6 +169,9 @@ final class Answers {
 
         /** Writes it into a record that was begun with these lengths. */
         void write(MessageBuffer record);
+
+        /** It is in the journal. Under the lane's lock. */
+        default void appended(Lane lane, long sequence, long id) {}
     }
 
     private record Error(ErrorKind kind, ErrorCode code, byte[] utf8) implements Content {
@@ -196,7 +199,9 @@ final class Answers {
                     .parent(parent)
                     .handlerSequence(handlerSequence);
             content.write(record);
+            long sequence = lane.journal().size();
             lane.journal().append(record, wallNs);
+            content.appended(lane, sequence, id);
         } catch (JournalFullException | JournalFailedException e) {
             // the request stays unanswered in the journal; its caller's deadline decides
             if (unwritten.getAndIncrement() == 0) {

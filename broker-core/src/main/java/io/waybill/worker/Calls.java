@@ -282,8 +282,12 @@ final class Calls implements Caller {
                 plan.write(record, payloadLength);
                 record.tensorCount(plan.tensorCount());
             }
+            long sequence = lane.journal().size();
             outlet.put(record, link, wallNs);
             written = true;
+            if (plan != null) {
+                lane.appended(plan, sequence, id);
+            }
             counters.countSent();
             return id;
         } catch (JournalFullException e) {

@@ -1,6 +1,8 @@
 package io.waybill.worker;
 
 import io.waybill.journal.Journal;
+import io.waybill.tensor.Plan;
+import io.waybill.tensor.SentStorages;
 import io.waybill.wire.MessageBuffer;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -14,9 +16,12 @@ final class Lane {
     private final Journal journal;
     private final ReentrantLock lock = new ReentrantLock();
     private final MessageBuffer buffer = new MessageBuffer();
+    private final SentStorages archive;
 
-    Lane(Journal journal) {
+    /** @param archive of this queue */
+    Lane(Journal journal, SentStorages archive) {
         this.journal = journal;
+        this.archive = archive;
     }
 
     void lock() {
@@ -30,6 +35,17 @@ final class Lane {
     /** Under the lock. */
     MessageBuffer buffer() {
         return buffer;
+    }
+
+    /**
+     * Tells the archive which record the tensors of a message belong to. Under the lock.
+     *
+     * @param sequence of the record, if it was appended: a request that faults are injected into may be kept back
+     */
+    void appended(Plan plan, long sequence, long id) {
+        if (journal.size() > sequence) {
+            plan.appended(archive, journal.file(), sequence, id);
+        }
     }
 
     Journal journal() {

@@ -123,6 +123,13 @@ final class ReplyBody implements Answers.Content {
         }
     }
 
+    @Override
+    public void appended(Lane lane, long sequence, long id) {
+        if (plan != null) {
+            lane.appended(plan, sequence, id);
+        }
+    }
+
     /** The values alone, in the first {@link #length} bytes. */
     byte[] array() {
         return form == Form.RAW ? raw : encoder.array();

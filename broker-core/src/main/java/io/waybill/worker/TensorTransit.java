@@ -5,6 +5,7 @@ import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
 import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.NativeMemory;
+import io.waybill.tensor.RegionHolder;
 import io.waybill.tensor.SegmentPool;
 import io.waybill.tensor.TensorConfig;
 import io.waybill.tensor.TensorReceiver;
@@ -26,7 +27,8 @@ final class TensorTransit implements AutoCloseable {
     private final TensorSender sender;
     private final TensorReceiver receiver;
 
-    TensorTransit(WorkerDirectory directory, TensorConfig config) throws IOException {
+    /** @param holder who else holds regions of segments */
+    TensorTransit(WorkerDirectory directory, TensorConfig config, RegionHolder holder) throws IOException {
         Host host = directory.home().host();
         NativeMemory memory = new NativeMemory(host.calls());
         ledger = new LoanLedger(directory.cursors());
@@ -36,7 +38,8 @@ final class TensorTransit implements AutoCloseable {
                 host.files(),
                 memory,
                 host.clock().wallNs(),
-                ledger);
+                ledger,
+                holder);
         pool.removeLeftovers(); // requests that name them are not begun: they are for an earlier life
         sender = new TensorSender(pool, devices);
         receiver = new TensorReceiver(ledger, devices, new HostMemory(memory), memory, host.files(), host.clock());

@@ -9,6 +9,8 @@ import io.waybill.api.ResponseListener;
 import io.waybill.api.Rpc;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.WorkerInfo;
+import io.waybill.archive.Archive;
+import io.waybill.archive.ArchiveStatus;
 import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
@@ -76,6 +78,7 @@ public final class Worker implements Caller, AutoCloseable {
     private final Lane requestLane;
     private final Lane responseLane;
     private final PollPermit permit = new PollPermit();
+    private final Archive archive;
     private final TensorTransit transit;
     private final Links links;
     private final Poller poller;
@@ -107,12 +110,21 @@ public final class Worker implements Caller, AutoCloseable {
         this.registry = registry;
         int id = directory.id();
         long firstCounter = requests.size() == 0 ? 0 : MessageId.counter(requests.lastId()) + 1;
-        transit = new TensorTransit(directory, settings.tensors());
+        archive = Archive.open(
+                settings.archive(),
+                directory.path(),
+                id,
+                directory.generation(),
+                host,
+                requests.size(),
+                responses.size(),
+                2 * settings.journal().reserveBytes());
+        transit = new TensorTransit(directory, settings.tensors(), archive);
         Deadlines deadlines = new Deadlines();
         Invocations invocations = new Invocations();
         FaultAlarm faults = new FaultAlarm();
-        requestLane = new Lane(requests);
-        responseLane = new Lane(responses);
+        requestLane = new Lane(requests, archive.requests());
+        responseLane = new Lane(responses, archive.responses());
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
         links = new Links(directory, new Membership(directory.home()), settings, permit, transit);
         PollTurns turns = new PollTurns(directory.name(), permit, directory.cursors(), faults);
@@ -269,6 +281,7 @@ public final class Worker implements Caller, AutoCloseable {
         poller.start(inlet);
         housekeeper.start(directory.name());
         indexer.start(directory.name(), host.threads());
+        archive.start(directory.name(), host.threads());
         if (syncer != null) {
             syncer.start(directory.name(), host.threads(), this::failed);
         }
@@ -338,6 +351,11 @@ public final class Worker implements Caller, AutoCloseable {
 
     public WorkerCounters counters() {
         return counters;
+    }
+
+    /** What of the tensors that it sent is archived, and how far that is behind. */
+    public ArchiveStatus archiveStatus() {
+        return archive.status();
     }
 
     /** Calls of this worker without an outcome. */
@@ -441,6 +459,7 @@ public final class Worker implements Caller, AutoCloseable {
             inlet.settleAll(id -> calls.ended(id, directory.name()));
             reread.closeAll();
             links.close();
+            archive.close();
             transit.close();
         } finally {
             // the permit is not given back: nobody polls any more

@@ -1,5 +1,6 @@
 package io.waybill.worker;
 
+import io.waybill.archive.ArchiveSettings;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
@@ -20,6 +21,7 @@ import java.util.Objects;
  * @param parking of requests whose handler left
  * @param stuck of handlers that don't come back
  * @param tensors of tensors in transit
+ * @param archive of what is kept of them
  * @param references of remote references
  * @param injection of faults that it makes on purpose
  */
@@ -32,6 +34,7 @@ public record WorkerSettings(
         ParkingSettings parking,
         StuckSettings stuck,
         TensorConfig tensors,
+        ArchiveSettings archive,
         RRefSettings references,
         InjectionSettings injection) {
 
@@ -54,6 +57,7 @@ public record WorkerSettings(
         Objects.requireNonNull(parking);
         Objects.requireNonNull(stuck);
         Objects.requireNonNull(tensors);
+        Objects.requireNonNull(archive);
         Objects.requireNonNull(references);
         Objects.requireNonNull(injection);
         if (defaultTimeout.isNegative()) {
@@ -72,57 +76,83 @@ public record WorkerSettings(
                 ParkingSettings.DEFAULT,
                 StuckSettings.DEFAULT,
                 TensorConfig.DEFAULTS,
+                ArchiveSettings.DEFAULTS,
                 RRefSettings.DEFAULTS,
                 InjectionSettings.NONE);
     }
 
     public WorkerSettings withRole(Role other) {
         return new WorkerSettings(
-                other, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, references, injection);
+                other,
+                waiting,
+                defaultTimeout,
+                journal,
+                limits,
+                parking,
+                stuck,
+                tensors,
+                archive,
+                references,
+                injection);
     }
 
     public WorkerSettings withWaiting(Waiting other) {
         return new WorkerSettings(
-                role, other, defaultTimeout, journal, limits, parking, stuck, tensors, references, injection);
+                role, other, defaultTimeout, journal, limits, parking, stuck, tensors, archive, references, injection);
     }
 
     public WorkerSettings withDefaultTimeout(Duration other) {
         return new WorkerSettings(
-                role, waiting, other, journal, limits, parking, stuck, tensors, references, injection);
+                role, waiting, other, journal, limits, parking, stuck, tensors, archive, references, injection);
     }
 
     public WorkerSettings withJournal(JournalSettings other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, other, limits, parking, stuck, tensors, references, injection);
+                role, waiting, defaultTimeout, other, limits, parking, stuck, tensors, archive, references, injection);
     }
 
     public WorkerSettings withLimits(FlowLimits other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, journal, other, parking, stuck, tensors, references, injection);
+                role, waiting, defaultTimeout, journal, other, parking, stuck, tensors, archive, references, injection);
     }
 
     public WorkerSettings withParking(ParkingSettings other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, journal, limits, other, stuck, tensors, references, injection);
+                role, waiting, defaultTimeout, journal, limits, other, stuck, tensors, archive, references, injection);
     }
 
     public WorkerSettings withStuck(StuckSettings other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, journal, limits, parking, other, tensors, references, injection);
+                role,
+                waiting,
+                defaultTimeout,
+                journal,
+                limits,
+                parking,
+                other,
+                tensors,
+                archive,
+                references,
+                injection);
     }
 
     public WorkerSettings withTensors(TensorConfig other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, journal, limits, parking, stuck, other, references, injection);
+                role, waiting, defaultTimeout, journal, limits, parking, stuck, other, archive, references, injection);
+    }
+
+    public WorkerSettings withArchive(ArchiveSettings other) {
+        return new WorkerSettings(
+                role, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, other, references, injection);
     }
 
     public WorkerSettings withReferences(RRefSettings other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, other, injection);
+                role, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, archive, other, injection);
     }
 
     public WorkerSettings withInjection(InjectionSettings other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, references, other);
+                role, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, archive, references, other);
     }
 }

@@ -190,7 +190,8 @@ class SegmentPoolTest {
     void saysSoWhenTheDiskHasNoRoom() throws IOException {
         TensorConfig boundless = new TensorConfig(4 * MIB, 1L << 50, 4096, 65536);
         Path other = directory.resolve("other");
-        try (SegmentPool second = new SegmentPool(other, boundless, transit.files, leaks.memory, 1, (r, s) -> {})) {
+        try (SegmentPool second =
+                new SegmentPool(other, boundless, transit.files, leaks.memory, 1, (r, s) -> {}, RegionHolder.NONE)) {
             assertThatThrownBy(() -> second.allocate(1L << 49))
                     .isInstanceOfSatisfying(
                             CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL))
@@ -199,6 +200,45 @@ class SegmentPoolTest {
                 assertThat(files).isEmpty();
             }
             second.allocate(10).release();
+        }
+    }
+
+    /** Holds one storage, until others need its memory. */
+    private static final class OneStorage implements RegionHolder {
+        private Storage held;
+
+        @Override
+        public void requireRoom() {}
+
+        @Override
+        public boolean giveWay() {
+            if (held == null) {
+                return false;
+            }
+            held.release();
+            held = null;
+            return true;
+        }
+    }
+
+    @Test
+    void asksOthersToGiveWayWhenTheDiskHasNoRoom() throws IOException {
+        TensorConfig boundless = new TensorConfig(4 * MIB, 1L << 50, 4096, 65536);
+        Path other = directory.resolve("other");
+        OneStorage holder = new OneStorage();
+        try (SegmentPool second =
+                new SegmentPool(other, boundless, transit.files, leaks.memory, 1, (r, s) -> {}, holder)) {
+            Storage own = second.allocate(3 * MIB);
+            holder.held = second.allocate(MIB);
+            Files.delete(other.resolve("1.seg"));
+            Files.delete(other); // so that no segment more can be made
+
+            second.allocate(MIB).release();
+            assertThat(holder.held).isNull();
+            own.release();
+            assertThatThrownBy(() -> second.allocate(5 * MIB))
+                    .isInstanceOfSatisfying(
+                            CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL));
         }
     }
 
@@ -216,8 +256,8 @@ class SegmentPoolTest {
     @Test
     void removesItsFilesWhenItCloses() throws IOException {
         Path other = directory.resolve("other");
-        SegmentPool second =
-                new SegmentPool(other, TensorConfig.DEFAULTS, transit.files, leaks.memory, 1, (r, s) -> {});
+        SegmentPool second = new SegmentPool(
+                other, TensorConfig.DEFAULTS, transit.files, leaks.memory, 1, (r, s) -> {}, RegionHolder.NONE);
         Storage storage = second.allocate(100);
         ByteBuffer kept = storage.bytes(0, 100);
         second.close();

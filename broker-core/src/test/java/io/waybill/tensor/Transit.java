@@ -48,7 +48,7 @@ final class Transit implements AutoCloseable {
         host = leaks.host;
         segments = directory.resolve("segments");
         try {
-            pool = new SegmentPool(segments, config, files, memory, 1000, returned);
+            pool = new SegmentPool(segments, config, files, memory, 1000, returned, RegionHolder.NONE);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -11,6 +11,7 @@ import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
+import io.waybill.host.Threads;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
 import java.io.IOException;
@@ -81,6 +82,15 @@ final class Workers implements AutoCloseable {
 
     Worker join(String name, HandlerRegistry registry, WorkerSettings settings) throws IOException {
         Worker worker = Worker.join(home, name, JoinOptions.defaults(), settings, registry);
+        open.add(worker);
+        worker.ready(Map.of());
+        return worker;
+    }
+
+    /** The same on other threads. */
+    Worker join(String name, HandlerRegistry registry, WorkerSettings settings, Threads threads) throws IOException {
+        Home same = Home.open(home.path(), host.withThreads(threads));
+        Worker worker = Worker.join(same, name, JoinOptions.defaults(), settings, registry);
         open.add(worker);
         worker.ready(Map.of());
         return worker;

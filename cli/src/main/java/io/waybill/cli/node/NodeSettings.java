@@ -1,6 +1,9 @@
 package io.waybill.cli.node;
 
 import io.waybill.api.MessageType;
+import io.waybill.archive.ArchiveOverflow;
+import io.waybill.archive.ArchivePolicy;
+import io.waybill.archive.ArchiveSettings;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
@@ -79,6 +82,7 @@ public record NodeSettings(
         Path scripts = reading.take("scripts.directory", SCRIPTS_DEFAULT, NodeSettings::directory);
         ShippedBundles shipped = reading.take("osgi.shipped", ShippedBundles.ALL, Quantities::shipped);
         TensorConfig tensors = tensors(reading);
+        ArchiveSettings archive = archive(reading);
         RRefSettings references = references(reading);
         InjectionSettings injection = injection(reading);
         reading.requireNothingWrong();
@@ -91,6 +95,7 @@ public record NodeSettings(
                 new ParkingSettings(parked, parkedFor.toNanos()),
                 stuck,
                 tensors,
+                archive,
                 references,
                 injection);
         return new NodeSettings(worker, drain, start, settle, scripts, shipped);
@@ -137,6 +142,16 @@ public record NodeSettings(
         long total = reading.take("tensor.total-bytes", TensorConfig.TOTAL_BYTES_DEFAULT, Quantities::bytes);
         return new TensorConfig(
                 segment, total, TensorConfig.INLINE_BYTES_DEFAULT, TensorConfig.INLINE_TOTAL_BYTES_DEFAULT);
+    }
+
+    private static ArchiveSettings archive(Reading reading) {
+        ArchiveSettings defaults = ArchiveSettings.DEFAULTS;
+        ArchivePolicy policy = reading.take("archive.policy", defaults.policy(), Quantities::archivePolicy);
+        long largest = reading.take("archive.max-storage-bytes", defaults.maxStorageBytes(), Quantities::bytes);
+        long total = reading.take("archive.total-bytes", defaults.totalBytes(), Quantities::bytes);
+        ArchiveOverflow overflow = reading.take("archive.overflow", defaults.overflow(), Quantities::archiveOverflow);
+        long waiting = reading.take("archive.waiting-bytes", defaults.waitingBytes(), Quantities::bytes);
+        return reading.check("archive", () -> new ArchiveSettings(policy, largest, total, overflow, waiting), defaults);
     }
 
     private static RRefSettings references(Reading reading) {

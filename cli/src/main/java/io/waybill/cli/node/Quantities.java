@@ -1,5 +1,7 @@
 package io.waybill.cli.node;
 
+import io.waybill.archive.ArchiveOverflow;
+import io.waybill.archive.ArchivePolicy;
 import io.waybill.journal.Durability;
 import io.waybill.osgi.ShippedBundles;
 import io.waybill.rref.Keeping;
@@ -79,6 +81,16 @@ public final class Quantities {
     /** {@code process}, {@code interval}, {@code each}. */
     public static Durability durability(String text) {
         return choice(Durability.class, text);
+    }
+
+    /** {@code none}, {@code all}, {@code up-to}. */
+    public static ArchivePolicy archivePolicy(String text) {
+        return choice(ArchivePolicy.class, text);
+    }
+
+    /** {@code drop}, {@code wait}. */
+    public static ArchiveOverflow archiveOverflow(String text) {
+        return choice(ArchiveOverflow.class, text);
     }
 
     /** {@code on-request}, {@code all}. */

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.MessageType;
+import io.waybill.archive.ArchiveOverflow;
+import io.waybill.archive.ArchivePolicy;
+import io.waybill.archive.ArchiveSettings;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
@@ -55,6 +58,11 @@ class NodeSettingsTest {
         values.put("journal.sync-interval", "5ms");
         values.put("tensor.segment-bytes", "1MiB");
         values.put("tensor.total-bytes", "2MiB");
+        values.put("archive.policy", "up-to");
+        values.put("archive.max-storage-bytes", "3MiB");
+        values.put("archive.total-bytes", "4MiB");
+        values.put("archive.overflow", "wait");
+        values.put("archive.waiting-bytes", "5MiB");
         values.put("flow.calls-per-peer", "7");
         values.put("flow.bytes-per-peer", "8KiB");
         values.put("flow.calls", "9");
@@ -90,6 +98,8 @@ class NodeSettingsTest {
         assertThat(worker.waiting()).isEqualTo(Waiting.SPIN);
         assertThat(worker.defaultTimeout()).isZero();
         assertThat(worker.journal().reserveBytes()).isEqualTo(128 << 20);
+        assertThat(worker.archive())
+                .isEqualTo(new ArchiveSettings(ArchivePolicy.UP_TO, 3 << 20, 4 << 20, ArchiveOverflow.WAIT, 5 << 20));
         assertThat(worker.journal().fileBytes()).isEqualTo(32 << 20);
         assertThat(worker.journal().durability()).isEqualTo(Durability.INTERVAL);
         assertThat(worker.journal().syncInterval()).isEqualTo(Duration.ofMillis(5));

@@ -1,0 +1,9 @@
+package io.waybill.archive;
+
+/** What happens when the archive does not keep up. */
+public enum ArchiveOverflow {
+    /** The bytes are not kept, which is counted and written into the archive. */
+    DROP,
+    /** Whoever sends tensors waits, as long as their deadlines allow. */
+    WAIT
+}

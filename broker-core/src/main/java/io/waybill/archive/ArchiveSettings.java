@@ -1,0 +1,69 @@
+package io.waybill.archive;
+
+import java.util.Objects;
+
+/**
+ * What a worker archives of the tensors that it sends through segments, and at what cost.
+ *
+ * @param maxStorageBytes largest storage that is archived, with {@link ArchivePolicy#UP_TO}
+ * @param totalBytes most that all archive files of the worker take
+ * @param overflow what happens when more waits than {@code waitingBytes}
+ * @param waitingBytes most bytes that wait to be archived; a storage that is larger waits alone
+ */
+public record ArchiveSettings(
+        ArchivePolicy policy, long maxStorageBytes, long totalBytes, ArchiveOverflow overflow, long waitingBytes) {
+
+    public static final ArchivePolicy POLICY_DEFAULT = ArchivePolicy.NONE;
+    public static final long MAX_STORAGE_BYTES_DEFAULT = 1L << 20;
+    public static final long TOTAL_BYTES_DEFAULT = 4L << 30;
+    public static final ArchiveOverflow OVERFLOW_DEFAULT = ArchiveOverflow.DROP;
+    public static final long WAITING_BYTES_DEFAULT = 256L << 20;
+    private static final long LEAST_TOTAL_BYTES = 1L << 20;
+
+    public static final ArchiveSettings DEFAULTS = new ArchiveSettings(
+            POLICY_DEFAULT, MAX_STORAGE_BYTES_DEFAULT, TOTAL_BYTES_DEFAULT, OVERFLOW_DEFAULT, WAITING_BYTES_DEFAULT);
+
+    public ArchiveSettings {
+        Objects.requireNonNull(policy);
+        Objects.requireNonNull(overflow);
+        if (maxStorageBytes < 1) {
+            throw new IllegalArgumentException("archive.max-storage-bytes must be at least 1: " + maxStorageBytes);
+        }
+        if (totalBytes < LEAST_TOTAL_BYTES) {
+            throw new IllegalArgumentException(
+                    "archive.total-bytes must be at least " + LEAST_TOTAL_BYTES + ": " + totalBytes);
+        }
+        if (waitingBytes < 1) {
+            throw new IllegalArgumentException("archive.waiting-bytes must be at least 1: " + waitingBytes);
+        }
+    }
+
+    public ArchiveSettings withPolicy(ArchivePolicy other) {
+        return new ArchiveSettings(other, maxStorageBytes, totalBytes, overflow, waitingBytes);
+    }
+
+    public ArchiveSettings withMaxStorageBytes(long other) {
+        return new ArchiveSettings(policy, other, totalBytes, overflow, waitingBytes);
+    }
+
+    public ArchiveSettings withTotalBytes(long other) {
+        return new ArchiveSettings(policy, maxStorageBytes, other, overflow, waitingBytes);
+    }
+
+    public ArchiveSettings withOverflow(ArchiveOverflow other) {
+        return new ArchiveSettings(policy, maxStorageBytes, totalBytes, other, waitingBytes);
+    }
+
+    public ArchiveSettings withWaitingBytes(long other) {
+        return new ArchiveSettings(policy, maxStorageBytes, totalBytes, overflow, other);
+    }
+
+    /** The largest storage that is kept. */
+    long largestKept() {
+        return switch (policy) {
+            case NONE -> -1;
+            case ALL -> Long.MAX_VALUE;
+            case UP_TO -> maxStorageBytes;
+        };
+    }
+}

@@ -1,0 +1,132 @@
+package io.waybill.archive;
+
+import io.waybill.host.Clock;
+import io.waybill.host.NativeFile;
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.JournalQueue;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How much disk a worker's archive takes and may take: its quota, for which the oldest files give their records up, and what must stay
+ * free for the journals.
+ *
+ * <p><b>Threads.</b> For the archive's thread, but for {@link #usedBytes}.
+ */
+final class ArchiveSpace {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ArchiveSpace.class);
+    private static final long RECOUNT_NS = 1_000_000_000;
+    private static final long LOOK_BYTES = 8 << 20;
+
+    private final Path workerDirectory;
+    private final SafeFiles files;
+    private final Clock clock;
+    private final long quotaBytes;
+    private final long keepFreeBytes;
+    private long nextRecountNs = Long.MIN_VALUE;
+    private long freeBytes; // as of the last look, less what was written since
+    private long writtenSince = Long.MAX_VALUE;
+    private volatile long usedBytes; // written by the archive's thread, read by whoever asks for its status
+
+    ArchiveSpace(Path workerDirectory, SafeFiles files, Clock clock, long quotaBytes, long keepFreeBytes) {
+        this.workerDirectory = workerDirectory;
+        this.files = files;
+        this.clock = clock;
+        this.quotaBytes = quotaBytes;
+        this.keepFreeBytes = keepFreeBytes;
+    }
+
+    long usedBytes() {
+        return usedBytes;
+    }
+
+    void written(long bytes) {
+        usedBytes += bytes;
+        writtenSince = writtenSince == Long.MAX_VALUE ? writtenSince : writtenSince + bytes;
+    }
+
+    /** The next question looks at the disk. */
+    void lookAgain() {
+        writtenSince = Long.MAX_VALUE;
+    }
+
+    /** Whether the disk has room for so much beside what the journals need. */
+    boolean isOnDisk(long bytes) {
+        if (writtenSince >= LOOK_BYTES || freeBytes - writtenSince - bytes < keepFreeBytes) {
+            freeBytes = workerDirectory.toFile().getUsableSpace();
+            writtenSince = 0;
+        }
+        return freeBytes - writtenSince - bytes >= keepFreeBytes;
+    }
+
+    /** Whether so much more is within the quota; the oldest files but those in use give their records up for it. */
+    boolean isWithinQuota(long bytes, List<Path> inUse) throws IOException {
+        if (bytes > quotaBytes) {
+            return false;
+        }
+        if (nextRecountNs != Long.MIN_VALUE && usedBytes + bytes <= quotaBytes) {
+            return true;
+        }
+        long nowNs = clock.monotonicNs();
+        if (nextRecountNs != Long.MIN_VALUE && nowNs - nextRecountNs < 0) {
+            return false;
+        }
+        nextRecountNs = nowNs + RECOUNT_NS;
+        recount();
+        makeRoom(bytes, inUse);
+        return usedBytes + bytes <= quotaBytes;
+    }
+
+    private List<Path> all() throws IOException {
+        List<Path> all = new ArrayList<>();
+        for (JournalQueue queue : JournalQueue.values()) {
+            all.addAll(ArchiveFiles.in(workerDirectory, queue, files));
+        }
+        all.sort(Comparator.comparing(path -> path.getFileName().toString()));
+        return all;
+    }
+
+    private void recount() throws IOException {
+        long sum = 0;
+        for (Path path : all()) {
+            sum += ArchiveFiles.size(path);
+        }
+        usedBytes = sum;
+    }
+
+    private void makeRoom(long bytes, List<Path> inUse) throws IOException {
+        if (usedBytes + bytes <= quotaBytes) {
+            return;
+        }
+        for (Path path : all()) {
+            long size = ArchiveFiles.size(path);
+            if (size > ArchiveLayout.HEADER_BYTES && !inUse.contains(path)) {
+                removeRecords(path);
+                usedBytes -= size - ArchiveFiles.size(path);
+                if (usedBytes + bytes <= quotaBytes) {
+                    return;
+                }
+            }
+        }
+    }
+
+    private void removeRecords(Path path) throws IOException {
+        try (NativeFile file = files.openOwnNative(path)) {
+            Optional<ArchiveHeader> header = ArchiveWriter.read(new FileBytes(file));
+            if (header.isPresent()) {
+                ArchiveWriter.removeRecords(file, header.get());
+                LOG.info("The records of {} were removed: the archive may have {} bytes", path, quotaBytes);
+                return;
+            }
+        }
+        files.remove(path);
+        LOG.info("{}, which has no header, was removed: the archive may have {} bytes", path, quotaBytes);
+    }
+}

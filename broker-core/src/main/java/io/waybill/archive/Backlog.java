@@ -1,0 +1,104 @@
+package io.waybill.archive;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What waits to be archived, in the order in which it was sent. Bounded in bytes and in number.
+ *
+ * <p><b>Threads.</b> Thread-safe.
+ */
+final class Backlog {
+
+    /** Notes and storages; beyond that what is not kept is only told by a gap. */
+    private static final int MOST = 16_384;
+
+    private final ArrayDeque<WaitingStorage> waiting = new ArrayDeque<>();
+    private final List<Gap> spilled = new ArrayList<>(1);
+    private final long mostBytes;
+    private long bytes; // of storages that are not given up, with the one that is being copied
+    private WaitingStorage current;
+
+    Backlog(long mostBytes) {
+        this.mostBytes = mostBytes;
+    }
+
+    /** Whether as much waits as may. */
+    synchronized boolean isFull() {
+        return bytes >= mostBytes || waiting.size() >= MOST;
+    }
+
+    /** Whether a storage has to be given up because too much waits. */
+    synchronized boolean overflows(long size) {
+        return bytes > 0 && bytes + size > mostBytes || waiting.size() >= MOST;
+    }
+
+    synchronized void add(WaitingStorage storage) {
+        boolean isNote = storage.omission() != null;
+        if (isNote && waiting.size() >= MOST) {
+            spill(storage);
+            return;
+        }
+        bytes += isNote ? 0 : storage.size;
+        waiting.add(storage);
+    }
+
+    private void spill(WaitingStorage note) {
+        for (Gap gap : spilled) {
+            if (gap.take(note, note.omission())) {
+                return;
+            }
+        }
+        spilled.add(new Gap(note, note.omission()));
+    }
+
+    /** The next one, or null. It counts as waiting until {@link #done}. */
+    synchronized WaitingStorage next() {
+        current = waiting.poll();
+        return current;
+    }
+
+    /** The one that {@link #next} gave is archived or not. */
+    synchronized void done() {
+        current = null;
+    }
+
+    /** Its bytes do not wait any more. */
+    synchronized void freed(long size) {
+        bytes -= size;
+    }
+
+    /** All whose bytes wait or are being copied, and nothing else. */
+    synchronized List<WaitingStorage> all() {
+        List<WaitingStorage> all = new ArrayList<>(waiting);
+        if (current != null) {
+            all.add(current);
+        }
+        return all;
+    }
+
+    /** What was not to be had one by one; the caller's from now on. */
+    synchronized List<Gap> takeSpilled() {
+        if (spilled.isEmpty()) {
+            return List.of();
+        }
+        List<Gap> taken = new ArrayList<>(spilled);
+        spilled.clear();
+        return taken;
+    }
+
+    synchronized long bytes() {
+        return bytes;
+    }
+
+    synchronized int count() {
+        return waiting.size() + (current == null ? 0 : 1);
+    }
+
+    /** Since when the oldest waits, on the monotonic clock; {@code nowNs} when none does. */
+    synchronized long oldestSinceNs(long nowNs) {
+        WaitingStorage oldest = current != null ? current : waiting.peek();
+        return oldest == null ? nowNs : oldest.sinceNs;
+    }
+}

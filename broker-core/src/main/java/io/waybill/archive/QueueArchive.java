@@ -1,0 +1,186 @@
+package io.waybill.archive;
+
+import io.waybill.host.Host;
+import io.waybill.host.NativeCallException;
+import io.waybill.journal.JournalQueue;
+import io.waybill.tensor.LentBytes;
+import io.waybill.tensor.SentStorages;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The archive of one queue: takes what was sent, and writes it into the file that belongs to the message's.
+ *
+ * <p><b>Threads.</b> {@link #sent} by any; the rest by the archive's thread.
+ */
+final class QueueArchive implements SentStorages {
+
+    private final Archive archive;
+    private final JournalQueue queue;
+    private final int worker;
+    private final ArchiveSession session;
+    private final Host host;
+    private final Path workerDirectory;
+    private final List<Gap> gaps = new ArrayList<>(1);
+    private ArchiveWriter writer; // null before the first storage
+    private Path path;
+    private Path queueFile;
+    private long behindLast; // the sequence behind the highest seen
+    private long accounted; // of the writer's file
+    private long grown;
+
+    QueueArchive(
+            Archive archive, JournalQueue queue, int worker, ArchiveSession session, Host host, Path workerDirectory) {
+        this.archive = archive;
+        this.queue = queue;
+        this.worker = worker;
+        this.session = session;
+        this.host = host;
+        this.workerDirectory = workerDirectory;
+        this.behindLast = session.firstSequence();
+    }
+
+    @Override
+    public void sent(Path file, long sequence, long id, int storage, LentBytes bytes) {
+        archive.take(new WaitingStorage(
+                this, file, sequence, id, storage, bytes, host.clock().monotonicNs()));
+    }
+
+    long largestKept() {
+        return session.policy() == ArchivePolicy.NONE ? -1 : session.maxStorageBytes();
+    }
+
+    /** Where it writes now; empty before the first storage. */
+    List<Path> inUse() {
+        return path == null ? List.of() : List.of(path);
+    }
+
+    /** By how much its files have grown since the last time. */
+    long takeGrowth() {
+        account();
+        long taken = grown;
+        grown = 0;
+        return taken;
+    }
+
+    private void account() {
+        if (writer != null) {
+            grown += writer.end() - accounted;
+            accounted = writer.end();
+        }
+    }
+
+    /**
+     * Copies a storage that {@linkplain WaitingStorage#begin begun}.
+     *
+     * @return false when it was given up meanwhile
+     */
+    boolean append(WaitingStorage storage, ArchivedBytes content) throws IOException {
+        ArchiveWriter to = writerFor(storage);
+        int flags = storage.bytes.isShared() ? ArchiveRecord.SHARED : 0;
+        return to.append(storage.id, storage.sequence, storage.storage, flags, content, nowNs());
+    }
+
+    void omit(WaitingStorage storage, Omission why) throws IOException {
+        writerFor(storage).omit(why, storage.id, storage.sequence, storage.storage, storage.size, nowNs());
+    }
+
+    /** Notes what can't be written now. */
+    void remember(WaitingStorage storage, Omission why) {
+        Gap last = gaps.isEmpty() ? null : gaps.get(gaps.size() - 1);
+        if (last == null || !last.take(storage, why)) {
+            gaps.add(new Gap(storage, why));
+        }
+    }
+
+    void remember(Gap gap) {
+        gaps.add(gap);
+    }
+
+    /** Writes the notes, as far as there is room for them. */
+    void writeGaps() throws IOException {
+        while (!gaps.isEmpty()) {
+            Gap gap = gaps.get(0);
+            writerFor(gap.file).gap(gap.why, gap.first, gap.last, gap.storages, nowNs());
+            gaps.remove(0);
+        }
+    }
+
+    private ArchiveWriter writerFor(WaitingStorage storage) throws IOException {
+        behindLast = Math.max(behindLast, storage.sequence + 1);
+        return writerFor(storage.file);
+    }
+
+    private ArchiveWriter writerFor(Path file) throws IOException {
+        if (!file.equals(queueFile)) {
+            closeFile();
+            open(file);
+        }
+        return writer;
+    }
+
+    private void open(Path file) throws IOException {
+        host.files().createPrivateDirectory(workerDirectory.resolve(ArchiveLayout.DIRECTORY));
+        Path directory = host.files().createPrivateDirectory(ArchiveLayout.directory(workerDirectory, queue));
+        String name = file.getFileName().toString();
+        path = directory.resolve(ArchiveLayout.fileName(name));
+        writer = ArchiveFiles.open(path, header(ArchiveLayout.stem(name)), host.files());
+        accounted = writer.end();
+        try {
+            writer.session(session, nowNs());
+            queueFile = file;
+        } catch (IOException e) {
+            closeFile();
+            throw e;
+        }
+    }
+
+    private ArchiveHeader header(String stem) {
+        long nowNs = nowNs();
+        int tag = Long.hashCode(nowNs * 0x9e3779b97f4a7c15L + worker) | 1;
+        return new ArchiveHeader(tag, worker, queue, false, nowNs, stem);
+    }
+
+    /** Goes on in the newest file there is, only to say that from now on nothing is kept. */
+    void sayThatNothingIsKept() throws IOException {
+        List<Path> there = ArchiveFiles.in(workerDirectory, queue, host.files());
+        if (!there.isEmpty()) {
+            String name = there.get(there.size() - 1).getFileName().toString();
+            String stem = name.substring(0, name.length() - ArchiveLayout.SUFFIX.length());
+            open(workerDirectory.resolve(queue.directoryName()).resolve(stem + ArchiveLayout.QUEUE_SUFFIX));
+            closeFile();
+        }
+    }
+
+    private long nowNs() {
+        return host.clock().wallNs();
+    }
+
+    void close() throws IOException {
+        try {
+            writeGaps();
+            if (writer != null) {
+                writer.end(behindLast, nowNs());
+            }
+        } finally {
+            closeFile();
+        }
+    }
+
+    private void closeFile() {
+        if (writer != null) {
+            writer.close();
+            account();
+            writer = null;
+            path = null;
+            queueFile = null;
+        }
+    }
+
+    /** Whether an error means that the disk is full, which passes. */
+    static Omission omissionOf(IOException e) {
+        return e instanceof NativeCallException call && call.isDiskFull() ? Omission.DISK_FULL : Omission.WRITE_FAILED;
+    }
+}

@@ -1,0 +1,65 @@
+package io.waybill.archive;
+
+import io.waybill.host.NativeFile;
+import io.waybill.host.SafeFiles;
+import java.io.Closeable;
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/**
+ * Reads waiting storages from the segments' files, by positional reads: whatever happens to a file, that is no more than an error.
+ *
+ * <p><b>Threads.</b> For the archive's thread. <b>Ownership.</b> Keeps the last segment open until {@link #close}, which may come again.
+ */
+final class SegmentBytes implements ArchivedBytes, Closeable {
+
+    private final SafeFiles files;
+    private WaitingStorage storage;
+    private Path path;
+    private NativeFile segment; // null: none is open
+
+    SegmentBytes(SafeFiles files) {
+        this.files = files;
+    }
+
+    /** The storage that is read from now on. */
+    SegmentBytes of(WaitingStorage next) {
+        storage = next;
+        return this;
+    }
+
+    @Override
+    public long size() {
+        return storage.size;
+    }
+
+    @Override
+    public long read(long offset, long address, long length) throws IOException {
+        if (!storage.bytes.segment().equals(path)) {
+            close();
+            segment = files.openNative(storage.bytes.segment(), Long.MAX_VALUE);
+            path = storage.bytes.segment();
+        }
+        long at = storage.bytes.offset() + offset;
+        long read = segment.readAt(address, length, at);
+        if (read <= 0) {
+            throw new EOFException(path + " ends before " + at);
+        }
+        return read;
+    }
+
+    @Override
+    public boolean isStillThere() {
+        return storage.end();
+    }
+
+    @Override
+    public void close() {
+        if (segment != null) {
+            segment.close();
+            segment = null;
+            path = null;
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package io.waybill.archive;
+
+import io.waybill.tensor.LentBytes;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A storage that waits to be archived, or the note that it will not be.
+ *
+ * <p><b>Threads.</b> Thread-safe. The region is let go by who ends it: the archive's thread when it has copied the bytes, or whoever needs
+ * the memory before.
+ */
+final class WaitingStorage {
+
+    private static final int WAITING = 0;
+    private static final int READING = 1;
+    private static final int COPIED = 2;
+    /** And the omission's number: given up. */
+    private static final int GIVEN_UP = 16;
+
+    final QueueArchive queue;
+    final Path file;
+    final long sequence;
+    final long id;
+    final int storage;
+    final long size;
+    final long sinceNs; // monotonic clock
+    final LentBytes bytes;
+    private final AtomicInteger state = new AtomicInteger(WAITING);
+
+    WaitingStorage(QueueArchive queue, Path file, long sequence, long id, int storage, LentBytes bytes, long sinceNs) {
+        this.queue = queue;
+        this.file = file;
+        this.sequence = sequence;
+        this.id = id;
+        this.storage = storage;
+        this.size = bytes.size();
+        this.bytes = bytes;
+        this.sinceNs = sinceNs;
+    }
+
+    /** Takes the bytes for reading; false when it was given up. */
+    boolean begin() {
+        return state.compareAndSet(WAITING, READING);
+    }
+
+    /** All was read. False when it was given up meanwhile: then the bytes may be others. */
+    boolean end() {
+        if (!state.compareAndSet(READING, COPIED)) {
+            return false;
+        }
+        bytes.letGo();
+        return true;
+    }
+
+    /** Gives the bytes up. False when that was done already, or they were copied. */
+    boolean giveUp(Omission why) {
+        int seen;
+        do {
+            seen = state.get();
+            if (seen != WAITING && seen != READING) {
+                return false;
+            }
+        } while (!state.compareAndSet(seen, GIVEN_UP + why.code()));
+        bytes.letGo();
+        return true;
+    }
+
+    /** Why its bytes were given up; null when they were not. */
+    Omission omission() {
+        int seen = state.get();
+        return seen < GIVEN_UP ? null : Omission.of(seen - GIVEN_UP).orElseThrow();
+    }
+}

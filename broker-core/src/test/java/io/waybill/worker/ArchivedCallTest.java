@@ -1,0 +1,379 @@
+package io.waybill.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.waybill.api.CallException;
+import io.waybill.api.DType;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.archive.ArchiveOverflow;
+import io.waybill.archive.ArchivePolicy;
+import io.waybill.archive.ArchiveReader;
+import io.waybill.archive.ArchiveSettings;
+import io.waybill.archive.ArchiveStatus;
+import io.waybill.archive.ArchivedStorage;
+import io.waybill.archive.Omission;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.QueueReader;
+import io.waybill.journal.QueueReader.Step;
+import io.waybill.tensor.DescribedTensors;
+import io.waybill.tensor.TensorConfig;
+import io.waybill.wire.MalformedRecordException;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What real workers leave in their archives. */
+@Timeout(120)
+class ArchivedCallTest {
+
+    private static final TensorConfig TENSORS = new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10);
+    private static final ArchiveSettings ALL = ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL);
+
+    @TempDir
+    private Path directory;
+
+    private Workers workers;
+    private HandlerRegistry handlers;
+
+    @BeforeEach
+    void open() throws IOException {
+        workers = new Workers(directory);
+        handlers = workers.registry();
+    }
+
+    @AfterEach
+    void leave() throws IOException {
+        workers.close();
+    }
+
+    private Worker join(String name, ArchiveSettings archive) throws IOException {
+        return workers.join(
+                name,
+                name.equals("server") ? handlers : workers.registry(),
+                Workers.SETTINGS.withTensors(TENSORS).withArchive(archive));
+    }
+
+    private static Tensor bytes(Worker worker, int length, int seed) {
+        Storage storage = worker.buffers().allocate(length);
+        ByteBuffer bytes = storage.bytes(0, length);
+        for (int i = 0; i < length; i++) {
+            bytes.put(i, (byte) (i * 31 + seed));
+        }
+        return Tensor.contiguous(DType.UINT8, new long[] {length}, storage);
+    }
+
+    private static byte[] expected(int length, int seed) {
+        byte[] bytes = new byte[length];
+        for (int i = 0; i < length; i++) {
+            bytes[i] = (byte) (i * 31 + seed);
+        }
+        return bytes;
+    }
+
+    private static Request request(Tensor... tensors) {
+        return Request.raw("server", MessageType.userRequest(0x42), ByteBuffer.allocate(1), List.of(tensors));
+    }
+
+    private void echo() {
+        workers.handle(handlers, "0x142", (message, outbox) -> {
+            message.tensors().forEach(tensor -> tensor.storage().retain());
+            outbox.reply(message.payload(), message.tensors());
+        });
+    }
+
+    /** A storage of a record, and what the archive has of it. @param bytes empty when they are not there */
+    private record Kept(long id, Tensor tensor, ArchivedStorage found, byte[] bytes) {}
+
+    private List<Kept> archive(String name, JournalQueue queue) throws IOException {
+        Path worker = workerPath(name);
+        List<Kept> all = new ArrayList<>();
+        try (ArchiveReader reader = ArchiveReader.open(worker, workers.host.files());
+                QueueReader records =
+                        QueueReader.open(queue.in(worker), workers.host.files(), Workers.SETTINGS.journal())) {
+            for (Step step = records.next(); step != Step.END; step = records.next()) {
+                for (Tensor tensor : DescribedTensors.of(records.record())) {
+                    ArchivedStorage found = reader.find(
+                            queue, records.place(), records.record().sequence(), DescribedTensors.storageOf(tensor));
+                    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+                    if (found.isKept()) {
+                        assertThat(reader.read(queue, records.place().fileName(), found, piece -> copy(piece, bytes)))
+                                .isTrue();
+                    }
+                    all.add(new Kept(records.record().id(), tensor, found, bytes.toByteArray()));
+                }
+            }
+        } catch (MalformedRecordException e) {
+            throw new IOException(e);
+        }
+        return all;
+    }
+
+    private static void copy(ByteBuffer piece, ByteArrayOutputStream to) {
+        byte[] heap = new byte[piece.remaining()];
+        piece.get(heap);
+        to.writeBytes(heap);
+    }
+
+    private Path workerPath(String name) throws IOException {
+        return workers.host.files().listDirectories(workers.home.workersPath(), 100).stream()
+                .filter(path -> path.getFileName().toString().endsWith("-" + name))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void keepsWhatRequestsAndAnswersNamedInSegments() throws IOException {
+        echo();
+        Worker server = join("server", ALL);
+        Worker caller = join("caller", ALL);
+        Tensor inline = bytes(caller, 100, 1);
+        Tensor lent = bytes(caller, 500_000, 2);
+        Tensor other = bytes(caller, 10_000, 3);
+        Tensor view = new Tensor(DType.UINT8, new long[] {2}, new long[] {1}, 100, false, other.storage());
+        try (Response first = caller.call(request(inline, lent, other));
+                // what came from another is copied, and of a few elements of a large storage only these travel
+                Response second = caller.call(request(first.tensors().get(1), view))) {
+            assertThat(second.tensors()).hasSize(2);
+        }
+        List.of(inline, lent, other).forEach(tensor -> tensor.storage().release());
+        caller.close();
+        server.close();
+        for (String name : List.of("caller", "server")) {
+            List<Kept> kept = archive(name, name.equals("caller") ? JournalQueue.REQUESTS : JournalQueue.RESPONSES);
+            assertThat(kept).hasSize(5);
+            assertThat(DescribedTensors.isInline(kept.get(0).tensor())).isTrue();
+            assertThat(kept.get(1).bytes()).isEqualTo(expected(500_000, 2));
+            assertThat(kept.get(2).bytes()).isEqualTo(expected(10_000, 3));
+            assertThat(kept.get(3).bytes()).isEqualTo(expected(500_000, 2));
+            assertThat(DescribedTensors.isInline(kept.get(4).tensor())).isTrue();
+            assertThat(kept.get(1).found().isShared()).isEqualTo(name.equals("caller"));
+            assertThat(kept.get(3).found().isShared()).isFalse();
+        }
+    }
+
+    @Test
+    void keepsOneStorageOfTensorsThatShareIt() throws IOException {
+        echo();
+        Worker server = join("server", ALL);
+        Worker caller = join("caller", ALL);
+        Tensor whole = bytes(caller, 8000, 5);
+        Tensor half = new Tensor(DType.UINT8, new long[] {6000}, new long[] {1}, 1000, false, whole.storage());
+        caller.call(request(whole, half)).close();
+        whole.storage().release();
+        caller.close();
+        server.close();
+        List<Kept> kept = archive("caller", JournalQueue.REQUESTS);
+        assertThat(kept).hasSize(2);
+        assertThat(kept.get(0).found()).isEqualTo(kept.get(1).found());
+        assertThat(kept.get(0).bytes()).isEqualTo(expected(8000, 5));
+        assertThat(caller.archiveStatus().archivedStorages()).isEqualTo(1);
+        assertThat(caller.archiveStatus().archivedBytes()).isEqualTo(8000);
+    }
+
+    @Test
+    void keepsTheBytesWhenTheirRegionIsUsedAgainAtOnce() throws IOException {
+        echo();
+        Worker server = join("server", ArchiveSettings.DEFAULTS);
+        Worker caller = join("caller", ALL);
+        int calls = 200;
+        for (int i = 0; i < calls; i++) {
+            Tensor sent = bytes(caller, 50_000, i);
+            caller.call(request(sent)).close();
+            sent.storage().release();
+        }
+        caller.close();
+        server.close();
+        List<Kept> kept = archive("caller", JournalQueue.REQUESTS);
+        assertThat(kept).hasSize(calls);
+        for (int i = 0; i < calls; i++) {
+            assertThat(kept.get(i).bytes()).as("call %d", i).isEqualTo(expected(50_000, i));
+        }
+        assertThat(archive("server", JournalQueue.RESPONSES))
+                .allMatch(one -> one.found().omission().equals(Optional.of(Omission.NO_ARCHIVE)));
+    }
+
+    @Test
+    void saysWhichStoragesAreTooLarge() throws IOException {
+        echo();
+        Worker server = join("server", ArchiveSettings.DEFAULTS);
+        Worker caller = join(
+                "caller",
+                ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.UP_TO).withMaxStorageBytes(10_000));
+        Tensor small = bytes(caller, 10_000, 1);
+        Tensor large = bytes(caller, 10_001, 2);
+        caller.call(request(small, large)).close();
+        caller.close();
+        server.close();
+        List<Kept> kept = archive("caller", JournalQueue.REQUESTS);
+        assertThat(kept.get(0).bytes()).isEqualTo(expected(10_000, 1));
+        assertThat(kept.get(1).found().omission()).contains(Omission.TOO_LARGE);
+        assertThat(kept.get(1).found().sizeBytes()).isEqualTo(10_001);
+        assertThat(caller.archiveStatus().dropped()).containsOnlyKeys(Omission.TOO_LARGE);
+        assertThat(ArchiveStatus.read(workerPath("caller"), workers.host.files()))
+                .hasValueSatisfying(shown -> {
+                    assertThat(shown.archivedStorages()).isEqualTo(1);
+                    assertThat(shown.droppedStorages()).isEqualTo(1);
+                    assertThat(shown.waitingBytes()).isZero();
+                });
+    }
+
+    @Test
+    void tellsOneLifeFromTheNext() throws IOException {
+        echo();
+        Worker server = join("server", ArchiveSettings.DEFAULTS);
+        ArchivePolicy[] lives = {ArchivePolicy.NONE, ArchivePolicy.ALL, ArchivePolicy.NONE, ArchivePolicy.ALL};
+        for (ArchivePolicy policy : lives) {
+            Worker caller = join("caller", ArchiveSettings.DEFAULTS.withPolicy(policy));
+            caller.call(request(bytes(caller, 5000, 1))).close();
+            caller.close();
+        }
+        server.close();
+        List<Kept> kept = archive("caller", JournalQueue.REQUESTS);
+        assertThat(kept.get(0).found().omission()).contains(Omission.NOT_KEPT);
+        assertThat(kept.get(1).bytes()).isEqualTo(expected(5000, 1));
+        assertThat(kept.get(2).found().omission()).contains(Omission.NOT_KEPT);
+        assertThat(kept.get(3).bytes()).isEqualTo(expected(5000, 1));
+    }
+
+    @Test
+    void staysWithinItsQuota() throws IOException {
+        echo();
+        Worker server = join("server", ArchiveSettings.DEFAULTS);
+        Worker caller = join("caller", ALL.withTotalBytes(1 << 20));
+        for (int i = 0; i < 20; i++) {
+            Tensor sent = bytes(caller, 100_000, i);
+            caller.call(request(sent)).close();
+            sent.storage().release();
+        }
+        caller.close();
+        server.close();
+        List<Kept> kept = archive("caller", JournalQueue.REQUESTS);
+        assertThat(kept.get(0).bytes()).isEqualTo(expected(100_000, 0));
+        assertThat(kept.get(19).found().omission()).contains(Omission.QUOTA);
+        assertThat(caller.archiveStatus().usedBytes()).isBetween(900_000L, (long) (1 << 20));
+    }
+
+    @Test
+    void dropsAndCountsWhatItDoesNotKeepUpWith() throws IOException {
+        echo();
+        Worker server = join("server", ArchiveSettings.DEFAULTS);
+        Worker caller = join("caller", ALL.withWaitingBytes(1));
+        int calls = 100;
+        for (int i = 0; i < calls; i++) {
+            Tensor sent = bytes(caller, 100_000, i);
+            caller.call(request(sent)).close();
+            sent.storage().release();
+        }
+        caller.close();
+        server.close();
+        ArchiveStatus status = caller.archiveStatus();
+        assertThat(status.dropped()).containsOnlyKeys(Omission.OVERFLOW);
+        assertThat(status.archivedStorages() + status.droppedStorages()).isEqualTo(calls);
+        List<Kept> kept = archive("caller", JournalQueue.REQUESTS);
+        assertThat(kept).hasSize(calls);
+        for (int i = 0; i < calls; i++) {
+            ArchivedStorage found = kept.get(i).found();
+            assertThat(found.isKept() || found.omission().equals(Optional.of(Omission.OVERFLOW)))
+                    .as(found.describe())
+                    .isTrue();
+            if (found.isKept()) {
+                assertThat(kept.get(i).bytes()).isEqualTo(expected(100_000, i));
+            }
+        }
+        assertThat(kept).filteredOn(one -> one.found().isKept()).hasSize((int) status.archivedStorages());
+    }
+
+    @Test
+    void holdsSendersBackWhenThatIsWanted() throws IOException {
+        echo();
+        Worker server = join("server", ALL.withWaitingBytes(1).withOverflow(ArchiveOverflow.WAIT));
+        Worker caller = join("caller", ALL.withWaitingBytes(1).withOverflow(ArchiveOverflow.WAIT));
+        int calls = 100;
+        for (int i = 0; i < calls; i++) {
+            Tensor sent = bytes(caller, 100_000, i);
+            caller.call(request(sent)).close();
+            sent.storage().release();
+        }
+        caller.close();
+        server.close();
+        assertThat(caller.archiveStatus().droppedStorages()).isZero();
+        for (String name : List.of("caller", "server")) {
+            List<Kept> kept = archive(name, name.equals("caller") ? JournalQueue.REQUESTS : JournalQueue.RESPONSES);
+            assertThat(kept).hasSize(calls);
+            for (int i = 0; i < calls; i++) {
+                assertThat(kept.get(i).bytes()).isEqualTo(expected(100_000, i));
+            }
+        }
+    }
+
+    @Test
+    void refusesInsteadOfWaitingWhenTheSenderMustNotWait() throws IOException {
+        echo();
+        join("server", ArchiveSettings.DEFAULTS);
+        HeldThreads held = new HeldThreads("-archive");
+        Worker caller = heldCaller(held, ALL.withWaitingBytes(1).withOverflow(ArchiveOverflow.WAIT));
+        Tensor sent = bytes(caller, 100_000, 1);
+        caller.call(request(sent)).close();
+        assertThatThrownBy(() -> caller.call(request(sent)))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.BACK_PRESSURE))
+                .hasMessageContaining("wait to be archived");
+        held.release();
+        Waits.until("room in the archive", () -> caller.archiveStatus().waitingBytes() == 0);
+        caller.call(request(sent)).close();
+        caller.close();
+    }
+
+    @Test
+    void givesItsRegionsUpWhenThereIsNoOtherMemory() throws IOException {
+        echo();
+        join("server", ArchiveSettings.DEFAULTS);
+        HeldThreads held = new HeldThreads("-archive");
+        Worker caller = heldCaller(held, ALL);
+        int calls = 200; // of a megabyte, through 64
+        for (int i = 0; i < calls; i++) {
+            Tensor sent = bytes(caller, 1 << 20, i);
+            caller.call(request(sent)).close();
+            sent.storage().release();
+        }
+        held.release();
+        caller.close();
+        ArchiveStatus status = caller.archiveStatus();
+        assertThat(status.dropped()).containsOnlyKeys(Omission.OVERFLOW);
+        assertThat(status.archivedStorages()).isPositive();
+        assertThat(status.archivedStorages() + status.droppedStorages()).isEqualTo(calls);
+        for (Kept kept : archive("caller", JournalQueue.REQUESTS)) {
+            assertThat(kept.found().isKept() || kept.found().omission().equals(Optional.of(Omission.OVERFLOW)))
+                    .as(kept.found().describe())
+                    .isTrue();
+        }
+    }
+
+    /** A caller whose archive does nothing until the threads are released, and that is refused instead of waiting. */
+    private Worker heldCaller(HeldThreads held, ArchiveSettings archive) throws IOException {
+        return workers.join(
+                "caller",
+                workers.registry(),
+                Workers.SETTINGS
+                        .withTensors(TENSORS)
+                        .withArchive(archive)
+                        .withLimits(new FlowLimits(1000, 1 << 30, 1000, Overflow.REFUSE)),
+                held);
+    }
+}
