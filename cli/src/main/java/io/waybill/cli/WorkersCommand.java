@@ -67,15 +67,16 @@ final class WorkersCommand implements Callable<Integer> {
         membership.refresh();
         List<Peer> peers = membership.members().all();
         Map<Integer, Long> lags = new Lags(host).of(peers);
+        Archives archives = new Archives(peers, host.files());
         if (json) {
-            Json.print(surroundings.out(), content -> writeJson(opened, peers, lags, content));
+            Json.print(surroundings.out(), content -> writeJson(opened, peers, lags, archives, content));
         } else {
-            print(peers, lags);
+            print(peers, lags, archives);
         }
         return 0;
     }
 
-    private void print(List<Peer> peers, Map<Integer, Long> lags) {
+    private void print(List<Peer> peers, Map<Integer, Long> lags, Archives archives) {
         Table table = new Table("ID", "NAME", "PID", "STATE", "SINCE", "GEN", "LAG", "SERVES");
         int shown = 0;
         for (Peer peer : peers) {
@@ -91,7 +92,7 @@ final class WorkersCommand implements Callable<Integer> {
                                 .orElse("-"),
                         peer.generation(),
                         lags.containsKey(peer.id()) ? lags.get(peer.id()) : "-",
-                        record.map(WorkersCommand::served).orElse(peer.problem()));
+                        record.map(r -> served(r) + archives.remark(peer.id())).orElse(peer.problem()));
                 shown++;
             }
         }
@@ -140,7 +141,8 @@ final class WorkersCommand implements Callable<Integer> {
         }
     }
 
-    private static void writeJson(Home home, List<Peer> peers, Map<Integer, Long> lags, JsonGenerator json)
+    private static void writeJson(
+            Home home, List<Peer> peers, Map<Integer, Long> lags, Archives archives, JsonGenerator json)
             throws IOException {
         json.writeStartObject();
         json.writeStringField("home", home.path().toString());
@@ -154,6 +156,7 @@ final class WorkersCommand implements Callable<Integer> {
             if (lags.containsKey(peer.id())) {
                 json.writeNumberField("lag", lags.get(peer.id()));
             }
+            archives.writeJson(peer.id(), json);
             if (peer.record().isPresent()) {
                 writeRecord(peer.record().get(), json);
             } else {

@@ -2,7 +2,13 @@ package io.waybill.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.api.DType;
 import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.archive.ArchivePolicy;
+import io.waybill.archive.ArchiveSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.home.Home;
@@ -14,7 +20,9 @@ import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -103,6 +111,29 @@ class CommandsTest {
             assertThat(run("workers", "--json")).isZero();
             assertThat(out.toString()).contains("\"injects\" : \"fail SCRIPT_CALL 3 times\"");
         }
+    }
+
+    @Test
+    void showsWhatAnArchiveDidNotKeep() throws IOException {
+        Host host = Host.real();
+        WorkerSettings settings = WorkerSettings.defaults()
+                .withArchive(
+                        ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL).withTotalBytes(1 << 20));
+        HandlerRegistry none = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        Home home = Home.open(directory.resolve("home"), host);
+        try (Worker worker = Worker.join(home, "recorder", JoinOptions.defaults(), settings, none)) {
+            worker.ready(Map.of());
+            Storage storage = worker.buffers().allocate(2 << 20);
+            Tensor tensor = Tensor.contiguous(DType.UINT8, new long[] {2 << 20}, storage);
+            worker.callAsync(
+                    Request.raw("recorder", MessageType.userRequest(0x42), ByteBuffer.allocate(1), List.of(tensor)));
+            storage.release();
+        }
+
+        assertThat(run("workers", "--all")).isZero();
+        assertThat(out.toString()).contains("recorder").contains("(archive: 1 tensors not kept)");
+        assertThat(run("workers", "--json")).isZero();
+        assertThat(out.toString()).contains("\"policy\" : \"all\"").contains("\"quota\" : 1");
     }
 
     @Test
