@@ -34,6 +34,12 @@ final class WorkerProcess implements AutoCloseable {
 
     /** Starts one without waiting for it. @param settings what {@link WorkerMain} takes behind its log */
     static WorkerProcess start(Path home, String name, Path log, List<String> settings) throws IOException {
+        return start(WorkerMain.class, home, name, log, settings);
+    }
+
+    /** The same with another program that speaks like it. */
+    static WorkerProcess start(Class<?> main, Path home, String name, Path log, List<String> settings)
+            throws IOException {
         List<String> command = new ArrayList<>();
         command.add(ProcessHandle.current().info().command().orElseThrow());
         for (String argument : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
@@ -43,7 +49,7 @@ final class WorkerProcess implements AutoCloseable {
         }
         command.addAll(List.of("-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+PerfDisableSharedMem"));
         command.addAll(List.of("-XX:+ExitOnOutOfMemoryError", "-XX:ErrorFile=" + log + ".crash"));
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), WorkerMain.class.getName()));
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
         command.addAll(List.of(home.toString(), name, log.toString()));
         command.addAll(settings);
         return new WorkerProcess(
