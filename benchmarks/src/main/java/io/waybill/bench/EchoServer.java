@@ -1,6 +1,8 @@
 package io.waybill.bench;
 
 import io.waybill.api.MessageHandler;
+import io.waybill.archive.ArchivePolicy;
+import io.waybill.archive.ArchiveSettings;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
@@ -24,6 +26,9 @@ final class EchoServer {
     static final String ROLE = "echo-server";
     static final String NAME = "bench-server";
     static final String ECHO = "0x142";
+
+    /** Behind a way of waiting: all tensors are archived. */
+    static final String RECORDING = "+archive";
 
     private EchoServer() {}
 
@@ -58,8 +63,13 @@ final class EchoServer {
         }
     }
 
-    static WorkerSettings settings(String waiting) {
-        return WorkerSettings.defaults().withWaiting(Waiting.valueOf(waiting));
+    /** @param how the name of a way of waiting; with {@link #RECORDING} behind it, of a worker that archives all tensors */
+    static WorkerSettings settings(String how) {
+        boolean records = how.endsWith(RECORDING);
+        String waiting = records ? how.substring(0, how.length() - RECORDING.length()) : how;
+        return WorkerSettings.defaults()
+                .withWaiting(Waiting.valueOf(waiting))
+                .withArchive(ArchiveSettings.DEFAULTS.withPolicy(records ? ArchivePolicy.ALL : ArchivePolicy.NONE));
     }
 
     /** A worker that calls. */

@@ -68,7 +68,8 @@ public record RoundTrip(int sizeBytes, int calls, int rounds, String waiting) {
         }
     }
 
-    private Figures round() throws IOException {
+    /** One round of Waybill alone. */
+    Figures round() throws IOException {
         try (Children children = new Children()) {
             Path home = children.directory().resolve("home");
             children.start(EchoServer.ROLE, home, waiting);

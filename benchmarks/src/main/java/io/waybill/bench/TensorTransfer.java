@@ -41,25 +41,30 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
         long empty = 0;
         for (long size : sizesBytes) {
             progress.accept(size + " bytes");
-            try (Children children = new Children()) {
-                Path home = children.directory().resolve("home");
-                children.start(SERVER_ROLE, home, waiting);
-                Figures figures = children.start(ROLE, home, waiting, size).figures();
-                long oneWay = figures.integer("one_way_ns");
-                long memcpy = figures.integer("memcpy_ns");
-                long loaned = figures.integer("loaned_ns");
-                empty = figures.integer("empty_ns");
-                rows.add(new Figures()
-                        .put("size_bytes", size)
-                        .put("one_way_ns", oneWay)
-                        .put("memcpy_ns", memcpy)
-                        .put("ratio", (double) oneWay / memcpy)
-                        .put("loaned_ns", loaned)
-                        .put("empty_call_ns", empty)
-                        .put("loaned_ratio", (double) loaned / empty));
-            }
+            Figures figures = round(size);
+            long oneWay = figures.integer("one_way_ns");
+            long memcpy = figures.integer("memcpy_ns");
+            long loaned = figures.integer("loaned_ns");
+            empty = figures.integer("empty_ns");
+            rows.add(new Figures()
+                    .put("size_bytes", size)
+                    .put("one_way_ns", oneWay)
+                    .put("memcpy_ns", memcpy)
+                    .put("ratio", (double) oneWay / memcpy)
+                    .put("loaned_ns", loaned)
+                    .put("empty_call_ns", empty)
+                    .put("loaned_ratio", (double) loaned / empty));
         }
         return new Figures().put("waiting", waiting).put("sizes", rows);
+    }
+
+    /** One size, with fresh processes. */
+    Figures round(long size) throws IOException {
+        try (Children children = new Children()) {
+            Path home = children.directory().resolve("home");
+            children.start(SERVER_ROLE, home, waiting);
+            return children.start(ROLE, home, waiting, size).figures();
+        }
     }
 
     /** Arguments: home, waiting. Answers with the time at which the handler began. */
@@ -110,7 +115,9 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
                     .put("one_way_ns", Figures.median(copiedNs))
                     .put("memcpy_ns", Figures.median(memcpyNs))
                     .put("loaned_ns", Figures.median(loanedNs))
-                    .put("empty_ns", Figures.median(emptyNs)));
+                    .put("empty_ns", Figures.median(emptyNs))
+                    .put("archived", worker.archiveStatus().archivedStorages())
+                    .put("not_archived", worker.archiveStatus().droppedStorages()));
             BenchProcess.awaitEnd();
         }
     }

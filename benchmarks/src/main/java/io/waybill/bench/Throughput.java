@@ -62,7 +62,8 @@ public record Throughput(int sizeBytes, int calls, int inFlight, int rounds, Str
         }
     }
 
-    private Figures round() throws IOException {
+    /** One round of Waybill alone. */
+    Figures round() throws IOException {
         try (Children children = new Children()) {
             Path home = children.directory().resolve("home");
             children.start(EchoServer.ROLE, home, waiting);

@@ -5,6 +5,7 @@ import io.waybill.bench.Distribution;
 import io.waybill.bench.Figures;
 import io.waybill.bench.Idle;
 import io.waybill.bench.OperatorCall;
+import io.waybill.bench.Recording;
 import io.waybill.bench.RoundTrip;
 import io.waybill.bench.SwapUnderLoad;
 import io.waybill.bench.TensorTransfer;
@@ -58,7 +59,7 @@ final class BenchCommand implements Runnable {
     @Override
     public void run() {
         throw new ParameterException(
-                spec.commandLine(), "Missing subcommand: rtt, throughput, tensor, swap, operator or idle");
+                spec.commandLine(), "Missing subcommand: rtt, throughput, tensor, recording, swap, operator or idle");
     }
 
     /** One measurement. */
@@ -139,6 +140,32 @@ final class BenchCommand implements Runnable {
             throws IOException, UsageException {
         List<Long> bytes = sizes.stream().map(mebibytes -> mebibytes << 20).toList();
         return measure(shown, new TensorTransfer(bytes, waiting(waiting))::run);
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "recording",
+            description = "Compares round trips, throughput and tensors with and without an archive of all tensors.",
+            footer = {"", "Example:", "  waybill bench recording --sizes 1,16 --json"})
+    int recording(
+            @Mixin Shown shown,
+            @Option(
+                            names = "--sizes",
+                            split = ",",
+                            defaultValue = "1,16,256",
+                            description = "MiB of the tensors; ${DEFAULT-VALUE}.")
+                    List<Long> sizes,
+            @Option(names = "--calls", defaultValue = "300000", description = "Calls a round; ${DEFAULT-VALUE}.")
+                    int calls,
+            @Option(names = "--rounds", defaultValue = "3", description = "Rounds, odd; ${DEFAULT-VALUE}.") int rounds,
+            @Option(
+                            names = "--waiting",
+                            defaultValue = "spin",
+                            description = "spin, balanced or low-cpu; ${DEFAULT-VALUE}.")
+                    String waiting)
+            throws IOException, UsageException {
+        List<Long> bytes = sizes.stream().map(mebibytes -> mebibytes << 20).toList();
+        return measure(shown, new Recording(bytes, calls, odd(rounds), waiting(waiting))::run);
     }
 
     @Command(
