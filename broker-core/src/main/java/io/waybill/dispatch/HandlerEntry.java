@@ -94,6 +94,11 @@ public final class HandlerEntry {
         return spec.nonBlocking();
     }
 
+    /** What becomes of its requests when the worker dies and returns. */
+    public DeliveryPolicy delivery() {
+        return spec.delivery();
+    }
+
     /** A call does not come back to its poller; until it does, other requests run on {@link #executor()}. */
     public void keepsPoller() {
         keptPollers.getAndIncrement();
@@ -156,7 +161,17 @@ public final class HandlerEntry {
         long failedNow = failed.get();
         long done = Math.max(0, endedBefore - failedNow - refused.get());
         return new HandlerStatus(
-                key, state, provider(), sinceWallNs, nonBlocking(), inFlight(), parked, done, failedNow, stuck.get());
+                key,
+                state,
+                provider(),
+                sinceWallNs,
+                nonBlocking(),
+                delivery(),
+                inFlight(),
+                parked,
+                done,
+                failedNow,
+                stuck.get());
     }
 
     /** Lets no more requests begin. The entry must have left the published table before. */

@@ -43,7 +43,8 @@ public final class HandlerRegistry {
     private volatile HandlerTable table; // written under lock, read by everybody who serves requests
 
     /** The last handler of a key, after it left. */
-    private record Departure(Provider provider, boolean nonBlocking, long atNs, long atWallNs) {}
+    private record Departure(
+            Provider provider, boolean nonBlocking, DeliveryPolicy delivery, long atNs, long atWallNs) {}
 
     /** A handler's stay in the registry. Thread-safe. */
     public interface Registration {
@@ -152,6 +153,7 @@ public final class HandlerRegistry {
                     departure.provider,
                     departure.atWallNs,
                     departure.nonBlocking,
+                    departure.delivery,
                     0,
                     parked(key),
                     0,
@@ -195,7 +197,12 @@ public final class HandlerRegistry {
             published.remove(entry.key());
             left.put(
                     entry.key(),
-                    new Departure(entry.provider(), entry.nonBlocking(), clock.monotonicNs(), clock.wallNs()));
+                    new Departure(
+                            entry.provider(),
+                            entry.nonBlocking(),
+                            entry.delivery(),
+                            clock.monotonicNs(),
+                            clock.wallNs()));
             Iterator<HandlerKey> oldest = left.keySet().iterator();
             while (left.size() > MAX_REMEMBERED) {
                 oldest.next();

@@ -11,6 +11,7 @@ import java.util.Objects;
  * @param nonBlocking whether it runs on the worker's poller instead of {@code executor}
  * @param ranking of several handlers for a key the one with the highest ranking is used, then the oldest
  * @param contextClassLoader set for every call of the handler
+ * @param delivery what becomes of its requests when the worker dies and returns
  * @param executor the provider's; closed by whoever made it, after the handler was withdrawn
  */
 public record HandlerSpec(
@@ -20,6 +21,7 @@ public record HandlerSpec(
         Provider provider,
         int ranking,
         ClassLoader contextClassLoader,
+        DeliveryPolicy delivery,
         HandlerExecutor executor) {
 
     public HandlerSpec {
@@ -33,7 +35,25 @@ public record HandlerSpec(
         Objects.requireNonNull(handler);
         Objects.requireNonNull(provider);
         Objects.requireNonNull(contextClassLoader);
+        Objects.requireNonNull(delivery);
         Objects.requireNonNull(executor);
+    }
+
+    /** One whose requests are begun at most once. */
+    public HandlerSpec(
+            List<HandlerKey> keys,
+            MessageHandler handler,
+            boolean nonBlocking,
+            Provider provider,
+            int ranking,
+            ClassLoader contextClassLoader,
+            HandlerExecutor executor) {
+        this(keys, handler, nonBlocking, provider, ranking, contextClassLoader, DeliveryPolicy.AT_MOST_ONCE, executor);
+    }
+
+    /** The same with another policy of delivery. */
+    public HandlerSpec withDelivery(DeliveryPolicy other) {
+        return new HandlerSpec(keys, handler, nonBlocking, provider, ranking, contextClassLoader, other, executor);
     }
 
     /** A handler for one key that may block, with the ranking 0 and its own class loader. */

@@ -17,6 +17,7 @@ public record HandlerStatus(
         Provider provider,
         long sinceWallNs,
         boolean nonBlocking,
+        DeliveryPolicy delivery,
         long inFlight,
         long parked,
         long done,

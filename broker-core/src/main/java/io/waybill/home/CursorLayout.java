@@ -30,9 +30,11 @@ final class CursorLayout {
     static final int RESPONSES_INDEX = 16;
     static final int REQUESTS_CONSUMED = 24;
     static final int REQUEST_BYTES_CONSUMED = 32;
+    static final int REQUESTS_FINISHED = 40;
     static final int RELEASED_COUNT = 64;
     static final int RING = 128;
     static final int RING_ENTRIES = 256;
+    static final int ANSWERS_FROM = 2176;
 
     private CursorLayout() {}
 

@@ -23,6 +23,7 @@ public final class CursorSlot {
         table.setMemory(offset + Long.BYTES, CursorLayout.SLOT_BYTES - Long.BYTES, (byte) 0);
         table.putLong(offset + CursorLayout.REQUESTS_INDEX, CursorLayout.UNKNOWN);
         table.putLong(offset + CursorLayout.RESPONSES_INDEX, CursorLayout.UNKNOWN);
+        table.putLong(offset + CursorLayout.REQUESTS_FINISHED, CursorLayout.UNKNOWN);
         // the id last: a reader takes it for the word that the rest is valid
         table.putIntRelease(offset + CursorLayout.PEER_ID, peerId);
         table.putIntRelease(CursorLayout.directoryEntry(slot), peerId);
@@ -72,6 +73,25 @@ public final class CursorSlot {
 
     public void requestBytesConsumed(long bytes) {
         table.putLongRelease(offset + CursorLayout.REQUEST_BYTES_CONSUMED, bytes);
+    }
+
+    /** Position in the peer's requests before which all for this worker are finished; -1 when unknown. */
+    public long requestsFinished() {
+        return table.getLongVolatile(offset + CursorLayout.REQUESTS_FINISHED);
+    }
+
+    public void requestsFinished(long index) {
+        table.putLongRelease(offset + CursorLayout.REQUESTS_FINISHED, index);
+    }
+
+    /** Position in the worker's own responses behind which the answers to requests stand that are not before the finished ones; 0: the start. */
+    public long answersFrom() {
+        return table.getLongVolatile(offset + CursorLayout.ANSWERS_FROM);
+    }
+
+    /** To be written after the finished place that makes it true. */
+    public void answersFrom(long index) {
+        table.putLongRelease(offset + CursorLayout.ANSWERS_FROM, index);
     }
 
     /** How many of the peer's loans were given back. */

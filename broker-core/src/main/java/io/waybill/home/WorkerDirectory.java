@@ -91,6 +91,7 @@ public final class WorkerDirectory implements AutoCloseable {
                     Runtime.version().toString(),
                     generation,
                     List.of(),
+                    List.of(),
                     Map.of());
             joined = new WorkerDirectory(home, info, lock, previous, cursors, doorbell, record);
             joined.write(record);
@@ -253,20 +254,25 @@ public final class WorkerDirectory implements AutoCloseable {
         return home.host().files().createPrivateDirectory(path.resolve(name));
     }
 
+    /** Tells the others of handlers whose requests are begun at most once. */
+    public void publish(WorkerState state, List<String> serves, Map<String, String> settings) throws IOException {
+        publish(state, new Served(serves, List.of()), settings);
+    }
+
     /** Tells the others. */
-    public synchronized void publish(WorkerState state, List<String> serves, Map<String, String> settings)
+    public synchronized void publish(WorkerState state, Served served, Map<String, String> settings)
             throws IOException {
         if (left) {
             throw new IllegalStateException(describe(home, info) + " has left");
         }
-        write(record.with(state, serves, settings));
+        write(record.with(state, served, settings));
     }
 
     /** Shows the others one more thing, or another text for it; the rest stays as it is. */
     public synchronized void show(String setting, String text) throws IOException {
         Map<String, String> settings = new LinkedHashMap<>(record.settings());
         settings.put(setting, text);
-        publish(record.state(), record.serves(), settings);
+        publish(record.state(), record.served(), settings);
     }
 
     /** Says good-bye and gives the name back. Whoever polls or waits at the doorbell has stopped by then. */
@@ -276,7 +282,7 @@ public final class WorkerDirectory implements AutoCloseable {
         }
         left = true;
         try {
-            write(record.with(WorkerState.LEFT, List.of(), record.settings()));
+            write(record.with(WorkerState.LEFT, Served.NOTHING, record.settings()));
         } catch (IOException e) {
             // the disk is full, for one: better nothing than a record of somebody who is not there
             home.host().files().remove(path.resolve(RECORD_FILE));

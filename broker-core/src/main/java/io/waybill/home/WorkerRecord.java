@@ -19,6 +19,7 @@ import java.util.Map;
  * javaVersion  it runs on
  * generation   1 for the first join of this name, one more for each that follows
  * serves       list of strings: what it answers
+ * atLeastOnce  list of strings: of what it answers, what it runs again after it died
  * settings     map of strings: what else it shows
  * </pre>
  *
@@ -34,15 +35,32 @@ public record WorkerRecord(
         String javaVersion,
         long generation,
         List<String> serves,
+        List<String> atLeastOnce,
         Map<String, String> settings) {
 
     public WorkerRecord {
         serves = List.copyOf(serves);
+        atLeastOnce = List.copyOf(atLeastOnce);
         settings = Collections.unmodifiableMap(new LinkedHashMap<>(settings));
     }
 
-    WorkerRecord with(WorkerState newState, List<String> newServes, Map<String, String> newSettings) {
+    WorkerRecord with(WorkerState newState, Served newServed, Map<String, String> newSettings) {
         return new WorkerRecord(
-                id, name, newState, process, joinedAtMs, version, javaVersion, generation, newServes, newSettings);
+                id,
+                name,
+                newState,
+                process,
+                joinedAtMs,
+                version,
+                javaVersion,
+                generation,
+                newServed.keys(),
+                newServed.atLeastOnce(),
+                newSettings);
+    }
+
+    /** What it says that it answers. */
+    Served served() {
+        return new Served(serves, atLeastOnce);
     }
 }

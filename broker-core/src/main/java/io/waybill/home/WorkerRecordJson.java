@@ -56,11 +56,8 @@ final class WorkerRecordJson {
             json.writeStringField("version", record.version());
             json.writeStringField("javaVersion", record.javaVersion());
             json.writeNumberField("generation", record.generation());
-            json.writeArrayFieldStart("serves");
-            for (String served : record.serves()) {
-                json.writeString(served);
-            }
-            json.writeEndArray();
+            writeList("serves", record.serves(), json);
+            writeList("atLeastOnce", record.atLeastOnce(), json);
             json.writeObjectFieldStart("settings");
             for (Map.Entry<String, String> setting : record.settings().entrySet()) {
                 json.writeStringField(setting.getKey(), setting.getValue());
@@ -72,12 +69,21 @@ final class WorkerRecordJson {
         }
         if (bytes.size() > MAX_BYTES
                 || record.serves().size() > MAX_ENTRIES
+                || record.atLeastOnce().size() > MAX_ENTRIES
                 || record.settings().size() > MAX_ENTRIES) {
             throw new HomeException("worker " + record.name() + " has too much to say of itself: " + bytes.size()
                     + " bytes, " + record.serves().size() + " types; at most " + MAX_BYTES + " bytes and " + MAX_ENTRIES
                     + " types are read");
         }
         return bytes.toByteArray();
+    }
+
+    private static void writeList(String field, List<String> texts, JsonGenerator json) throws IOException {
+        json.writeArrayFieldStart(field);
+        for (String text : texts) {
+            json.writeString(text);
+        }
+        json.writeEndArray();
     }
 
     /** @param source for the message */
@@ -110,6 +116,7 @@ final class WorkerRecordJson {
         private final Map<String, Long> numbers = new LinkedHashMap<>();
         private final Map<String, String> texts = new LinkedHashMap<>();
         private List<String> serves = List.of();
+        private List<String> atLeastOnce = List.of();
         private Map<String, String> settings = Map.of();
 
         Fields(Object source) {
@@ -126,18 +133,19 @@ final class WorkerRecordJson {
                     expect(json, JsonToken.VALUE_STRING, field);
                     texts.put(field, json.getText());
                 }
-                case "serves" -> serves = readList(json);
+                case "serves" -> serves = readList(json, field);
+                case "atLeastOnce" -> atLeastOnce = readList(json, field);
                 case "settings" -> settings = readMap(json);
                 default -> json.skipChildren();
             }
         }
 
-        private List<String> readList(JsonParser json) throws IOException {
-            expect(json, JsonToken.START_ARRAY, "serves");
+        private List<String> readList(JsonParser json, String field) throws IOException {
+            expect(json, JsonToken.START_ARRAY, field);
             List<String> list = new ArrayList<>();
             while (json.nextToken() != JsonToken.END_ARRAY) {
-                expect(json, JsonToken.VALUE_STRING, "serves");
-                requireRoom(list.size(), "serves");
+                expect(json, JsonToken.VALUE_STRING, field);
+                requireRoom(list.size(), field);
                 list.add(json.getText());
             }
             return list;
@@ -191,6 +199,7 @@ final class WorkerRecordJson {
                     text("javaVersion"),
                     number("generation", 1, Long.MAX_VALUE),
                     serves,
+                    atLeastOnce,
                     settings);
         }
 

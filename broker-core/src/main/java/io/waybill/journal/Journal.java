@@ -291,6 +291,11 @@ public final class Journal implements Closeable {
         return appender.lastIndexAppended();
     }
 
+    /** Whether a record was appended since the journal was opened, and it was not closed. With the lock of {@link #append}. */
+    public boolean hasAppended() {
+        return appended && failure == null;
+    }
+
     /** The index before which all records lie; 0 when there is none. Call with the lock that {@link #append} is called with. */
     long endIndex() {
         return (appended ? appender.lastIndexAppended() : last.index()) + 1;

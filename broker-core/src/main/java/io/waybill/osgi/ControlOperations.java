@@ -204,6 +204,7 @@ final class ControlOperations implements AutoCloseable {
         put(fields, "version", Value.of(handler.provider().version()));
         put(fields, "since", Value.of(handler.sinceWallNs()));
         put(fields, "nonBlocking", Value.of(handler.nonBlocking()));
+        put(fields, "delivery", Value.of(handler.delivery().text()));
         put(fields, "inFlight", Value.of(handler.inFlight()));
         put(fields, "parked", Value.of(handler.parked()));
         put(fields, "done", Value.of(handler.done()));

@@ -1,8 +1,10 @@
 package io.waybill.osgi;
 
+import io.waybill.api.Delivery;
 import io.waybill.api.HandlesMessage;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.NonBlocking;
+import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.Drained;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
@@ -39,6 +41,9 @@ final class HandlerWhiteboard
     static final String HANDLES = HandlesMessage.PREFIX_ + "handles.message";
     /** The service property that {@link NonBlocking} sets. */
     static final String NON_BLOCKING = NonBlocking.PREFIX_ + "non.blocking";
+
+    /** The service property that {@link Delivery} sets. */
+    static final String DELIVERY = Delivery.PREFIX_ + "delivery";
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerWhiteboard.class);
     private static final Duration THREADS_END_LIMIT = Duration.ofSeconds(1);
@@ -115,8 +120,10 @@ final class HandlerWhiteboard
     public Published addingService(ServiceReference<MessageHandler> reference) {
         Bundle bundle = reference.getBundle();
         List<HandlerKey> keys;
+        DeliveryPolicy delivery;
         try {
             keys = keys(reference);
+            delivery = delivery(reference);
         } catch (IllegalArgumentException e) {
             report(reference, e.getMessage());
             return null;
@@ -136,6 +143,7 @@ final class HandlerWhiteboard
                 provider,
                 reference.getProperty(Constants.SERVICE_RANKING) instanceof Integer ranking ? ranking : 0,
                 bundle.adapt(BundleWiring.class).getClassLoader(),
+                delivery,
                 owner.executor);
         HandlerRegistry.Registration registration = registry.add(spec);
         LOG.info("{} handles {}", provider, texts(keys));
@@ -238,6 +246,11 @@ final class HandlerWhiteboard
     private static boolean isNonBlocking(ServiceReference<MessageHandler> reference) {
         Object property = reference.getProperty(NON_BLOCKING);
         return property != null && Boolean.parseBoolean(property.toString());
+    }
+
+    private static DeliveryPolicy delivery(ServiceReference<MessageHandler> reference) {
+        Object property = reference.getProperty(DELIVERY);
+        return property == null ? DeliveryPolicy.AT_MOST_ONCE : DeliveryPolicy.parse(property.toString());
     }
 
     private static String texts(List<HandlerKey> keys) {

@@ -358,6 +358,11 @@ public final class Plan {
         keptId = id;
     }
 
+    /** Whether storages travel through segments: the receiver is lent memory of this life of the sender. */
+    public boolean lends() {
+        return !loans.isEmpty();
+    }
+
     /** The message is in the journal: what it names in segments stays until the receiver releases it. Ends the plan. */
     public void committed() {
         requireActive();

@@ -10,7 +10,8 @@ package io.waybill.wire;
  *   4     2   magic           0x4257, "WB"
  *   6     1   version         1
  *   7     1   flags           bit 0: the sender repeats a request that it had sent before; bit 1: references stand at the
- *                            end of the payload; other bits 0
+ *                            end of the payload; bit 2: requests: a later life of the receiver may run it; responses: an
+ *                            earlier life of the sender may have begun the request; other bits 0
  *   8     8   sequence        number of this record in its queue, from 0
  *  16     8   id              of the message: worker id of the caller (16 bits), the caller's counter (48 bits)
  *  24     2   from            worker id of the sender, the owner of the journal
@@ -75,6 +76,15 @@ public final class Envelope {
 
     /** The flag of a message whose payload ends with references. */
     public static final int REFERENCES = 2;
+
+    /**
+     * The flag of a request that a later life of its receiver may run as well, and of a response to one that an earlier life of its sender
+     * may have begun.
+     */
+    public static final int ACROSS_LIVES = 4;
+
+    /** All flags that there are. */
+    public static final int KNOWN_FLAGS = REPEATED | REFERENCES | ACROSS_LIVES;
 
     /** At the end of the references: their count (u16), zeros (u16), and how many bytes they have with this (u32). */
     public static final int REFERENCES_END = 8;

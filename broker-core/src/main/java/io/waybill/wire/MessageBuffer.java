@@ -113,6 +113,11 @@ public final class MessageBuffer {
         return this;
     }
 
+    /** Sets one more. */
+    public MessageBuffer addFlag(int flag) {
+        return flags(memory.getByte(Envelope.FLAGS) | flag);
+    }
+
     public MessageBuffer deadlineNs(long bootNs) {
         memory.putLong(Envelope.DEADLINE, bootNs, ByteOrder.LITTLE_ENDIAN);
         return this;

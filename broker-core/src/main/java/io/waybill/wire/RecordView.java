@@ -70,7 +70,7 @@ public final class RecordView {
         if (hasReferences()) {
             checkReferences(payload);
         }
-        if ((memory.getByte(Envelope.FLAGS) & ~(Envelope.REPEATED | Envelope.REFERENCES)) != 0
+        if ((memory.getByte(Envelope.FLAGS) & ~Envelope.KNOWN_FLAGS) != 0
                 || memory.getByte(Envelope.RESERVED_BYTE) != 0) {
             throw new MalformedRecordException("a flag or a reserved byte is set that version 1 does not know");
         }
@@ -131,6 +131,11 @@ public final class RecordView {
 
     public boolean isRepeated() {
         return (memory.getByte(Envelope.FLAGS) & Envelope.REPEATED) != 0;
+    }
+
+    /** Of a request: whether a later life of its receiver may run it; of a response: whether an earlier one of its sender may have begun. */
+    public boolean isAcrossLives() {
+        return (memory.getByte(Envelope.FLAGS) & Envelope.ACROSS_LIVES) != 0;
     }
 
     public int tensorCount() {

@@ -67,7 +67,7 @@ final class Answers {
     }
 
     /** Answers with what the handler gave. */
-    void send(PeerLink to, long id, MessageType request, long parent, long handlerSequence, ReplyBody body) {
+    void send(PeerLink to, long id, MessageType request, long parent, long handlerSequence, int flags, ReplyBody body) {
         int length = body.length();
         if (!canAnswer() && !isComfortable()) {
             refuse(
@@ -75,13 +75,14 @@ final class Answers {
                     id,
                     parent,
                     handlerSequence,
+                    flags,
                     ErrorCode.JOURNAL_FULL,
                     "the request was handled, but there is no room on the journal's disk for its answer of " + length
                             + " bytes");
             return;
         }
         if (length > maxRecordBytes / 2) {
-            refuse(to, id, parent, handlerSequence, ErrorCode.TOO_LARGE, tooLarge(length));
+            refuse(to, id, parent, handlerSequence, flags, ErrorCode.TOO_LARGE, tooLarge(length));
             return;
         }
         Plan plan = null;
@@ -91,9 +92,9 @@ final class Answers {
             plan = body.tensors().isEmpty() ? null : plan(body.tensors(), to);
             sharing = body.references().isEmpty() ? null : share(body, to);
             body.travelsWith(plan, sharing);
-            written = append(to, id, ReplyBody.typeFor(request), parent, handlerSequence, body);
+            written = append(to, id, ReplyBody.typeFor(request), parent, handlerSequence, flags, body);
         } catch (CallException e) { // the tensors or the references can't travel
-            fail(to, id, parent, handlerSequence, e.kind(), e.code(), nodeError(e.getMessage()));
+            fail(to, id, parent, handlerSequence, flags, e.kind(), e.code(), nodeError(e.getMessage()));
         } finally {
             if (sharing != null && !written) {
                 sharing.abandon();
@@ -125,8 +126,9 @@ final class Answers {
         return "a payload has at most " + maxRecordBytes / 2 + " bytes, and the answer has " + length;
     }
 
-    private void refuse(PeerLink to, long id, long parent, long handlerSequence, ErrorCode code, String text) {
-        fail(to, id, parent, handlerSequence, ErrorKind.UNKNOWN_ERROR, code, nodeError(text));
+    private void refuse(
+            PeerLink to, long id, long parent, long handlerSequence, int flags, ErrorCode code, String text) {
+        fail(to, id, parent, handlerSequence, flags, ErrorKind.UNKNOWN_ERROR, code, nodeError(text));
     }
 
     /** Makes the tensors ready, and waits a while when the caller holds too many: it may be about to release some. */
@@ -146,10 +148,18 @@ final class Answers {
     }
 
     /** Answers with an error. */
-    void fail(PeerLink to, long id, long parent, long handlerSequence, ErrorKind kind, ErrorCode code, String text) {
+    void fail(
+            PeerLink to,
+            long id,
+            long parent,
+            long handlerSequence,
+            int flags,
+            ErrorKind kind,
+            ErrorCode code,
+            String text) {
         counters.countFailure(code);
         Error error = new Error(kind, code, text.getBytes(StandardCharsets.UTF_8));
-        append(to, id, MessageType.EXCEPTION, parent, handlerSequence, error);
+        append(to, id, MessageType.EXCEPTION, parent, handlerSequence, flags, error);
     }
 
     /** PyTorch's prefix for errors that come from the broker or from decoding, and not from a handler's own words. */
@@ -188,13 +198,14 @@ final class Answers {
     }
 
     /** Returns whether it was written. */
-    private boolean append(PeerLink to, long id, MessageType type, long parent, long handlerSequence, Content content) {
+    private boolean append(
+            PeerLink to, long id, MessageType type, long parent, long handlerSequence, int flags, Content content) {
         long wallNs = clock.wallNs();
         lane.lock();
         try {
             MessageBuffer record = lane.buffer();
             record.begin(type, id, workerId, to.id(), content.payloadLength(), content.sectionLength())
-                    .flags(0)
+                    .flags(flags)
                     .sentNs(wallNs)
                     .parent(parent)
                     .handlerSequence(handlerSequence);

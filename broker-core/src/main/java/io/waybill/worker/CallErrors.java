@@ -40,6 +40,16 @@ final class CallErrors {
                 "worker " + link + " " + why(link) + " before it answered call " + MessageId.text(id));
     }
 
+    /** The peer was given time to return, and did not. */
+    static CallException notReturned(long id, PeerLink link, long limitNs) {
+        return new CallException(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.WORKER_LOST,
+                id,
+                "worker " + link + " " + why(link) + " before it answered call " + MessageId.text(id)
+                        + ", and did not return within " + milliseconds(limitNs) + " ms");
+    }
+
     private static String why(PeerLink link) {
         switch (link.condition()) {
             case LEFT:

@@ -8,6 +8,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.dispatch.KeySet;
 import io.waybill.host.Clock;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
@@ -35,6 +36,7 @@ final class Calls implements Caller {
     private final WaitingCallers waits;
     private final WorkerCounters counters;
     private final Outlet outlet;
+    private final boolean mayReturn;
     private volatile boolean closed;
     private volatile String failure = ""; // why the journal takes no more; empty when it does
 
@@ -61,6 +63,7 @@ final class Calls implements Caller {
         this.waits = waits;
         this.counters = counters;
         this.outlet = outlet;
+        this.mayReturn = !settings.recovery().returnLimit().isZero();
     }
 
     @Override
@@ -160,6 +163,7 @@ final class Calls implements Caller {
                     listener,
                     link,
                     length(request, plan, sharing),
+                    flags(request, plan, sharing, link),
                     nowNs,
                     deadlineNs,
                     parent,
@@ -177,6 +181,18 @@ final class Calls implements Caller {
         }
         poller.onSent(link, deadlineNs);
         return id;
+    }
+
+    /** A request that the peer may run again must bring all that it needs in its record. */
+    private int flags(Request request, Plan plan, Sharing sharing, PeerLink link) {
+        KeySet again = link.again();
+        return again != null
+                        && mayReturn
+                        && sharing == null
+                        && (plan == null || !plan.lends())
+                        && again.takes(request.type(), request.payloadArray(), request.payloadLength())
+                ? Envelope.ACROSS_LIVES
+                : 0;
     }
 
     /** Makes the tensors ready, and waits when the peer holds too many. */
@@ -216,6 +232,7 @@ final class Calls implements Caller {
             ResponseListener listener,
             PeerLink link,
             int length,
+            int flags,
             long nowNs,
             long deadlineNs,
             long parent,
@@ -226,13 +243,14 @@ final class Calls implements Caller {
             try {
                 requireOpen(link);
                 if (link.hasRoom(length, settings.limits())) {
-                    PendingCalls.Slot slot = pending.claim(listener, link, length, deadlineNs, timeoutNs);
+                    PendingCalls.Slot slot = pending.claim(listener, link, length, flags, deadlineNs, timeoutNs);
                     if (slot != null) {
                         link.sent(length);
                         if (link.isSwept()) { // since it was found open: nobody else will settle this call
                             return endAtOnce(slot, link);
                         }
-                        return append(request, plan, sharing, link, slot, clock.wallNsAt(nowNs), deadlineNs, parent);
+                        return append(
+                                request, plan, sharing, link, slot, flags, clock.wallNsAt(nowNs), deadlineNs, parent);
                     }
                 }
             } finally {
@@ -256,6 +274,7 @@ final class Calls implements Caller {
             Sharing sharing,
             PeerLink link,
             PendingCalls.Slot slot,
+            int flags,
             long wallNs,
             long deadlineNs,
             long parent) {
@@ -269,7 +288,7 @@ final class Calls implements Caller {
             int payloadLength = payloadLength(request, sharing);
             int sectionLength = plan == null ? 0 : plan.sectionLength(payloadLength);
             record.begin(request.type(), id, workerId, link.id(), payloadLength, sectionLength)
-                    .flags(0)
+                    .flags(flags)
                     .deadlineNs(deadlineNs)
                     .sentNs(wallNs)
                     .parent(parent)

@@ -41,6 +41,7 @@ final class Housekeeper {
     private final Journal responses;
     private final FaultAlarm faults;
     private final ChangeWatch changes;
+    private final FinishedPlaces finished;
     private final PageToucher requestPages;
     private final PageToucher responsePages;
     private volatile boolean closed;
@@ -59,6 +60,7 @@ final class Housekeeper {
             Watchdog watchdog,
             WorkerReferences references,
             FaultAlarm faults,
+            FinishedPlaces finished,
             Journal requests,
             Journal responses) {
         this.references = references;
@@ -69,6 +71,7 @@ final class Housekeeper {
         this.poller = poller;
         this.watchdog = watchdog;
         this.faults = faults;
+        this.finished = finished;
         this.requests = requests;
         this.responses = responses;
         this.requestPages = new PageToucher(requests, host.calls());
@@ -141,6 +144,7 @@ final class Housekeeper {
         watchdog.look(); // first: who takes the poller's role does not run the handler that keeps its last thread
         references.tick();
         poller.relieve();
+        finished.update();
         requestPages.touch();
         responsePages.touch();
     }

@@ -17,6 +17,7 @@ import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.Outcome;
 import io.waybill.tensor.ReceivedTensors;
+import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
@@ -43,8 +44,10 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     // The number of the request that has no outcome yet; 0 once somebody took it upon himself to give it one.
     private final AtomicLong open = new AtomicLong();
 
+    private final OpenRequest inHand;
     private PeerLink link;
     private long index;
+    private Parking.Delivered delivered = Parking.Delivered.FIRST;
     private HandlerEntry entry;
     private long handlerSequence;
     private LateAnswer late;
@@ -62,6 +65,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         this.pool = pool;
         this.message = new InboundMessage(view, context.clock());
         this.caller = new NestedCaller(context.calls());
+        this.inHand = pool.open();
     }
 
     MessageBuffer buffer() {
@@ -80,10 +84,32 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         return link;
     }
 
-    /** The record in the buffer is a request from this peer. */
-    void arrivedFrom(PeerLink peer, long atIndex) {
+    /** The record in the buffer is a request from this peer, which must not count as read before this is called. */
+    void arrivedFrom(PeerLink peer, long atIndex, Parking.Delivered how) {
         link = peer;
         index = atIndex;
+        delivered = how;
+        inHand.open(peer, atIndex);
+    }
+
+    /** Its request waits elsewhere: it is free. */
+    void leave() {
+        inHand.close();
+        pool.give(this);
+    }
+
+    OpenRequest inHand() {
+        return inHand;
+    }
+
+    /** Whether an earlier life may have begun the request. */
+    Parking.Delivered delivered() {
+        return delivered;
+    }
+
+    /** Of its answer. */
+    private int flags() {
+        return delivered == Parking.Delivered.AGAIN ? Envelope.ACROSS_LIVES : 0;
     }
 
     /** Where the record is in the peer's requests. */
@@ -99,7 +125,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         begun.lazySet(false);
         late = null;
         reply.reset();
-        message.open(chosen.key(), arrived == null ? List.of() : arrived.tensors());
+        message.open(chosen.key(), delivered, arrived == null ? List.of() : arrived.tensors());
         caller.open(view.id(), view.deadlineNs());
         open.lazySet(sequence); // last: who sees it sees the rest
     }
@@ -281,6 +307,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
                         view.id(),
                         view.parent(),
                         0,
+                        flags(),
                         kind,
                         code,
                         context.answers().nodeError(text));
@@ -331,7 +358,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         if (references != null && references.creates()) {
             references.create(body);
         }
-        context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, body);
+        context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
     }
 
     private void answerFailure(ErrorKind kind, ErrorCode code, String text) {
@@ -339,9 +366,9 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             references.createFailed(kind, code, text);
             ReplyBody body = new ReplyBody();
             references.nameCreated(body);
-            context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, body);
+            context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
         } else {
-            context.answers().fail(link, view.id(), view.parent(), handlerSequence, kind, code, text);
+            context.answers().fail(link, view.id(), view.parent(), handlerSequence, flags(), kind, code, text);
         }
     }
 
@@ -359,6 +386,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             references.release();
             references = null;
         }
+        inHand.close(); // its answer is in the journal
         message.close();
         caller.close();
         entry = null;
@@ -368,6 +396,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             freedInline = true;
         } else if (reusable) {
             pool.give(this);
+        } else {
+            pool.drop(this);
         }
     }
 
@@ -389,6 +419,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
                     ErrorCode.HANDLER_STUCK,
                     context.answers()
                             .nodeError(ended.provider() + " did not finish " + ended.key() + " before it left"));
+            inHand.close();
+            pool.drop(this);
             ended.end(Outcome.FAILED);
         }
     }

@@ -18,6 +18,7 @@ final class InboundMessage implements Message {
     private final RecordView view;
     private final Clock clock;
     private HandlerKey key;
+    private Parking.Delivered delivered = Parking.Delivered.FIRST;
     private List<Tensor> tensors = List.of();
     private List<HeldReference> references = List.of();
     private Invocation invocation;
@@ -27,8 +28,9 @@ final class InboundMessage implements Message {
         this.clock = clock;
     }
 
-    void open(HandlerKey handledAs, List<Tensor> arrived) {
+    void open(HandlerKey handledAs, Parking.Delivered how, List<Tensor> arrived) {
         key = handledAs;
+        delivered = how;
         tensors = arrived;
         references = List.of();
         invocation = null;
@@ -74,7 +76,7 @@ final class InboundMessage implements Message {
 
     @Override
     public boolean isRedelivery() {
-        return view.isRepeated();
+        return delivered == Parking.Delivered.AGAIN;
     }
 
     @Override

@@ -14,9 +14,11 @@ final class InboundPool {
     private final ManyToManyConcurrentArrayQueue<Inbound> free = new ManyToManyConcurrentArrayQueue<>(KEPT);
     private final AtomicReference<Inbound> last = new AtomicReference<>(); // the one that is warm in the caches
     private final Function<InboundPool, Inbound> maker;
+    private final OpenRequests open;
 
-    InboundPool(Function<InboundPool, Inbound> maker) {
+    InboundPool(Function<InboundPool, Inbound> maker, OpenRequests open) {
         this.maker = maker;
+        this.open = open;
     }
 
     Inbound take() {
@@ -31,9 +33,21 @@ final class InboundPool {
     void give(Inbound inbound) {
         if (inbound.memoryBytes() <= LARGEST_KEPT_BYTES) {
             Inbound earlier = last.getAndSet(inbound);
-            if (earlier != null) {
-                free.offer(earlier);
+            if (earlier != null && !free.offer(earlier)) {
+                drop(earlier);
             }
+        } else {
+            drop(inbound);
         }
+    }
+
+    /** What a new one has in hand. */
+    OpenRequest open() {
+        return open.add();
+    }
+
+    /** It is not used again. */
+    void drop(Inbound inbound) {
+        open.remove(inbound.inHand());
     }
 }

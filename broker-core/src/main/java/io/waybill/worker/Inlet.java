@@ -45,6 +45,7 @@ final class Inlet {
     private final SelfTails selfTails;
     private final WorkerCounters counters;
     private final Quarantine quarantine;
+    private final AwaitedReturns returns;
     private final ResponseView response = new ResponseView();
     private Inbound next;
     private int pollsUntilClock;
@@ -63,6 +64,7 @@ final class Inlet {
             WorkerReferences references,
             SelfTails selfTails,
             Quarantine quarantine,
+            AwaitedReturns returns,
             WorkerCounters counters) {
         this.workerId = workerId;
         this.clock = clock;
@@ -75,6 +77,7 @@ final class Inlet {
         this.references = references;
         this.selfTails = selfTails;
         this.quarantine = quarantine;
+        this.returns = returns;
         this.counters = counters;
     }
 
@@ -101,6 +104,13 @@ final class Inlet {
         quarantine.lookIfAlarmed();
         for (PeerLink link : current) {
             if (link.isSwept()) { // and perhaps closed, while a handler ran
+                if (link.isRecovered() && link.nextUnanswered() >= 0) {
+                    int done = serveUnanswered(link);
+                    if (done == PERMIT_LOST) {
+                        return PERMIT_LOST;
+                    }
+                    work += done;
+                }
                 continue;
             }
             if (link.isSelf() && link.isQuiet() && link.condition() == PeerLink.Condition.OPEN) {
@@ -136,7 +146,7 @@ final class Inlet {
             if (!serving.mayPoll()) {
                 throw e;
             }
-            next = null; // whatever is in it
+            dropNext(); // whatever is in it
             quarantine.failedToRead(link, e);
             return 0;
         }
@@ -169,6 +179,9 @@ final class Inlet {
             allDue = true;
         }
         selfTails.forward(links.current(), nowNs);
+        if (!returns.isEmpty()) {
+            returns.look(nowNs, this::endNotReturned);
+        }
         if (nowNs < deadlines.earliestNs()) {
             return;
         }
@@ -276,7 +289,7 @@ final class Inlet {
             fail(listener, undecodable(record, e.code(), e));
         } finally {
             if (tensors.release() == ReceivedTensors.RecordCopy.IN_USE) {
-                next = null;
+                dropNext();
             }
         }
     }
@@ -311,9 +324,24 @@ final class Inlet {
         }
     }
 
+    /** Requests that an earlier life left unanswered, of a peer that may have gone meanwhile. */
+    private int serveUnanswered(PeerLink link) {
+        int work = 0;
+        while (work < MOST_PER_LINK && serving.isOpen() && link.nextUnanswered() >= 0) {
+            work++;
+            if (!serving.serveUnanswered(link)) {
+                return PERMIT_LOST;
+            }
+        }
+        return work;
+    }
+
     private int pollRequests(PeerLink link) {
-        if (!serving.isOpen()) {
+        if (!link.isRecovered() || !serving.isOpen()) {
             return 0;
+        }
+        if (link.nextUnanswered() >= 0) { // they come first
+            return serveUnanswered(link);
         }
         JournalTail tail = link.placedRequests();
         int work = 0;
@@ -331,10 +359,14 @@ final class Inlet {
                 if (found == Poll.DAMAGED) {
                     requireReadable(tail);
                 }
+                boolean request = found == Poll.RECORD && isRequest(inbound.view(), link);
+                if (request) { // before it counts as read: see FinishedPlaces
+                    inbound.arrivedFrom(link, tail.lastIndex(), Parking.Delivered.FIRST);
+                }
                 link.requestRead(inbound.buffer().length());
                 if (found == Poll.DAMAGED) {
                     damaged(link, tail.damage());
-                } else if (!inbound.view().type().isRequest() || inbound.view().from() != link.id()) {
+                } else if (!request) {
                     damaged(
                             link,
                             "a record in the requests of " + link + " says that it is a "
@@ -342,7 +374,6 @@ final class Inlet {
                                     + inbound.view().from());
                 } else {
                     next = null;
-                    inbound.arrivedFrom(link, tail.lastIndex());
                     if (!serving.serve(inbound)) {
                         return PERMIT_LOST;
                     }
@@ -354,6 +385,10 @@ final class Inlet {
             }
         }
         return work;
+    }
+
+    private static boolean isRequest(RecordView record, PeerLink link) {
+        return record.type().isRequest() && record.from() == link.id();
     }
 
     private Poll poll(JournalTail tail, Inbound into) {
@@ -375,6 +410,13 @@ final class Inlet {
             next = inbound;
         }
         return inbound;
+    }
+
+    private void dropNext() {
+        if (next != null) {
+            pool.drop(next);
+            next = null;
+        }
     }
 
     private void damaged(PeerLink link, String what) {
@@ -399,8 +441,19 @@ final class Inlet {
     private void settleSwept(PeerLink link) {
         quarantine.surfaceFaults();
         link.swept(); // first: a call that is sent from here on sees it and ends by itself
+        boolean mayReturn = link.condition() != PeerLink.Condition.UNREADABLE;
         pending.takeWhere(
-                slot -> slot.link() == link, (slot, id) -> fail(pending.free(slot), CallErrors.ended(id, link)));
+                slot -> slot.link() == link && !(mayReturn && slot.isAcrossLives()),
+                (slot, id) -> fail(pending.free(slot), CallErrors.ended(id, link)));
+        if (mayReturn && link.expectsResponses()) { // from a later life
+            deadlines.add(returns.await(link, clock.bootNs()));
+        }
+    }
+
+    private void endNotReturned(PeerLink link) {
+        pending.takeWhere(
+                slot -> slot.link() == link,
+                (slot, id) -> fail(pending.free(slot), CallErrors.notReturned(id, link, returns.limitNs())));
     }
 
     /** The worker closes: nothing will be answered any more. */

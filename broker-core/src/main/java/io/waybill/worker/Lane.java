@@ -52,6 +52,16 @@ final class Lane {
         return journal;
     }
 
+    /** The index of the record that was appended last; 0 when this life has appended none. */
+    long lastIndex() {
+        lock.lock();
+        try {
+            return journal.hasAppended() ? journal.lastIndex() : 0;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Ends the journal; whoever comes later is told so. */
     void close() {
         lock.lock();

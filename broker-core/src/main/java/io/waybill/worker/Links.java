@@ -48,6 +48,7 @@ final class Links {
     private final Object refreshing = new Object();
     private final Map<Integer, PeerLink> byId = new HashMap<>(); // guarded by refreshing
     private final Map<Integer, String> problems = new HashMap<>(); // guarded by refreshing
+    private final Map<Integer, List<String>> again = new HashMap<>(); // guarded by refreshing
     private final Map<Integer, Long> retryAtNs = new HashMap<>(); // guarded by refreshing
     private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
     private final EndedLinks ended = new EndedLinks(); // guarded by refreshing
@@ -59,6 +60,7 @@ final class Links {
     private final List<Runnable> livesToTell = new ArrayList<>(); // guarded by refreshing
     private Consumer<PeerLink> dropListener = link -> {};
     private Announcement announcement = Announcement.AT_ONCE;
+    private Consumer<PeerLink> makeListener = link -> {};
 
     Links(
             WorkerDirectory own,
@@ -89,6 +91,11 @@ final class Links {
         void ended(int worker, long generation);
 
         void began(int worker, long generation);
+    }
+
+    /** Called with a link that was made, before anybody polls it. To be set before the first refresh. */
+    void onMake(Consumer<PeerLink> listener) {
+        makeListener = listener;
     }
 
     /** Called with a link that is about to be closed, by the permit's holder. To be set before the first refresh. */
@@ -170,6 +177,7 @@ final class Links {
                 && link.condition() != PeerLink.Condition.UNREADABLE
                 && link.generation() == peer.generation()
                 && peer.state().isThere()) {
+            tellWhatRunsAgain(link, peer);
             return false;
         }
         long nowNs = host.clock().monotonicNs();
@@ -232,6 +240,8 @@ final class Links {
             transit.ledger().open(link);
             MappedFaults.surface();
             ended.readUntil(peer.id(), responses.nextIndex());
+            tellWhatRunsAgain(link, peer);
+            makeListener.accept(link);
             byId.put(peer.id(), link);
             byName.put(peer.name(), link);
             tellOfLife(link);
@@ -256,6 +266,14 @@ final class Links {
             retryAtNs.put(peer.id(), host.clock().monotonicNs() + RETRY_NS);
             return null;
         }
+    }
+
+    /** A life that is starting has not said anything yet: it most likely runs what the one before ran. */
+    private void tellWhatRunsAgain(PeerLink link, Peer peer) {
+        if (peer.state() == PeerState.READY && peer.record().isPresent()) {
+            again.put(peer.id(), peer.record().get().atLeastOnce());
+        }
+        link.again(again.getOrDefault(peer.id(), List.of()));
     }
 
     private boolean isBegun(Path queue) throws IOException {

@@ -14,10 +14,20 @@ import java.util.Map;
 final class Parking {
 
     /** One parked request: which peer's requests, and where. */
-    record Place(PeerLink link, long index, long sinceNs) {}
+    record Place(PeerLink link, long index, long sinceNs, Delivered delivered) {}
+
+    /** Whether an earlier life may have begun a request. */
+    enum Delivered {
+        /** No handler has seen it. */
+        FIRST,
+        /** One may have. */
+        AGAIN
+    }
 
     private final Map<HandlerKey, ArrayDeque<Place>> byKey = new HashMap<>();
     private int size;
+    // Written by the permit's holder, read by the housekeeper.
+    private volatile long parkedAgain;
 
     boolean isEmpty() {
         return size == 0;
@@ -33,8 +43,18 @@ final class Parking {
 
     void add(HandlerKey key, Place place) {
         byKey.computeIfAbsent(key, k -> new ArrayDeque<>()).add(place);
-        place.link().parked(1);
+        place.link().unserved().add(place.index());
         size++;
+    }
+
+    /** How often a request that had left parking came back, which makes it hard to follow. */
+    long parkedAgain() {
+        return parkedAgain;
+    }
+
+    @SuppressWarnings("NonAtomicOperationOnVolatileField") // one thread writes
+    void countParkedAgain() {
+        parkedAgain++;
     }
 
     Iterable<HandlerKey> keys() {
@@ -50,7 +70,8 @@ final class Parking {
     /** Takes the oldest request of a key. */
     void removeFirst(HandlerKey key) {
         ArrayDeque<Place> places = byKey.get(key);
-        places.remove().link().parked(-1);
+        Place left = places.remove();
+        left.link().unserved().remove(left.index());
         size--;
         if (places.isEmpty()) {
             byKey.remove(key);

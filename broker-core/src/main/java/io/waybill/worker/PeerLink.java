@@ -1,5 +1,6 @@
 package io.waybill.worker;
 
+import io.waybill.dispatch.KeySet;
 import io.waybill.home.CursorSlot;
 import io.waybill.home.PeerCursorSlot;
 import io.waybill.home.PeerCursors;
@@ -9,6 +10,7 @@ import io.waybill.tensor.PeerSegments;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,6 +24,7 @@ import org.slf4j.LoggerFactory;
 final class PeerLink {
 
     private static final Logger LOG = LoggerFactory.getLogger(PeerLink.class);
+    private static final long[] NOTHING = {};
     private static final String CURSORS_CUT = "its cursors were cut short";
     private static final VarHandle SETTLED_CALLS;
     private static final VarHandle SETTLED_BYTES;
@@ -65,6 +68,9 @@ final class PeerLink {
     private volatile boolean unannounced;
     private volatile Condition condition = Condition.OPEN;
     private volatile String problem = "";
+    // Written by who made the link and by the recovery, read by the permit's holder and the housekeeper.
+    private volatile boolean recovered = true;
+    private volatile AgainKeys again; // written by who looks into the home, read by callers; null for none
     // Written by who made the link to the next life, read by the permit's holder.
     private volatile long responsesEnd = Long.MAX_VALUE;
     // Written by callers, who all write what the peer claims.
@@ -72,7 +78,9 @@ final class PeerLink {
 
     // Of the permit's holder.
     private volatile boolean swept; // read by the housekeeper
-    private int parked;
+    private final Unserved unserved = new Unserved();
+    private long[] unanswered = NOTHING; // by an earlier life; from the first to be served on
+    private int served;
     private boolean placed;
     private long requestsRead;
     private long requestsReadHere;
@@ -193,14 +201,71 @@ final class PeerLink {
         swept = true;
     }
 
-    /** Counts requests that wait for a handler and are read again then. */
-    void parked(int more) {
-        parked += more;
+    /** Its requests that wait for a handler and are read again then. */
+    Unserved unserved() {
+        return unserved;
     }
+
+    /** What this worker tells the peer, and a later life of its own. */
+    CursorSlot position() {
+        return position;
+    }
+
+    /** What an earlier life of this worker left unanswered is looked for: until it is known, no request is served. */
+    void recovering() {
+        recovered = false;
+    }
+
+    /** These requests of the peer an earlier life had read and not answered. */
+    void recovered(long[] indexes) {
+        for (long index : indexes) {
+            unserved.add(index);
+        }
+        unanswered = indexes;
+        served = 0;
+        recovered = true; // last: who sees it sees the rest
+    }
+
+    /** Whether it is known what an earlier life left unanswered. */
+    boolean isRecovered() {
+        return recovered;
+    }
+
+    /** The oldest request that an earlier life left unanswered; -1 when there is none. */
+    long nextUnanswered() {
+        return served < unanswered.length ? unanswered[served] : -1;
+    }
+
+    /** It is in hand. */
+    void unansweredTaken() {
+        unserved.remove(unanswered[served]);
+        if (++served == unanswered.length) {
+            unanswered = NOTHING;
+            served = 0;
+        }
+    }
+
+    /** What the peer runs again when it died and returned; null for nothing. */
+    KeySet again() {
+        AgainKeys keys = again;
+        return keys == null ? null : keys.set();
+    }
+
+    /** The peer says what it runs again. */
+    void again(List<String> keys) {
+        AgainKeys known = again;
+        if (known == null
+                ? !keys.isEmpty()
+                : known.keys() != keys && !known.keys().equals(keys)) {
+            again = keys.isEmpty() ? null : new AgainKeys(keys, KeySet.of(keys));
+        }
+    }
+
+    private record AgainKeys(List<String> keys, KeySet set) {}
 
     /** Whether nothing more is read of it. For the permit's holder. */
     boolean isDone() {
-        return swept && parked == 0;
+        return swept && recovered && unserved.isEmpty();
     }
 
     JournalTail requests() {

@@ -3,6 +3,7 @@ package io.waybill.worker;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.ResponseListener;
+import io.waybill.wire.Envelope;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicReferenceArray;
@@ -50,6 +51,7 @@ final class PendingCalls {
         private ResponseListener listener;
         private PeerLink link;
         private int bytes;
+        private int flags;
         private long timeoutNs;
         private volatile long deadlineNs;
 
@@ -61,6 +63,11 @@ final class PendingCalls {
             return link;
         }
 
+        /** Whether a later life of the peer may answer it. */
+        boolean isAcrossLives() {
+            return (flags & Envelope.ACROSS_LIVES) != 0;
+        }
+
         /** What the caller had set, for the error's text; 0 for none. */
         long timeoutNs() {
             return timeoutNs;
@@ -70,9 +77,10 @@ final class PendingCalls {
     /**
      * Takes the next id whose slot is free; the call can be answered from now on.
      *
+     * @param flags of the request's record
      * @return the slot, or null when all are in use
      */
-    Slot claim(ResponseListener listener, PeerLink link, int bytes, long deadlineNs, long timeoutNs) {
+    Slot claim(ResponseListener listener, PeerLink link, int bytes, int flags, long deadlineNs, long timeoutNs) {
         for (int tries = 0; tries <= mask; tries++) {
             long counter = nextCounter();
             int at = (int) counter & mask;
@@ -85,6 +93,7 @@ final class PendingCalls {
                 slot.listener = listener;
                 slot.link = link;
                 slot.bytes = bytes;
+                slot.flags = flags;
                 slot.timeoutNs = timeoutNs;
                 Slot.DEADLINE.setOpaque(slot, deadlineNs);
                 Slot.ID.setRelease(slot, MessageId.of(workerId, counter)); // last: from here on others may take it
@@ -121,10 +130,12 @@ final class PendingCalls {
         ResponseListener listener = old.listener;
         PeerLink link = old.link;
         int bytes = old.bytes;
+        int flags = old.flags;
         long deadlineNs = old.deadlineNs;
         long timeoutNs = old.timeoutNs;
         Slot.ID.setRelease(old, FREE);
-        return claim(listener, link, bytes, deadlineNs, timeoutNs).id; // there is room: the old slot at the worst
+        return claim(listener, link, bytes, flags, deadlineNs, timeoutNs)
+                .id; // there is room: the old slot at the worst
     }
 
     /** Takes the call with this id, when it has no outcome yet; the caller of this method gives it one. */

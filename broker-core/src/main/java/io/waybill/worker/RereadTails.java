@@ -24,9 +24,9 @@ final class RereadTails {
     }
 
     /** Whether the request is still there and whole. */
-    boolean read(Parking.Place place, MessageBuffer buffer) {
-        JournalTail tail = tails.computeIfAbsent(place.link(), opener);
-        return tail.moveTo(place.index()) && tail.poll(buffer, workerId) == Poll.RECORD;
+    boolean read(PeerLink link, long index, MessageBuffer buffer) {
+        JournalTail tail = tails.computeIfAbsent(link, opener);
+        return tail.moveTo(index) && tail.poll(buffer, workerId) == Poll.RECORD;
     }
 
     /** Closes the tail of a peer that is no longer linked. */

@@ -6,6 +6,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.Absence;
+import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
@@ -25,8 +26,6 @@ import io.waybill.wire.RecordView;
 final class Serving {
 
     private static final int SERVED_PER_CLOCK_READ = 8;
-    /** A record has the low 32 bits of a generation. */
-    private static final long MASK_OF_RECORDED = 0xffff_ffffL;
 
     private final HandlerRegistry registry;
     private final HandlerRegistry ownHandlers;
@@ -34,11 +33,11 @@ final class Serving {
     private final PollPermit permit;
     private final InboundPool pool;
     private final WorkerCounters counters;
-    private final Parking parking = new Parking();
+    private final Parking parking;
     private final RereadTails reread;
     private final TensorTransit transit;
     private final Answers answers;
-    private final long generation;
+    private final EarlierLife earlier;
     private HandlerTable unparkedFor;
     private long nextParkingCheckNs;
     private long sequence;
@@ -52,10 +51,11 @@ final class Serving {
             Clock clock,
             PollPermit permit,
             InboundPool pool,
+            Parking parking,
             RereadTails reread,
             TensorTransit transit,
             Answers answers,
-            long generation,
+            EarlierLife earlier,
             WorkerCounters counters) {
         this.registry = registry;
         this.ownHandlers = ownHandlers;
@@ -65,7 +65,8 @@ final class Serving {
         this.reread = reread;
         this.transit = transit;
         this.answers = answers;
-        this.generation = generation & MASK_OF_RECORDED;
+        this.earlier = earlier;
+        this.parking = parking;
         this.counters = counters;
     }
 
@@ -99,22 +100,14 @@ final class Serving {
         RecordView request = inbound.view();
         long deadlineNs = request.deadlineNs();
         if (deadlineNs != 0 && nowNs() >= deadlineNs) {
-            counters.countExpired();
-            inbound.refuse(
-                    ErrorKind.TIMEOUT,
-                    ErrorCode.TIMED_OUT,
-                    ErrorKind.TIMEOUT.encode("the deadline of call " + MessageId.text(request.id())
-                            + " had passed before a handler began"));
-            return true;
+            return refuseExpired(inbound);
         }
-        if (request.generation() != generation) {
-            counters.countExpired();
-            inbound.refuse(
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.WORKER_LOST,
-                    "call " + MessageId.text(request.id()) + " was sent to generation " + request.generation()
-                            + " of this worker, which did not begin it; this is generation " + generation);
-            return true;
+        boolean isForEarlier = earlier.isFor(request);
+        if (isForEarlier && !request.isAcrossLives()) {
+            return refuseLost(inbound);
+        }
+        if (isForEarlier && earlier.isFromEarlierBoot(request)) {
+            return refuseExpired(inbound);
         }
         if (!answers.isComfortable()) {
             inbound.refuse(
@@ -129,6 +122,9 @@ final class Serving {
             if (entry == null) {
                 absent(table, inbound);
                 return true;
+            }
+            if (isForEarlier && entry.delivery() != DeliveryPolicy.AT_LEAST_ONCE) {
+                return refuseLost(inbound);
             }
             if (entry.isOutOfService()) {
                 inbound.refuse(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_STUCK, outOfService(entry));
@@ -153,6 +149,29 @@ final class Serving {
             }
             Thread.onSpinWait(); // withdrawn between the look and begin: the new table is on its way
         }
+    }
+
+    private boolean refuseExpired(Inbound inbound) {
+        counters.countExpired();
+        inbound.refuse(
+                ErrorKind.TIMEOUT,
+                ErrorCode.TIMED_OUT,
+                ErrorKind.TIMEOUT.encode("the deadline of call "
+                        + MessageId.text(inbound.view().id()) + " had passed before a handler began"));
+        return true;
+    }
+
+    private boolean refuseLost(Inbound inbound) {
+        counters.countExpired();
+        boolean mayHaveBegun = inbound.delivered() == Parking.Delivered.AGAIN;
+        inbound.refuse(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.WORKER_LOST,
+                "call " + MessageId.text(inbound.view().id()) + " was sent to generation "
+                        + inbound.view().generation() + " of this worker, which "
+                        + (mayHaveBegun ? "may have begun it and did not answer" : "did not begin it")
+                        + "; this is generation " + earlier.generation());
+        return true;
     }
 
     private static String outOfService(HandlerEntry entry) {
@@ -265,10 +284,10 @@ final class Serving {
                             + " requests, the most allowed, wait for handlers already");
             return;
         }
-        parking.add(key, new Parking.Place(inbound.link(), inbound.index(), clock.monotonicNs()));
+        parking.add(key, new Parking.Place(inbound.link(), inbound.index(), clock.monotonicNs(), inbound.delivered()));
         registry.countParked(key, 1);
         counters.countParked();
-        pool.give(inbound);
+        inbound.leave();
         unparkedFor = null;
     }
 
@@ -300,8 +319,6 @@ final class Serving {
                             : neverKnown
                                     || nowNs - place.sinceNs()
                                             > registry.parking().maxDurationNs())) {
-                parking.removeFirst(key);
-                registry.countParked(key, -1);
                 served++;
                 if (!leaveParking(place, key, present)) {
                     return Inlet.PERMIT_LOST;
@@ -317,15 +334,19 @@ final class Serving {
     }
 
     private boolean leaveParking(Parking.Place place, HandlerKey key, boolean present) {
-        Inbound inbound = spare != null ? takeSpare() : pool.take();
-        if (!reread.read(place, inbound.buffer())) {
-            counters.countDamaged();
-            pool.give(inbound);
+        Inbound inbound = readAgain(place.link(), place.index(), place.delivered());
+        parking.removeFirst(key); // now that it is in hand
+        registry.countParked(key, -1);
+        if (inbound == null) {
             return true;
         }
-        inbound.arrivedFrom(place.link(), place.index());
         if (present) {
-            return serveNow(inbound);
+            long parked = parking.size();
+            boolean mine = serveNow(inbound);
+            if (mine && parking.size() > parked) {
+                parking.countParkedAgain();
+            }
+            return mine;
         }
         if (registry.table().neverKnew(key)) {
             absent(registry.table(), inbound);
@@ -337,5 +358,24 @@ final class Serving {
                 "the handler for " + key.text() + " left, and none came within "
                         + registry.parking().maxDurationNs() / 1_000_000 + " ms");
         return true;
+    }
+
+    /** Serves the oldest request that an earlier life left unanswered. Returns whether this thread still has the permit. */
+    boolean serveUnanswered(PeerLink link) {
+        Inbound inbound = readAgain(link, link.nextUnanswered(), Parking.Delivered.AGAIN);
+        link.unansweredTaken();
+        return inbound == null || serve(inbound);
+    }
+
+    /** A request that was read before; null when it does not read any more. */
+    private Inbound readAgain(PeerLink link, long index, Parking.Delivered delivered) {
+        Inbound inbound = spare != null ? takeSpare() : pool.take();
+        if (!reread.read(link, index, inbound.buffer())) {
+            counters.countDamaged();
+            pool.give(inbound);
+            return null;
+        }
+        inbound.arrivedFrom(link, index, delivered);
+        return inbound;
     }
 }

@@ -60,7 +60,7 @@ final class Sharing {
 
     /** Puts the references behind the payload of a record that was begun with room for them. */
     void write(MessageBuffer record, int payloadLength) {
-        record.flags(Envelope.REFERENCES).memory().putBytes(Envelope.HEADER_LENGTH + payloadLength, table);
+        record.addFlag(Envelope.REFERENCES).memory().putBytes(Envelope.HEADER_LENGTH + payloadLength, table);
     }
 
     /** The message was not sent. */

@@ -12,6 +12,7 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.archive.Archive;
 import io.waybill.archive.ArchiveStatus;
 import io.waybill.device.DeviceRegistry;
+import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
@@ -19,6 +20,7 @@ import io.waybill.home.Home;
 import io.waybill.home.HomeException;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.Membership;
+import io.waybill.home.Served;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerState;
 import io.waybill.host.ChangeWatch;
@@ -39,6 +41,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -68,6 +71,8 @@ public final class Worker implements Caller, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
     /** Of all functions in a worker's record, half of what fits there. */
     private static final int MAX_FUNCTION_BYTES = 32 << 10;
+    /** Of all that it runs again, a quarter. */
+    private static final int MAX_AGAIN_BYTES = 16 << 10;
     /** What stands around each. */
     private static final int BYTES_BETWEEN = 4;
 
@@ -91,6 +96,8 @@ public final class Worker implements Caller, AutoCloseable {
     private final WorkerReferences references;
     private final WorkerRpc rpc;
     private final Departure departure;
+    private final Recovery recovery;
+    private final FinishedPlaces finished;
     private final Housekeeper housekeeper;
     private final Indexer indexer;
     private final Syncer syncer; // null when nothing is synced
@@ -159,7 +166,15 @@ public final class Worker implements Caller, AutoCloseable {
         links.onLife(references);
         ServingContext context = new ServingContext(
                 host.clock(), answers, calls, transit, invocations, references, faults, new HandlerErrorLog());
-        InboundPool pool = new InboundPool(own -> new Inbound(context, own));
+        OpenRequests open = new OpenRequests();
+        InboundPool pool = new InboundPool(own -> new Inbound(context, own), open);
+        Parking parking = new Parking();
+        EarlierLife earlier = EarlierLife.of(directory);
+        UnansweredScan scan = new UnansweredScan(
+                id, earlier.generation(), settings.journal(), responses.directory(), responses.size());
+        recovery = new Recovery(directory.name(), earlier, scan, host.threads(), faults);
+        links.onMake(recovery::made);
+        finished = new FinishedPlaces(links, open, parking, responseLane);
         reread = new RereadTails(id, links::openRequests);
         Serving serving = new Serving(
                 registry,
@@ -167,10 +182,11 @@ public final class Worker implements Caller, AutoCloseable {
                 host.clock(),
                 permit,
                 pool,
+                parking,
                 reread,
                 transit,
                 answers,
-                directory.generation(),
+                earlier,
                 counters);
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestLane, responseLane);
@@ -186,12 +202,14 @@ public final class Worker implements Caller, AutoCloseable {
                 references,
                 selfTails,
                 new Quarantine(links, host.clock(), faults),
+                new AwaitedReturns(links, settings.recovery()),
                 counters);
         indexer = new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock());
         Watchdog watchdog = new Watchdog(invocations, settings.stuck(), registry, host.clock(), counters);
         ChangeWatch changes = ChangeWatch.open(host.calls(), directory.home().workersPath());
         links.changesEnd(changes);
-        housekeeper = new Housekeeper(host, changes, links, poller, watchdog, references, faults, requests, responses);
+        housekeeper = new Housekeeper(
+                host, changes, links, poller, watchdog, references, faults, finished, requests, responses);
         durability = settings.journal().promise();
         syncer = openSyncer(directory, settings.journal(), links, requestLane, responseLane);
     }
@@ -275,6 +293,7 @@ public final class Worker implements Caller, AutoCloseable {
             LOG.warn("Worker {} injects faults: {}", directory.info(), injects);
         }
         links.onChange(poller::wake);
+        recovery.onDone(poller::wake);
         registry.onChange(poller::wake);
         links.refresh();
         directory.takesCalls(); // before it can make a call: who hears of this life can call it
@@ -314,7 +333,8 @@ public final class Worker implements Caller, AutoCloseable {
         if (!injects.isEmpty()) {
             settings.put(INJECTS, injects);
         }
-        directory.publish(WorkerState.READY, served(), settings);
+        List<String> served = served();
+        directory.publish(WorkerState.READY, new Served(served, atLeastOnce(served)), settings);
     }
 
     /** What it answers: functions only as many as a record has room for. */
@@ -331,9 +351,27 @@ public final class Worker implements Caller, AutoCloseable {
         return served;
     }
 
+    /** What of that it runs again after it died: as much as a record has room for, and the rest at most once. */
+    private List<String> atLeastOnce(List<String> served) {
+        List<String> again = new ArrayList<>();
+        int left = MAX_AGAIN_BYTES;
+        for (String key :
+                keysIn(HandlerStatus.State.SERVING, status -> status.delivery() == DeliveryPolicy.AT_LEAST_ONCE)) {
+            left -= key.getBytes(StandardCharsets.UTF_8).length + BYTES_BETWEEN;
+            if (left >= 0 && served.contains(key)) {
+                again.add(key);
+            }
+        }
+        return again;
+    }
+
     private List<String> keysIn(HandlerStatus.State state) {
+        return keysIn(state, status -> true);
+    }
+
+    private List<String> keysIn(HandlerStatus.State state, Predicate<HandlerStatus> which) {
         return registry.statuses().stream()
-                .filter(status -> status.state() == state)
+                .filter(status -> status.state() == state && which.test(status))
                 .map(status -> status.key().text())
                 .distinct()
                 .sorted()
@@ -457,6 +495,7 @@ public final class Worker implements Caller, AutoCloseable {
         }
         try {
             inlet.settleAll(id -> calls.ended(id, directory.name()));
+            finished.update();
             reread.closeAll();
             links.close();
             archive.close();

@@ -24,6 +24,7 @@ import java.util.Objects;
  * @param archive of what is kept of them
  * @param references of remote references
  * @param injection of faults that it makes on purpose
+ * @param recovery of what happens to calls when a worker dies and returns
  */
 public record WorkerSettings(
         Role role,
@@ -36,7 +37,8 @@ public record WorkerSettings(
         TensorConfig tensors,
         ArchiveSettings archive,
         RRefSettings references,
-        InjectionSettings injection) {
+        InjectionSettings injection,
+        RecoverySettings recovery) {
 
     /** PyTorch's default. */
     public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(60);
@@ -60,6 +62,7 @@ public record WorkerSettings(
         Objects.requireNonNull(archive);
         Objects.requireNonNull(references);
         Objects.requireNonNull(injection);
+        Objects.requireNonNull(recovery);
         if (defaultTimeout.isNegative()) {
             throw new IllegalArgumentException("RPC Timeout must be non-negative: " + defaultTimeout);
         }
@@ -78,7 +81,8 @@ public record WorkerSettings(
                 TensorConfig.DEFAULTS,
                 ArchiveSettings.DEFAULTS,
                 RRefSettings.DEFAULTS,
-                InjectionSettings.NONE);
+                InjectionSettings.NONE,
+                RecoverySettings.DEFAULTS);
     }
 
     public WorkerSettings withRole(Role other) {
@@ -93,32 +97,88 @@ public record WorkerSettings(
                 tensors,
                 archive,
                 references,
-                injection);
+                injection,
+                recovery);
     }
 
     public WorkerSettings withWaiting(Waiting other) {
         return new WorkerSettings(
-                role, other, defaultTimeout, journal, limits, parking, stuck, tensors, archive, references, injection);
+                role,
+                other,
+                defaultTimeout,
+                journal,
+                limits,
+                parking,
+                stuck,
+                tensors,
+                archive,
+                references,
+                injection,
+                recovery);
     }
 
     public WorkerSettings withDefaultTimeout(Duration other) {
         return new WorkerSettings(
-                role, waiting, other, journal, limits, parking, stuck, tensors, archive, references, injection);
+                role,
+                waiting,
+                other,
+                journal,
+                limits,
+                parking,
+                stuck,
+                tensors,
+                archive,
+                references,
+                injection,
+                recovery);
     }
 
     public WorkerSettings withJournal(JournalSettings other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, other, limits, parking, stuck, tensors, archive, references, injection);
+                role,
+                waiting,
+                defaultTimeout,
+                other,
+                limits,
+                parking,
+                stuck,
+                tensors,
+                archive,
+                references,
+                injection,
+                recovery);
     }
 
     public WorkerSettings withLimits(FlowLimits other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, journal, other, parking, stuck, tensors, archive, references, injection);
+                role,
+                waiting,
+                defaultTimeout,
+                journal,
+                other,
+                parking,
+                stuck,
+                tensors,
+                archive,
+                references,
+                injection,
+                recovery);
     }
 
     public WorkerSettings withParking(ParkingSettings other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, journal, limits, other, stuck, tensors, archive, references, injection);
+                role,
+                waiting,
+                defaultTimeout,
+                journal,
+                limits,
+                other,
+                stuck,
+                tensors,
+                archive,
+                references,
+                injection,
+                recovery);
     }
 
     public WorkerSettings withStuck(StuckSettings other) {
@@ -133,26 +193,87 @@ public record WorkerSettings(
                 tensors,
                 archive,
                 references,
-                injection);
+                injection,
+                recovery);
     }
 
     public WorkerSettings withTensors(TensorConfig other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, journal, limits, parking, stuck, other, archive, references, injection);
+                role,
+                waiting,
+                defaultTimeout,
+                journal,
+                limits,
+                parking,
+                stuck,
+                other,
+                archive,
+                references,
+                injection,
+                recovery);
     }
 
     public WorkerSettings withArchive(ArchiveSettings other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, other, references, injection);
+                role,
+                waiting,
+                defaultTimeout,
+                journal,
+                limits,
+                parking,
+                stuck,
+                tensors,
+                other,
+                references,
+                injection,
+                recovery);
     }
 
     public WorkerSettings withReferences(RRefSettings other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, archive, other, injection);
+                role,
+                waiting,
+                defaultTimeout,
+                journal,
+                limits,
+                parking,
+                stuck,
+                tensors,
+                archive,
+                other,
+                injection,
+                recovery);
     }
 
     public WorkerSettings withInjection(InjectionSettings other) {
         return new WorkerSettings(
-                role, waiting, defaultTimeout, journal, limits, parking, stuck, tensors, archive, references, other);
+                role,
+                waiting,
+                defaultTimeout,
+                journal,
+                limits,
+                parking,
+                stuck,
+                tensors,
+                archive,
+                references,
+                other,
+                recovery);
+    }
+
+    public WorkerSettings withRecovery(RecoverySettings other) {
+        return new WorkerSettings(
+                role,
+                waiting,
+                defaultTimeout,
+                journal,
+                limits,
+                parking,
+                stuck,
+                tensors,
+                archive,
+                references,
+                injection,
+                other);
     }
 }

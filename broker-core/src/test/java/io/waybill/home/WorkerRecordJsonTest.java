@@ -24,6 +24,7 @@ class WorkerRecordJsonTest {
             "17.0.15",
             3,
             List.of("text.count", "aten::*"),
+            List.of("text.count"),
             Map.of("wait", "spin"));
 
     @Test

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.waybill.api.MessageType;
 import io.waybill.dispatch.Absence;
+import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.osgi.BundleRefusedException.Reason;
 import java.nio.file.Files;
@@ -68,6 +69,29 @@ class BundleControlBundleTest {
                                         + " MessageHandler { public void handle(Message m, Outbox o) {} }")
                         .build());
         assertThat(node.entry("text.count").nonBlocking()).isTrue();
+    }
+
+    @Test
+    void readsAHandlersDelivery() throws Exception {
+        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        assertThat(node.entry("text.count").delivery()).isEqualTo(DeliveryPolicy.AT_MOST_ONCE);
+
+        node.bundles().install(withDelivery("1.0.1", "Delivery.AT_LEAST_ONCE"));
+        assertThat(node.entry("text.count").delivery()).isEqualTo(DeliveryPolicy.AT_LEAST_ONCE);
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().install(withDelivery("1.0.2", "\"exactly-once\"")))
+                .withMessageContaining("a handler's delivery is at-most-once or at-least-once, not \"exactly-once\"");
+    }
+
+    private Path withDelivery(String version, String delivery) throws Exception {
+        return forge.bundle("org.acme.count", version)
+                .source(
+                        "Count",
+                        "@Component @Delivery(" + delivery
+                                + ") @HandlesMessage(\"text.count\") public final class Count"
+                                + " implements MessageHandler { public void handle(Message m, Outbox o) {} }")
+                .build();
     }
 
     @Test

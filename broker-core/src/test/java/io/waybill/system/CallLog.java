@@ -10,7 +10,8 @@ import java.nio.file.StandardOpenOption;
 
 /**
  * What happened to a worker's calls, line by line in a file that survives the worker: {@code S <id>} for a call that was acknowledged,
- * {@code O <id> <outcome>}, {@code R <code>} for one that was refused, {@code H <id> <generation>} for a request that a handler began.
+ * {@code O <id> <outcome>}, {@code R <code>} for one that was refused, {@code H <id> <generation>} for a request that a handler began,
+ * {@code A <id> <generation>} for one that may have been begun before.
  *
  * <p>Thread-safe.
  */
@@ -36,6 +37,10 @@ final class CallLog implements Closeable {
 
     void handled(long id, long generation) {
         write("H " + Long.toHexString(id) + " " + generation + "\n");
+    }
+
+    void handledAgain(long id, long generation) {
+        write("A " + Long.toHexString(id) + " " + generation + "\n");
     }
 
     private synchronized void write(String line) {

@@ -25,6 +25,9 @@ final class Outcomes {
     /** The life of the worker in which a request was begun. */
     final Map<Long, Long> handled = new HashMap<>();
 
+    /** The last life of the worker in which a request was begun that may have been begun before. */
+    final Map<Long, Long> handledAgain = new HashMap<>();
+
     final List<String> doubles = new ArrayList<>();
 
     static Outcomes read(Path path) throws IOException {
@@ -43,6 +46,7 @@ final class Outcomes {
                 counts.merge(words[2], 1, Integer::sum);
             }
             case "R" -> refused.merge(words[1], 1, Integer::sum);
+            case "A" -> handledAgain.put(id(words), Long.parseLong(words[2]));
             case "H" -> note(handled.put(id(words), Long.parseLong(words[2])) == null, words);
             default -> throw new AssertionError("no such line: " + String.join(" ", words));
         }

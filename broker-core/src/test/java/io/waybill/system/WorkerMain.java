@@ -4,6 +4,7 @@ import ch.qos.logback.classic.Level;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageHandler;
+import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
@@ -33,6 +34,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,6 +46,12 @@ final class WorkerMain {
 
     static final String ECHO = "0x142";
     static final String LARGE_ANSWER = "0x143";
+    /** Takes a while, and is begun at most once. */
+    static final String ONCE = "0x144";
+    /** Takes a while, and is run again after the worker died. */
+    static final String AGAIN = "0x145";
+
+    static final long WHILE_NS = 2_000_000;
     static final int LARGE_ANSWER_BYTES = 30_000;
     static final JournalSettings JOURNAL = new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20);
 
@@ -112,6 +120,30 @@ final class WorkerMain {
             ByteBuffer answer = ByteBuffer.allocate(LARGE_ANSWER_BYTES);
             outbox.reply(answer.put(message.payload()).rewind());
         });
+        serveSlowly(registry, log, generation);
+    }
+
+    private static void serveSlowly(HandlerRegistry registry, CallLog log, long generation) {
+        MessageHandler slow = (message, outbox) -> {
+            if (message.isRedelivery()) {
+                log.handledAgain(message.id(), generation);
+            } else {
+                log.handled(message.id(), generation);
+            }
+            LockSupport.parkNanos(WHILE_NS);
+            outbox.reply(message.payload());
+        };
+        registry.add(onThreads(registry, ONCE, slow));
+        registry.add(onThreads(registry, AGAIN, slow).withDelivery(DeliveryPolicy.AT_LEAST_ONCE));
+    }
+
+    private static HandlerSpec onThreads(HandlerRegistry registry, String type, MessageHandler handler) {
+        Provider provider = new Provider("slow-" + type, "1.0.0");
+        return HandlerSpec.of(
+                HandlerKey.parse(type),
+                handler,
+                provider,
+                registry.newExecutor(provider, ExecutorSettings.forProcessors(2)));
     }
 
     private static void add(HandlerRegistry registry, String type, MessageHandler handler) {

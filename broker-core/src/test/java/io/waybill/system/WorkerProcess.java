@@ -116,6 +116,13 @@ final class WorkerProcess implements AutoCloseable {
         ask("go " + targets + " " + window + " " + timeoutMs + " " + payloadBytes + " " + pauseUs, "going");
     }
 
+    /** The same with requests of another type. */
+    void go(String targets, int window, long timeoutMs, int payloadBytes, long pauseUs, String type) throws Exception {
+        ask(
+                "go " + targets + " " + window + " " + timeoutMs + " " + payloadBytes + " " + pauseUs + " " + type,
+                "going");
+    }
+
     /** Sends no more; gives how many calls have no outcome after 20 seconds. */
     int stop() throws Exception {
         return Integer.parseInt(ask("stop", "stopped").split(" ")[1]);

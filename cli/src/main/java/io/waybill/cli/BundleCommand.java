@@ -237,13 +237,24 @@ final class BundleCommand implements Runnable {
 
     private void printHandlers(Value handlers) {
         Table table = new Table(
-                "HANDLES", "STATE", "BUNDLE", "VERSION", "SINCE", "IN FLIGHT", "PARKED", "DONE", "FAILED", "STUCK");
+                "HANDLES",
+                "STATE",
+                "BUNDLE",
+                "VERSION",
+                "DELIVERY",
+                "SINCE",
+                "IN FLIGHT",
+                "PARKED",
+                "DONE",
+                "FAILED",
+                "STUCK");
         for (Value handler : items(handlers)) {
             table.row(
                     text(handler, "key"),
                     text(handler, "state").toLowerCase(Locale.ROOT),
                     text(handler, "provider"),
                     text(handler, "version"),
+                    text(handler, "delivery"),
                     since(handler),
                     text(handler, "inFlight"),
                     text(handler, "parked"),

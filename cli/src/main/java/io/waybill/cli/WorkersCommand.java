@@ -168,16 +168,21 @@ final class WorkersCommand implements Callable<Integer> {
         json.writeEndObject();
     }
 
+    private static void writeList(String field, List<String> texts, JsonGenerator json) throws IOException {
+        json.writeArrayFieldStart(field);
+        for (String text : texts) {
+            json.writeString(text);
+        }
+        json.writeEndArray();
+    }
+
     private static void writeRecord(WorkerRecord record, JsonGenerator json) throws IOException {
         json.writeNumberField("pid", record.process().pid());
         json.writeStringField("since", since(record).toString());
         json.writeStringField("version", record.version());
         json.writeStringField("java", record.javaVersion());
-        json.writeArrayFieldStart("serves");
-        for (String key : record.serves()) {
-            json.writeString(key);
-        }
-        json.writeEndArray();
+        writeList("serves", record.serves(), json);
+        writeList("atLeastOnce", record.atLeastOnce(), json);
         json.writeObjectFieldStart("settings");
         for (Map.Entry<String, String> setting : record.settings().entrySet()) {
             json.writeStringField(setting.getKey(), setting.getValue());

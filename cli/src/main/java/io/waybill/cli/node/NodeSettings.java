@@ -17,6 +17,7 @@ import io.waybill.rref.RRefSettings;
 import io.waybill.tensor.TensorConfig;
 import io.waybill.worker.FlowLimits;
 import io.waybill.worker.Overflow;
+import io.waybill.worker.RecoverySettings;
 import io.waybill.worker.Waiting;
 import io.waybill.worker.WorkerSettings;
 import java.nio.file.InvalidPathException;
@@ -85,6 +86,8 @@ public record NodeSettings(
         ArchiveSettings archive = archive(reading);
         RRefSettings references = references(reading);
         InjectionSettings injection = injection(reading);
+        Duration returnLimit =
+                reading.take("recovery.return-limit", RecoverySettings.DEFAULTS.returnLimit(), Quantities::duration);
         reading.requireNothingWrong();
         WorkerSettings worker = new WorkerSettings(
                 WorkerSettings.Role.SERVES,
@@ -97,7 +100,8 @@ public record NodeSettings(
                 tensors,
                 archive,
                 references,
-                injection);
+                injection,
+                new RecoverySettings(returnLimit));
         return new NodeSettings(worker, drain, start, settle, scripts, shipped);
     }
 

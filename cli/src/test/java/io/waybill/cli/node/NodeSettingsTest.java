@@ -17,6 +17,7 @@ import io.waybill.rref.ControlRetries;
 import io.waybill.rref.Keeping;
 import io.waybill.rref.RRefSettings;
 import io.waybill.worker.Overflow;
+import io.waybill.worker.RecoverySettings;
 import io.waybill.worker.Waiting;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
@@ -83,6 +84,7 @@ class NodeSettingsTest {
         values.put("inject.delay", "SCRIPT_CALL 1500ms, SCRIPT_RREF_FETCH_CALL 1s");
         values.put("inject.duplicate", "RREF_USER_DELETE,RREF_CHILD_ACCEPT");
         values.put("inject.reorder", "RREF_FORK_REQUEST");
+        values.put("recovery.return-limit", "24s");
         values.put("rref.grace", "18s");
         values.put("rref.owner-return", "19s");
         values.put("rref.remember-ids", "20s");
@@ -111,6 +113,7 @@ class NodeSettingsTest {
         assertThat(worker.limits().overflow()).isEqualTo(Overflow.REFUSE);
         assertThat(worker.parking()).isEqualTo(new ParkingSettings(10, 11_000_000_000L));
         assertThat(worker.stuck()).isEqualTo(new StuckSettings(15_000_000_000L, 16_000_000_000L, 17));
+        assertThat(worker.recovery()).isEqualTo(new RecoverySettings(Duration.ofSeconds(24)));
         assertThat(worker.references())
                 .isEqualTo(new RRefSettings(
                         Duration.ofSeconds(18),

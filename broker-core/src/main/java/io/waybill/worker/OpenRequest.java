@@ -1,0 +1,46 @@
+package io.waybill.worker;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * Which request an {@link Inbound} has in hand that is not finished.
+ *
+ * <p><b>Threads.</b> Written by whoever the inbound belongs to, read by the housekeeper. What it reads may be a request that is finished
+ * already, never one that was not yet taken in hand.
+ */
+final class OpenRequest {
+
+    private static final VarHandle LINK;
+
+    static {
+        try {
+            LINK = MethodHandles.lookup().findVarHandle(OpenRequest.class, "link", PeerLink.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private PeerLink link; // null: none
+    private long index;
+
+    void open(PeerLink from, long atIndex) {
+        index = atIndex;
+        LINK.setRelease(this, from); // last: who sees it sees the index
+    }
+
+    /** Its answer is in the journal, or it waits elsewhere. */
+    void close() {
+        LINK.setRelease(this, null); // not before that
+    }
+
+    /** Null for none. */
+    PeerLink link() {
+        return (PeerLink) LINK.getAcquire(this);
+    }
+
+    /** To be read after the link: of this request, or of a later one. */
+    long index() {
+        return index;
+    }
+}

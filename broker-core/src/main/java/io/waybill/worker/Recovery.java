@@ -1,0 +1,122 @@
+package io.waybill.worker;
+
+import io.waybill.home.CursorSlot;
+import io.waybill.host.MappedFaults;
+import io.waybill.host.Threads;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds out, when a peer appears for the first time in this life of a worker, which of its requests earlier lives had read and not
+ * answered. Until that is known the peer's requests are not served, so that they are begun in their order.
+ *
+ * <p><b>Threads.</b> Asked by who makes links, one at a time; looks on a thread of its own, which ends when there is nothing to look for.
+ */
+final class Recovery {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Recovery.class);
+
+    private final String workerName;
+    private final EarlierLife earlier;
+    private final UnansweredScan scan;
+    private final Threads threads;
+    private final FaultAlarm faults;
+    private final BlockingQueue<PeerLink> toDo = new LinkedBlockingQueue<>();
+    private final Set<Integer> begun = new HashSet<>(); // guarded by this
+    private final Map<Integer, List<PeerLink>> waiting = new HashMap<>(); // guarded by this
+    private boolean running; // guarded by this
+    private volatile Runnable doneListener = () -> {};
+
+    Recovery(String workerName, EarlierLife earlier, UnansweredScan scan, Threads threads, FaultAlarm faults) {
+        this.workerName = workerName;
+        this.earlier = earlier;
+        this.scan = scan;
+        this.threads = threads;
+        this.faults = faults;
+    }
+
+    /** Called after requests were found, or can be read. */
+    void onDone(Runnable listener) {
+        doneListener = listener;
+    }
+
+    /** A link was made that nobody polls yet. */
+    synchronized void made(PeerLink link) {
+        boolean isFirst = begun.add(link.id());
+        List<PeerLink> others = waiting.get(link.id());
+        if (others != null) {
+            link.recovering();
+            others.add(link);
+        } else if (isFirst && link.requests() != null && isNeeded(link.position())) {
+            link.recovering();
+            waiting.put(link.id(), new ArrayList<>(List.of(link)));
+            toDo.add(link);
+            if (!running) {
+                running = true;
+                threads.start(workerName + "-recovery", this::run);
+            }
+        }
+    }
+
+    private boolean isNeeded(CursorSlot slot) {
+        return !earlier.cursorsAreExact() || slot.requestsIndex() > 0 && slot.requestsFinished() < slot.requestsIndex();
+    }
+
+    private void run() {
+        PeerLink link = next();
+        while (link != null) {
+            recover(link);
+            doneListener.run();
+            link = next();
+        }
+    }
+
+    private synchronized PeerLink next() {
+        PeerLink link = toDo.poll();
+        running = link != null;
+        return link;
+    }
+
+    private void recover(PeerLink link) {
+        long[] unanswered = {};
+        try {
+            unanswered = find(link);
+            MappedFaults.surface();
+        } catch (RuntimeException | InternalError e) { // whatever the peer's files hold: what it asked stays unanswered
+            LOG.error("What an earlier life left unanswered of worker {}'s requests can't be found out", link, e);
+            faults.report(e);
+        }
+        if (unanswered.length > 0) {
+            LOG.info("An earlier life left {} requests of worker {} unanswered", unanswered.length, link);
+        }
+        hand(link.id(), unanswered);
+    }
+
+    private long[] find(PeerLink link) {
+        CursorSlot slot = link.position();
+        long to = earlier.cursorsAreExact() ? slot.requestsIndex() : 0;
+        UnansweredScan.Found found =
+                scan.find(link.requests().directory(), slot.requestsFinished(), to, slot.answersFrom());
+        if (found.end() > slot.requestsIndex()) {
+            slot.requestsIndex(found.end());
+        }
+        return found.unanswered();
+    }
+
+    /** The newest link serves them, or, when that has ended, who answers for it. */
+    private synchronized void hand(int peerId, long[] unanswered) {
+        List<PeerLink> links = waiting.remove(peerId);
+        for (int i = 0; i < links.size() - 1; i++) {
+            links.get(i).recovered(new long[0]);
+        }
+        links.get(links.size() - 1).recovered(unanswered);
+    }
+}

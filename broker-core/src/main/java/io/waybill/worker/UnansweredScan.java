@@ -1,0 +1,119 @@
+package io.waybill.worker;
+
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.JournalTail;
+import io.waybill.journal.Poll;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.nio.file.Path;
+import java.util.Arrays;
+import org.agrona.collections.Long2LongHashMap;
+import org.agrona.collections.LongArrayList;
+
+/**
+ * Finds the requests of a peer that earlier lives of this worker had read and not answered: all that are for them between two places,
+ * less those to which there is an answer.
+ *
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> Some {@value #MOST_AT_ONCE} ids at a time; where there are more, the answers are read
+ * once for each part. <b>Errors.</b> What is damaged is passed over: nothing can be run of it.
+ */
+final class UnansweredScan {
+
+    private static final int MOST_AT_ONCE = 1 << 18;
+    private static final long NONE = -1;
+
+    private final int workerId;
+    private final long generation;
+    private final JournalSettings settings;
+    private final Path answers;
+    private final long answersBefore;
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final RecordView view = new RecordView(buffer);
+    private long endOfEarlier;
+
+    /**
+     * @param generation of this life, as records have it
+     * @param answers the worker's own responses
+     * @param answersBefore how many of them earlier lives wrote
+     */
+    UnansweredScan(int workerId, long generation, JournalSettings settings, Path answers, long answersBefore) {
+        this.workerId = workerId;
+        this.generation = generation;
+        this.settings = settings;
+        this.answers = answers;
+        this.answersBefore = answersBefore;
+    }
+
+    /**
+     * Where requests were found, and where those begin that were not looked at.
+     *
+     * @param unanswered places of the unanswered requests, lowest first
+     */
+    record Found(long[] unanswered, long end) {}
+
+    /**
+     * Looks through a peer's requests.
+     *
+     * @param from the place to begin at; 0 or less for the queue's start
+     * @param to the place to stop at; 0 or less for the first request to this life, or the queue's end
+     * @param answersFrom the place in the answers to begin at; 0 or less for their start
+     */
+    Found find(Path requests, long from, long to, long answersFrom) {
+        LongArrayList unanswered = new LongArrayList();
+        Long2LongHashMap asked = new Long2LongHashMap(NONE);
+        try (JournalTail tail = JournalTail.open(requests, settings)) {
+            moveTo(tail, from);
+            boolean more = true;
+            while (more) {
+                more = read(tail, to, asked);
+                strikeAnswered(asked, answersFrom);
+                asked.values().forEach(unanswered::addLong);
+                asked.clear();
+            }
+            long[] sorted = unanswered.toLongArray();
+            Arrays.sort(sorted);
+            return new Found(sorted, to > 0 ? to : endOfEarlier);
+        }
+    }
+
+    private static void moveTo(JournalTail tail, long place) {
+        if (place <= 0 || !tail.moveTo(place)) {
+            tail.moveToStart();
+        }
+    }
+
+    /** Whether there may be more. A request that was sent again counts where it was sent last. */
+    private boolean read(JournalTail tail, long to, Long2LongHashMap asked) {
+        while (asked.size() < MOST_AT_ONCE) {
+            Poll found = tail.poll(buffer, workerId);
+            if (found == Poll.NONE || to > 0 && tail.lastIndex() >= to) {
+                endOfEarlier = tail.nextIndex();
+                return false;
+            }
+            if (found == Poll.RECORD && view.type().isRequest()) {
+                if (to <= 0 && view.generation() == generation) {
+                    endOfEarlier = tail.lastIndex();
+                    return false;
+                }
+                asked.put(view.id(), tail.lastIndex());
+            }
+        }
+        return true;
+    }
+
+    private void strikeAnswered(Long2LongHashMap asked, long answersFrom) {
+        if (asked.isEmpty()) {
+            return;
+        }
+        try (JournalTail tail = JournalTail.open(answers, settings)) {
+            moveTo(tail, answersFrom);
+            Poll found = tail.poll(buffer, JournalTail.ANY_RECEIVER);
+            while (found != Poll.NONE && !(found == Poll.RECORD && view.sequence() >= answersBefore)) {
+                if (found == Poll.RECORD) {
+                    asked.remove(view.id());
+                }
+                found = tail.poll(buffer, JournalTail.ANY_RECEIVER);
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+package io.waybill.system;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What becomes of requests that a killed worker had begun, or had not yet begun, when it returns. The handlers keep their own account. */
+@Timeout(150)
+class RecoverySystemTest {
+
+    private static final int KILLS = 3;
+    private static final int WINDOW = 64;
+    private static final int PAYLOAD = 100;
+    private static final long LONG_MS = 600_000;
+
+    @TempDir
+    private Path directory;
+
+    private final Random random = new Random();
+    private Processes processes;
+
+    @BeforeEach
+    void openHome() {
+        processes = new Processes(directory.resolve("home"), directory);
+    }
+
+    @AfterEach
+    void end() {
+        processes.close();
+    }
+
+    private void awaitAnswers(WorkerProcess caller) throws Exception {
+        long some = caller.stat("responses") + 200 + random.nextInt(500);
+        Waits.until(() -> "answers\n" + caller.log(), () -> caller.stat("responses") >= some);
+    }
+
+    @Test
+    void runsAgainWhatAKilledWorkerLeftUnanswered() throws Exception {
+        WorkerProcess server = processes.start("server").awaitReady();
+        WorkerProcess caller = processes.start("caller").awaitReady();
+        caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.AGAIN);
+        for (int life = 1; life <= KILLS; life++) {
+            awaitAnswers(caller);
+            server.kill();
+            server = processes.start("server").awaitReady();
+        }
+        awaitAnswers(caller);
+        assertThat(caller.stop()).as("calls without an outcome").isZero();
+        int callerId = caller.id();
+        int serverId = server.id();
+        caller.leave();
+        server.leave();
+
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        assertThat(calls.counts.keySet()).as("no call ended with a life").containsOnly(Outcomes.OK);
+        Outcomes served = processes.outcomes("server").hasNothingTwice();
+        assertThat(served.handledAgain).as("begun, and run again").isNotEmpty();
+        Records requests = processes.requests(callerId, "caller");
+        Records responses = processes.responses(serverId, "server");
+        assertThat(responses.sentNs.keySet()).as("each answered once").containsAll(requests.sentNs.keySet());
+        Set<Long> run = new HashSet<>(served.handled.keySet());
+        run.addAll(served.handledAgain.keySet());
+        assertThat(run).containsAll(calls.sent);
+        served.handledAgain.forEach((id, life) -> assertThat(requests.generations.get(id))
+                .as("what is run again was sent to an earlier life")
+                .isLessThan(life));
+    }
+
+    @Test
+    void answersWhatItDoesNotRunAgain() throws Exception {
+        WorkerProcess server = processes.start("server").awaitReady();
+        WorkerProcess caller = processes.start("caller").awaitReady();
+        for (int life = 1; life <= KILLS; life++) {
+            caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.ONCE);
+            awaitAnswers(caller);
+            server.kill();
+            assertThat(caller.stop()).as("calls without an outcome").isZero();
+            server = processes.start("server").awaitReady();
+        }
+        caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.ONCE);
+        awaitAnswers(caller);
+        assertThat(caller.stop()).as("calls without an outcome").isZero();
+        int callerId = caller.id();
+        int serverId = server.id();
+        caller.leave();
+        server.leave();
+
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        assertThat(calls.counts.keySet()).containsExactlyInAnyOrder(Outcomes.OK, "WORKER_LOST");
+        Outcomes served = processes.outcomes("server").hasNothingTwice();
+        assertThat(served.handledAgain).isEmpty();
+        assertThat(processes.responses(serverId, "server").sentNs.keySet())
+                .as("every request has one answer on record")
+                .containsAll(processes.requests(callerId, "caller").sentNs.keySet());
+    }
+
+    @Test
+    void doesNotRunAgainWhatExpiredMeanwhile() throws Exception {
+        WorkerProcess server = processes.start("server").awaitReady();
+        WorkerProcess caller = processes.start("caller").awaitReady();
+        caller.go("server", WINDOW, 300, PAYLOAD, 20, WorkerMain.AGAIN);
+        awaitAnswers(caller);
+        server.kill();
+        Waits.until("timeouts", () -> caller.stat("pending") == 0);
+        assertThat(caller.stop()).isZero();
+        server = processes.start("server").awaitReady();
+        caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.AGAIN);
+        awaitAnswers(caller);
+        assertThat(caller.stop()).isZero();
+        int callerId = caller.id();
+        int serverId = server.id();
+        caller.leave();
+        server.leave();
+
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        assertThat(calls.counts.keySet()).containsExactlyInAnyOrder(Outcomes.OK, "TIMED_OUT");
+        Outcomes served = processes.outcomes("server").hasNothingTwice();
+        assertThat(served.handledAgain).isEmpty();
+        assertThat(processes.responses(serverId, "server").sentNs.keySet())
+                .as("every request has one answer on record")
+                .containsAll(processes.requests(callerId, "caller").sentNs.keySet());
+    }
+}
