@@ -20,6 +20,8 @@ public enum ErrorCode {
     NO_MATCHING_SCHEMA(8, Blame.SENDER),
     /** The remote reference was given back, or its value was dropped. */
     REFERENCE_DELETED(9, Blame.SENDER),
+    /** No call of this id was made by this worker. */
+    UNKNOWN_CALL(10, Blame.SENDER),
 
     /** The handler threw. */
     HANDLER_FAILED(1001, Blame.HANDLER),
@@ -48,6 +50,8 @@ public enum ErrorCode {
     NOT_KEPT(2008, Blame.BROKER),
     /** The caller's worker injects faults, and this request was to fail. */
     INTENTIONAL_FAILURE(2009, Blame.BROKER),
+    /** The answer is on record, but what it lent ended with the process that it was for. */
+    ANSWER_GONE(2010, Blame.BROKER),
 
     /** No room for tensors. */
     DEVICE_FULL(3001, Blame.DEVICE),

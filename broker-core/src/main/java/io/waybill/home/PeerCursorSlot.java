@@ -34,6 +34,16 @@ public final class PeerCursorSlot {
         return table.getLongVolatile(offset + CursorLayout.RESPONSES_INDEX);
     }
 
+    /** Position in this worker's requests before which the peer has finished all that were for it; 0 or less when unknown. */
+    public long requestsFinished() {
+        return table.getLongVolatile(offset + CursorLayout.REQUESTS_FINISHED);
+    }
+
+    /** Position in the peer's responses behind which it answered all others; 0 or less: the start. */
+    public long answersFrom() {
+        return table.getLongVolatile(offset + CursorLayout.ANSWERS_FROM);
+    }
+
     public long requestsConsumed() {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_CONSUMED);
     }

@@ -84,6 +84,24 @@ public final class TensorReceiver {
         }
     }
 
+    /** Whether a record's storages lie in segments: memory that was lent to the process that the record was for. */
+    public boolean lends(RecordView record) throws MalformedRecordException {
+        if (record.tensorCount() == 0) {
+            return false;
+        }
+        SectionView view = view();
+        try {
+            view.check(record);
+            boolean lends = false;
+            for (int i = 0; i < view.storageCount() && !lends; i++) {
+                lends = !view.isInline(i);
+            }
+            return lends;
+        } finally {
+            views.offer(view);
+        }
+    }
+
     /** Gives back what was lent with a record whose tensors nobody will use. */
     public void discard(RecordView record, PeerSegments peer) throws MalformedRecordException {
         if (record.tensorCount() == 0) {

@@ -30,6 +30,8 @@ final class Housekeeper {
     private static final long FILE_LOOK_NS = 1_000_000_000;
 
     private static final long CLOCK_NS = 100_000_000;
+    /** No rest is as long. */
+    private static final long PAUSE_NS = 1_000_000_000;
 
     private final Clock clock;
     private final Threads threads;
@@ -42,11 +44,13 @@ final class Housekeeper {
     private final FaultAlarm faults;
     private final ChangeWatch changes;
     private final FinishedPlaces finished;
+    private final WorkerCounters counters;
     private final PageToucher requestPages;
     private final PageToucher responsePages;
     private volatile boolean closed;
     private long nextLookNs;
     private long nextClockNs;
+    private long lastBootNs;
     private long nextFileLookNs;
     private boolean homeUnreadable;
     private boolean diskFull;
@@ -61,6 +65,7 @@ final class Housekeeper {
             WorkerReferences references,
             FaultAlarm faults,
             FinishedPlaces finished,
+            WorkerCounters counters,
             Journal requests,
             Journal responses) {
         this.references = references;
@@ -72,6 +77,7 @@ final class Housekeeper {
         this.watchdog = watchdog;
         this.faults = faults;
         this.finished = finished;
+        this.counters = counters;
         this.requests = requests;
         this.responses = responses;
         this.requestPages = new PageToucher(requests, host.calls());
@@ -82,6 +88,7 @@ final class Housekeeper {
         nextLookNs = clock.monotonicNs();
         nextClockNs = nextLookNs;
         nextFileLookNs = nextLookNs;
+        lastBootNs = clock.bootNs();
         threads.start(workerName + "-housekeeper", this::run);
     }
 
@@ -131,6 +138,7 @@ final class Housekeeper {
         if (nowNs - nextClockNs >= 0) {
             nextClockNs = nowNs + CLOCK_NS;
             clock.refresh();
+            lookForPause();
         }
         if (nowNs - nextLookNs >= 0) {
             nextLookNs = nowNs + LOOK_NS;
@@ -147,6 +155,18 @@ final class Housekeeper {
         finished.update();
         requestPages.touch();
         responsePages.touch();
+    }
+
+    /** The clock that goes on while the host is suspended shows that as well. */
+    private void lookForPause() {
+        long bootNs = clock.bootNs();
+        if (bootNs - lastBootNs > PAUSE_NS) {
+            counters.countPause();
+            LOG.warn(
+                    "This process did not run for {} ms: it was stopped, its host was suspended, or gave it no processor",
+                    (bootNs - lastBootNs) / 1_000_000);
+        }
+        lastBootNs = bootNs;
     }
 
     private void look() {

@@ -132,7 +132,23 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
 
     @Override
     public void run() {
-        run(context.invocations().own());
+        if (isExpired()) { // while it waited for a thread, or this process was stopped
+            settleExpired("a handler began");
+        } else {
+            run(context.invocations().own());
+        }
+    }
+
+    private boolean isExpired() {
+        return view.deadlineNs() != 0 && context.clock().bootNs() >= view.deadlineNs();
+    }
+
+    private void settleExpired(String before) {
+        settle(
+                ErrorKind.TIMEOUT,
+                ErrorCode.TIMED_OUT,
+                ErrorKind.TIMEOUT.encode(
+                        "the deadline of call " + MessageId.text(view.id()) + " had passed before " + before));
     }
 
     /**
@@ -162,12 +178,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     }
 
     private void runElsewhere() {
-        if (view.deadlineNs() != 0 && context.clock().bootNs() >= view.deadlineNs()) {
-            settle(
-                    ErrorKind.TIMEOUT,
-                    ErrorCode.TIMED_OUT,
-                    ErrorKind.TIMEOUT.encode("the deadline of call " + MessageId.text(view.id())
-                            + " had passed before its references were known to their owners"));
+        if (isExpired()) {
+            settleExpired("its references were known to their owners");
             return;
         }
         try {

@@ -343,6 +343,16 @@ final class Links {
         return Optional.empty();
     }
 
+    /** A worker as it was found at the last look, linked or not. */
+    Optional<Peer> peer(int id) {
+        return membership.members().find(id);
+    }
+
+    /** All of them. */
+    List<Peer> peers() {
+        return membership.members().all();
+    }
+
     /**
      * The link to a worker that a call is for.
      *

@@ -26,6 +26,8 @@ import io.waybill.wire.RecordView;
 final class Serving {
 
     private static final int SERVED_PER_CLOCK_READ = 8;
+    /** A request that was sent so long after the clock was read says that it is to be read again. */
+    private static final long CLOCK_SHIFT_NS = 1_000_000;
 
     private final HandlerRegistry registry;
     private final HandlerRegistry ownHandlers;
@@ -42,6 +44,7 @@ final class Serving {
     private long nextParkingCheckNs;
     private long sequence;
     private long nowNs;
+    private long sentBeforeNs;
     private int servedUntilClock;
     private Inbound spare;
 
@@ -99,7 +102,7 @@ final class Serving {
     private boolean serveNow(Inbound inbound) {
         RecordView request = inbound.view();
         long deadlineNs = request.deadlineNs();
-        if (deadlineNs != 0 && nowNs() >= deadlineNs) {
+        if (deadlineNs != 0 && nowNs(request) >= deadlineNs) {
             return refuseExpired(inbound);
         }
         boolean isForEarlier = earlier.isFor(request);
@@ -211,9 +214,12 @@ final class Serving {
         return false;
     }
 
-    /** The time, at most a few requests old: reading the clock costs as much as the rest of this. */
-    private long nowNs() {
-        if (--servedUntilClock <= 0) {
+    /**
+     * The time, at most a few requests old: reading the clock costs as much as the rest of this. When this process was stopped meanwhile,
+     * what was sent since tells.
+     */
+    private long nowNs(RecordView request) {
+        if (--servedUntilClock <= 0 || request.sentNs() > sentBeforeNs) {
             now(clock.bootNs());
         }
         return nowNs;
@@ -222,6 +228,7 @@ final class Serving {
     /** The poller read the clock. */
     void now(long bootNs) {
         nowNs = bootNs;
+        sentBeforeNs = clock.wallNsAt(bootNs) + CLOCK_SHIFT_NS;
         servedUntilClock = SERVED_PER_CLOCK_READ;
     }
 

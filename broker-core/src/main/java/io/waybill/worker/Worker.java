@@ -96,6 +96,8 @@ public final class Worker implements Caller, AutoCloseable {
     private final WorkerReferences references;
     private final WorkerRpc rpc;
     private final Departure departure;
+    private final UnclaimedScan unclaimed;
+    private final EarlierCalls earlierCalls;
     private final Recovery recovery;
     private final FinishedPlaces finished;
     private final Housekeeper housekeeper;
@@ -164,6 +166,8 @@ public final class Worker implements Caller, AutoCloseable {
         rpc = references.rpcFor(CallOrigin.PROGRAM);
         departure = new Departure(directory, host, waits, pending, registry, counters);
         links.onLife(references);
+        unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter);
+        earlierCalls = new EarlierCalls(directory, settings, links, transit);
         ServingContext context = new ServingContext(
                 host.clock(), answers, calls, transit, invocations, references, faults, new HandlerErrorLog());
         OpenRequests open = new OpenRequests();
@@ -209,7 +213,7 @@ public final class Worker implements Caller, AutoCloseable {
         ChangeWatch changes = ChangeWatch.open(host.calls(), directory.home().workersPath());
         links.changesEnd(changes);
         housekeeper = new Housekeeper(
-                host, changes, links, poller, watchdog, references, faults, finished, requests, responses);
+                host, changes, links, poller, watchdog, references, faults, finished, counters, requests, responses);
         durability = settings.journal().promise();
         syncer = openSyncer(directory, settings.journal(), links, requestLane, responseLane);
     }
@@ -441,6 +445,44 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
+     * The outcome of a call that an earlier process of this name made: the answer that is on record, or the one that its receiver is still
+     * to give. The journals are searched on a thread of its own.
+     *
+     * <p>The future fails with a {@link CallException}: with the error that is on record; with {@link ErrorCode#UNKNOWN_CALL} when this
+     * worker never made the call; {@link ErrorCode#WORKER_LOST} when its receiver is gone without an answer and, for a call that a later
+     * life of it may run, has not returned in time; {@link ErrorCode#ANSWER_GONE} when the answer brought references or tensors in a
+     * segment, which ended with the process that had asked; {@link ErrorCode#TIMED_OUT} when none of that came in time.
+     *
+     * @param timeout {@link Duration#ZERO} for none
+     */
+    public CompletableFuture<Response> claimAsync(long messageId, Duration timeout) {
+        return earlierCalls.claim(messageId, timeout);
+    }
+
+    /**
+     * Waits for {@link #claimAsync}.
+     *
+     * @throws IllegalStateException on the worker's poller
+     */
+    public Response claim(long messageId, Duration timeout) {
+        calls.requireMayBlock();
+        return EarlierCalls.await(earlierCalls.claim(messageId, timeout), messageId);
+    }
+
+    /**
+     * The ids of requests of earlier processes of this name whose outcome the last of them had not heard, lowest first: those without an
+     * answer on record, and those whose answer it had not read. What {@link #claim} is for. Reads journals on the calling thread.
+     *
+     * @param most so many of the oldest
+     */
+    public long[] unanswered(int most) throws IOException {
+        return unclaimed.find(links.peers()).stream()
+                .mapToLong(Long::longValue)
+                .limit(most)
+                .toArray();
+    }
+
+    /**
      * Waits until no call of this worker is without an outcome, at most this long.
      *
      * @return how many still are
@@ -486,6 +528,7 @@ public final class Worker implements Caller, AutoCloseable {
         closed = true;
         references.close();
         calls.close();
+        earlierCalls.close();
         outlet.close();
         housekeeper.close();
         indexer.close();

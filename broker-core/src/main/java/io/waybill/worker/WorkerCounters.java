@@ -19,6 +19,7 @@ public final class WorkerCounters {
     private final Tally listenerErrors = new Tally();
     // By the housekeeper.
     private final Tally requestsStuck = new Tally();
+    private final Tally pauses = new Tally();
     // By anyone.
     private final LongAdder timeouts = new LongAdder();
     private final AtomicLongArray failures = new AtomicLongArray(ErrorCode.values().length);
@@ -53,6 +54,10 @@ public final class WorkerCounters {
 
     void countStuck() {
         requestsStuck.increment();
+    }
+
+    void countPause() {
+        pauses.increment();
     }
 
     void countDamaged() {
@@ -105,6 +110,11 @@ public final class WorkerCounters {
     /** Requests that were found stuck in their handler, some of which may have ended since. */
     public long requestsStuck() {
         return requestsStuck.sum();
+    }
+
+    /** How often this process did not run for more than a second: it was stopped, its host was suspended, or gave it no processor. */
+    public long pauses() {
+        return pauses.sum();
     }
 
     /** Records of peers that were not whole. */

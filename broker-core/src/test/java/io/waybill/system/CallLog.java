@@ -11,7 +11,8 @@ import java.nio.file.StandardOpenOption;
 /**
  * What happened to a worker's calls, line by line in a file that survives the worker: {@code S <id>} for a call that was acknowledged,
  * {@code O <id> <outcome>}, {@code R <code>} for one that was refused, {@code H <id> <generation>} for a request that a handler began,
- * {@code A <id> <generation>} for one that may have been begun before.
+ * {@code A <id> <generation>} for one that may have been begun before, {@code X <id>} for one
+ * that was begun although its deadline was over, {@code C <id> <outcome>} for a call of an earlier life that was claimed.
  *
  * <p>Thread-safe.
  */
@@ -41,6 +42,14 @@ final class CallLog implements Closeable {
 
     void handledAgain(long id, long generation) {
         write("A " + Long.toHexString(id) + " " + generation + "\n");
+    }
+
+    void expired(long id) {
+        write("X " + Long.toHexString(id) + "\n");
+    }
+
+    void claimed(long id, String outcome) {
+        write("C " + Long.toHexString(id) + " " + outcome + "\n");
     }
 
     private synchronized void write(String line) {

@@ -28,6 +28,12 @@ final class Outcomes {
     /** The last life of the worker in which a request was begun that may have been begun before. */
     final Map<Long, Long> handledAgain = new HashMap<>();
 
+    /** What was begun although its deadline was over. */
+    final Set<Long> expired = new HashSet<>();
+
+    /** What was claimed of an earlier life's calls. */
+    final Map<Long, String> claimed = new HashMap<>();
+
     final List<String> doubles = new ArrayList<>();
 
     static Outcomes read(Path path) throws IOException {
@@ -46,6 +52,8 @@ final class Outcomes {
                 counts.merge(words[2], 1, Integer::sum);
             }
             case "R" -> refused.merge(words[1], 1, Integer::sum);
+            case "X" -> expired.add(id(words));
+            case "C" -> note(claimed.put(id(words), words[2]) == null, words);
             case "A" -> handledAgain.put(id(words), Long.parseLong(words[2]));
             case "H" -> note(handled.put(id(words), Long.parseLong(words[2])) == null, words);
             default -> throw new AssertionError("no such line: " + String.join(" ", words));

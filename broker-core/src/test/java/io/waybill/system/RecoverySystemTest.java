@@ -128,4 +128,58 @@ class RecoverySystemTest {
                 .as("every request has one answer on record")
                 .containsAll(processes.requests(callerId, "caller").sentNs.keySet());
     }
+
+    @Test
+    void claimsWhatItsEarlierLifeAsked() throws Exception {
+        WorkerProcess server = processes.start("server").awaitReady();
+        int claimed = 0;
+        for (int life = 1; life <= KILLS; life++) {
+            WorkerProcess caller = processes.start("caller").awaitReady();
+            caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.ONCE);
+            awaitAnswers(caller);
+            caller.kill();
+            WorkerProcess again = processes.start("caller").awaitReady();
+            claimed += claim(again);
+            again.leave();
+        }
+        assertThat(claimed).as("calls that a killed caller had open").isPositive();
+        server.leave();
+
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice();
+        assertThat(calls.claimed.values()).containsOnly(Outcomes.OK);
+        assertAllKnown(calls);
+        processes.outcomes("server").hasNothingTwice();
+    }
+
+    @Test
+    void claimsWhatWasOpenWhenBothWereKilled() throws Exception {
+        for (int life = 1; life <= KILLS; life++) {
+            WorkerProcess server = processes.start("server").awaitReady();
+            WorkerProcess caller = processes.start("caller").awaitReady();
+            caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, life % 2 == 0 ? WorkerMain.ONCE : WorkerMain.AGAIN);
+            awaitAnswers(caller);
+            server.kill();
+            caller.kill();
+            WorkerProcess again = processes.start("caller").awaitReady();
+            server = processes.start("server").awaitReady();
+            claim(again);
+            again.leave();
+            server.leave();
+        }
+
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice();
+        assertThat(calls.claimed.values()).isSubsetOf(Outcomes.OK, "WORKER_LOST");
+        assertAllKnown(calls);
+        processes.outcomes("server").hasNothingTwice();
+    }
+
+    private static int claim(WorkerProcess caller) throws Exception {
+        return Integer.parseInt(caller.ask("claim 30000", "claimed").split(" ")[1]);
+    }
+
+    private static void assertAllKnown(Outcomes calls) {
+        Set<Long> known = new HashSet<>(calls.outcomes.keySet());
+        known.addAll(calls.claimed.keySet());
+        assertThat(known).as("calls whose outcome was heard or claimed").containsAll(calls.sent);
+    }
 }

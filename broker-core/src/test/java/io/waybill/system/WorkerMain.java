@@ -4,6 +4,7 @@ import ch.qos.logback.classic.Level;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageHandler;
+import io.waybill.api.Response;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
@@ -32,8 +33,11 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -52,6 +56,8 @@ final class WorkerMain {
     static final String AGAIN = "0x145";
 
     static final long WHILE_NS = 2_000_000;
+    /** Time may pass between the broker's look at the clock and the handler's. */
+    private static final long EXPIRED_NS = 100_000_000;
     static final int LARGE_ANSWER_BYTES = 30_000;
     static final JournalSettings JOURNAL = new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20);
 
@@ -112,6 +118,9 @@ final class WorkerMain {
 
     static void serve(HandlerRegistry registry, CallLog log, long generation) {
         add(registry, ECHO, (message, outbox) -> {
+            if (message.remainingNs() < -EXPIRED_NS) {
+                log.expired(message.id());
+            }
             log.handled(message.id(), generation);
             outbox.reply(message.payload());
         });
@@ -125,6 +134,9 @@ final class WorkerMain {
 
     private static void serveSlowly(HandlerRegistry registry, CallLog log, long generation) {
         MessageHandler slow = (message, outbox) -> {
+            if (message.remainingNs() < -EXPIRED_NS) {
+                log.expired(message.id());
+            }
             if (message.isRedelivery()) {
                 log.handledAgain(message.id(), generation);
             } else {
@@ -173,6 +185,7 @@ final class WorkerMain {
                     traffic.stop();
                     say("stopped " + worker.drain(Duration.ofSeconds(20)));
                 }
+                case "claim" -> say("claimed " + claimAll(Duration.ofMillis(Long.parseLong(words[1]))));
                 case "rref" -> say("rref " + references.obey(words));
                 case "walk" -> say("walk " + walk.obey(words));
                 case "stats" -> say("stats " + stats());
@@ -187,6 +200,25 @@ final class WorkerMain {
         System.exit(3); // the test is gone
     }
 
+    /** Claims all that earlier lives left open. Returns how much that was. */
+    private int claimAll(Duration timeout) throws IOException {
+        long[] ids = worker.unanswered(Integer.MAX_VALUE);
+        Map<Long, CompletableFuture<Response>> claims = new LinkedHashMap<>();
+        for (long id : ids) {
+            claims.put(id, worker.claimAsync(id, timeout));
+        }
+        claims.forEach((id, claim) -> log.claimed(id, outcome(claim)));
+        return ids.length;
+    }
+
+    private static String outcome(CompletableFuture<Response> claim) {
+        try (Response answer = claim.join()) {
+            return answer.payload().hasRemaining() ? Outcomes.OK : "EMPTY";
+        } catch (CompletionException e) {
+            return codeOf((CallException) e.getCause());
+        }
+    }
+
     private String stats() throws IOException {
         System.gc();
         Runtime runtime = Runtime.getRuntime();
@@ -197,6 +229,7 @@ final class WorkerMain {
         text.append(" late=").append(worker.counters().lateResponses());
         text.append(" timeouts=").append(worker.counters().timeouts());
         text.append(" lost=").append(worker.counters().failures(ErrorCode.WORKER_LOST));
+        text.append(" pauses=").append(worker.counters().pauses());
         text.append(" pending=").append(worker.pendingCalls());
         text.append(" heap=").append(runtime.totalMemory() - runtime.freeMemory());
         for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {

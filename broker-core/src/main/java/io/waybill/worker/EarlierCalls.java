@@ -1,0 +1,179 @@
+package io.waybill.worker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.Response;
+import io.waybill.home.Peer;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.host.Host;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.index.JournalIndex;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The outcomes of calls that earlier lives of this worker made. Journals are read behind the path of a call: claims have a thread of their
+ * own, which lives as long as there is one.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+final class EarlierCalls {
+
+    private static final Logger LOG = LoggerFactory.getLogger(EarlierCalls.class);
+    private static final long LOOK_NS = 2_000_000;
+
+    private final WorkerDirectory directory;
+    private final Host host;
+    private final WorkerSettings settings;
+    private final Links links;
+    private final StoredAnswer answers;
+    private final BlockingQueue<Claim> added = new LinkedBlockingQueue<>();
+    private boolean running; // guarded by this
+    private volatile boolean closed;
+
+    EarlierCalls(WorkerDirectory directory, WorkerSettings settings, Links links, TensorTransit transit) {
+        this.directory = directory;
+        this.host = directory.home().host();
+        this.settings = settings;
+        this.links = links;
+        this.answers = new StoredAnswer(transit.receiver());
+    }
+
+    /** The outcome of a call that an earlier life made. */
+    CompletableFuture<Response> claim(long id, Duration timeout) {
+        if (MessageId.worker(id) != directory.id()) {
+            throw CallErrors.refused(
+                    ErrorCode.UNKNOWN_CALL,
+                    "call " + MessageId.text(id) + " was made by worker " + MessageId.worker(id)
+                            + ", and this is worker " + directory.id());
+        }
+        long timeoutNs = timeout.toNanos();
+        long deadlineNs = timeoutNs == 0 ? 0 : Math.max(1, host.clock().bootNs() + timeoutNs);
+        Claim claim = new Claim(id, timeoutNs, deadlineNs);
+        begin(claim);
+        return claim.outcome();
+    }
+
+    /** Waits for a claim's outcome. */
+    static Response await(CompletableFuture<Response> outcome, long id) {
+        try {
+            return outcome.get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            outcome.cancel(false);
+            throw new CallException(
+                    ErrorKind.UNKNOWN_ERROR, ErrorCode.CLOSED, id, "interrupted while waiting for an answer", e);
+        } catch (ExecutionException e) {
+            throw (CallException) e.getCause(); // claims fail with nothing else
+        }
+    }
+
+    private synchronized void begin(Claim claim) {
+        if (closed) {
+            throw CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
+        }
+        added.add(claim);
+        if (!running) {
+            running = true;
+            host.threads().start(directory.name() + "-claims", this::run);
+        }
+    }
+
+    private void run() {
+        Map<Integer, AnswerWatch> watches = new HashMap<>();
+        try (JournalIndex own = JournalIndex.open(directory.path(), settings.journal(), host)) {
+            while (!isDone(watches)) {
+                for (Claim claim = added.poll(); claim != null; claim = added.poll()) {
+                    addSafely(claim, own, watches);
+                }
+                watches.forEach(this::look);
+                host.threads().pause(LOOK_NS);
+            }
+        } finally {
+            end(watches);
+        }
+    }
+
+    /** Claims that are left are those of a worker that closes. */
+    private void end(Map<Integer, AnswerWatch> watches) {
+        Consumer<Claim> failing =
+                claim -> claim.fail(ErrorCode.CLOSED, "worker " + directory.name() + " was closed before the answer came");
+        for (AnswerWatch watch : watches.values()) {
+            watch.failAll(failing);
+            watch.close();
+        }
+        if (closed) {
+            added.forEach(failing);
+        }
+    }
+
+    private synchronized boolean isDone(Map<Integer, AnswerWatch> watches) {
+        boolean done = closed || added.isEmpty() && watches.values().stream().allMatch(AnswerWatch::isEmpty);
+        running = !done;
+        return done;
+    }
+
+    private void addSafely(Claim claim, JournalIndex own, Map<Integer, AnswerWatch> watches) {
+        try {
+            add(claim, own, watches);
+        } catch (CallException e) {
+            claim.fail(e);
+        } catch (IOException | RuntimeException | InternalError e) { // whatever lies in a peer's files
+            LOG.warn("The journals can't be searched for call {}", MessageId.text(claim.id()), e);
+            claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + e.getMessage());
+        }
+    }
+
+    private void add(Claim claim, JournalIndex own, Map<Integer, AnswerWatch> watches) throws IOException {
+        if (own.find(JournalQueue.REQUESTS, claim.id()).isEmpty()) {
+            throw CallErrors.refused(
+                    ErrorCode.UNKNOWN_CALL, "no request " + MessageId.text(claim.id()) + " is on record here");
+        }
+        RecordView request = own.record(JournalQueue.REQUESTS);
+        claim.acrossLives(request.isAcrossLives());
+        AnswerWatch watch = watches.get(request.to());
+        if (watch == null) {
+            watch = new AnswerWatch(peer(request.to()), directory.id(), settings.journal(), host, answers);
+            watches.put(request.to(), watch);
+        }
+        watch.add(claim);
+    }
+
+    private Peer peer(int id) {
+        Optional<Peer> peer = links.peer(id);
+        return peer.orElseThrow(() -> CallErrors.refused(
+                ErrorCode.WORKER_LOST, "worker " + id + ", to which the call went, is not in this home any more"));
+    }
+
+    private void look(int peerId, AnswerWatch watch) {
+        try {
+            if (!watch.isEmpty()) {
+                watch.look(
+                        peer(peerId),
+                        host.clock().bootNs(),
+                        settings.recovery().returnLimit().toNanos());
+            }
+        } catch (RuntimeException | InternalError e) { // the peer is gone from the home, or its files went bad
+            LOG.warn("The answers of worker {} can't be read any more", peerId, e);
+            watch.failAll(claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the answers can't be read: " + e.getMessage()));
+        }
+    }
+
+    /** Ends what still waits. */
+    synchronized void close() {
+        closed = true;
+    }
+}

@@ -1,0 +1,73 @@
+package io.waybill.worker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.tensor.PeerSegments;
+import io.waybill.tensor.ReceivedTensors;
+import io.waybill.tensor.TensorReceiver;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.nio.file.Path;
+
+/** Makes outcomes of responses as they lie in a journal. Used by one thread. */
+final class StoredAnswer {
+
+    private final TensorReceiver receiver;
+
+    StoredAnswer(TensorReceiver receiver) {
+        this.receiver = receiver;
+    }
+
+    /** Settles a claim with a record that was read and checked. */
+    void settle(Claim claim, RecordView record, Path peerDirectory) {
+        if (record.type() == MessageType.EXCEPTION) {
+            claim.fail(new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record)));
+            return;
+        }
+        if (record.hasReferences()) {
+            claim.fail(ErrorCode.ANSWER_GONE, answer(record) + " brought references, which ended with their receiver");
+            return;
+        }
+        try {
+            read(claim, copyOf(record), peerDirectory);
+        } catch (MalformedRecordException e) {
+            claim.fail(ErrorCode.PEER_CORRUPT, answer(record) + " can't be read: " + e.getMessage());
+        } catch (RejectedMessageException e) {
+            claim.fail(e.code(), answer(record) + " can't be read: " + e.getMessage());
+        }
+    }
+
+    private static String answer(RecordView record) {
+        return "the answer to call " + MessageId.text(record.id());
+    }
+
+    private void read(Claim claim, RecordView record, Path peerDirectory)
+            throws MalformedRecordException, RejectedMessageException {
+        if (receiver.lends(record)) {
+            claim.fail(
+                    ErrorCode.ANSWER_GONE,
+                    answer(record) + " brought tensors in a segment, which were lent to the process that had asked");
+            return;
+        }
+        try (PeerSegments none = receiver.peer(record.from(), peerDirectory.resolve(Worker.SEGMENTS))) {
+            ReceivedTensors tensors = receiver.decode(record, none);
+            ResponseView view = new ResponseView();
+            view.open(record, tensors.tensors(), ArrivedReferences.none());
+            claim.complete(OwnedResponse.keep(view));
+            tensors.release();
+        }
+    }
+
+    /** Its tensors stay in the copy. */
+    private static RecordView copyOf(RecordView record) {
+        int length = record.buffer().length();
+        MessageBuffer copy = new MessageBuffer();
+        copy.reserve(length);
+        copy.memory().putBytes(0, record.buffer().memory(), 0, length);
+        return new RecordView(copy);
+    }
+}

@@ -1,0 +1,145 @@
+package io.waybill.worker;
+
+import io.waybill.api.MessageId;
+import io.waybill.home.CursorSlot;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerCursorSlot;
+import io.waybill.home.PeerCursors;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.JournalTail;
+import io.waybill.journal.Poll;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds the requests of a worker's earlier lives whose outcome the last of them did not hear: those without an answer, and those whose
+ * answer it had not read when it ended. Where that was is remembered when this is made, before anything is read in this life.
+ *
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> At most {@value #MOST} ids, the oldest. It takes as long as to read what the oldest
+ * unfinished request and the last answer that was read left behind them.
+ */
+final class UnclaimedScan {
+
+    private static final Logger LOG = LoggerFactory.getLogger(UnclaimedScan.class);
+    private static final int MOST = 1 << 20;
+
+    private final WorkerDirectory directory;
+    private final JournalSettings settings;
+    private final long earlierRequests;
+    private final long firstCounter;
+    private final Map<Integer, Long> answersRead = new HashMap<>();
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final RecordView view = new RecordView(buffer);
+
+    /**
+     * @param earlierRequests how many requests earlier lives wrote
+     * @param firstCounter of this life
+     */
+    UnclaimedScan(WorkerDirectory directory, JournalSettings settings, long earlierRequests, long firstCounter) {
+        this.directory = directory;
+        this.settings = settings;
+        this.earlierRequests = earlierRequests;
+        this.firstCounter = firstCounter;
+        for (CursorSlot slot : directory.cursors().taken()) {
+            answersRead.put(slot.peerId(), slot.responsesIndex());
+        }
+    }
+
+    /** Where the requests to a peer, and its answers, are to be looked for. */
+    private record Place(Peer peer, long requestsFrom, long answersFrom) {}
+
+    /** The ids, lowest first. */
+    synchronized TreeSet<Long> find(List<Peer> peers) throws IOException {
+        Map<Integer, Place> places = new HashMap<>();
+        for (Peer peer : peers) {
+            if (JournalTail.exists(JournalQueue.RESPONSES.in(peer.path()))) {
+                places.put(peer.id(), place(peer));
+            }
+        }
+        TreeSet<Long> found = new TreeSet<>();
+        addRequests(places, found);
+        for (Place place : places.values()) {
+            lookAtAnswers(place, found);
+        }
+        return found;
+    }
+
+    private Place place(Peer peer) {
+        SafeFiles files = directory.home().host().files();
+        long finished = 0;
+        long answers = 0;
+        try {
+            PeerCursors cursors = PeerCursors.open(peer, files);
+            PeerCursorSlot slot = cursors.slotFor(directory.id()).orElse(null);
+            if (slot != null) {
+                finished = slot.requestsFinished();
+                answers = slot.answersFrom();
+            }
+        } catch (IOException e) {
+            LOG.warn("The cursors of worker {} can't be read: all of its answers are looked through", peer, e);
+        }
+        long read = answersRead.getOrDefault(peer.id(), 0L);
+        return new Place(peer, Math.max(0, finished), Math.max(0, Math.min(answers, read)));
+    }
+
+    private void addRequests(Map<Integer, Place> places, TreeSet<Long> found) {
+        long from =
+                places.values().stream().mapToLong(Place::requestsFrom).min().orElse(0);
+        try (JournalTail tail = JournalTail.open(JournalQueue.REQUESTS.in(directory.path()), settings)) {
+            moveTo(tail, from);
+            Poll poll = tail.poll(buffer, JournalTail.ANY_RECEIVER);
+            while (poll != Poll.NONE && found.size() < MOST) {
+                if (poll == Poll.RECORD) {
+                    if (view.sequence() >= earlierRequests) {
+                        return;
+                    }
+                    Place place = places.get(view.to());
+                    if (place != null && tail.lastIndex() >= place.requestsFrom()) {
+                        found.add(view.id());
+                    }
+                }
+                poll = tail.poll(buffer, JournalTail.ANY_RECEIVER);
+            }
+        }
+    }
+
+    /** What was read is settled; what was not stands for a request that is to be claimed. */
+    private void lookAtAnswers(Place place, TreeSet<Long> found) {
+        long read = answersRead.getOrDefault(place.peer().id(), 0L);
+        try (JournalTail tail = JournalTail.open(JournalQueue.RESPONSES.in(place.peer().path()), settings)) {
+            moveTo(tail, place.answersFrom());
+            for (Poll poll = tail.poll(buffer, directory.id());
+                    poll != Poll.NONE;
+                    poll = tail.poll(buffer, directory.id())) {
+                if (poll != Poll.RECORD || !isOfEarlierLife(view.id())) {
+                    continue;
+                }
+                if (tail.lastIndex() < read) {
+                    found.remove(view.id());
+                } else if (found.size() < MOST) {
+                    found.add(view.id());
+                }
+            }
+        }
+    }
+
+    private boolean isOfEarlierLife(long id) {
+        return MessageId.worker(id) == directory.id() && MessageId.counter(id) < firstCounter;
+    }
+
+    private static void moveTo(JournalTail tail, long place) {
+        if (place <= 0 || !tail.moveTo(place)) {
+            tail.moveToStart();
+        }
+    }
+}
