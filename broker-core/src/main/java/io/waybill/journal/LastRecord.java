@@ -17,7 +17,7 @@ import java.util.Set;
  * The last whole record of a queue: where its writer goes on.
  *
  * @param sequence of the record; -1 when there is none
- * @param id of its message; {@link MessageId#NONE} when there is none
+ * @param id of its message, or a greater one of the records before it when it repeats an earlier message; {@link MessageId#NONE} when there is none
  * @param index of the record; -1 when there is none
  * @param cycle the number of the roll file that it lies in; {@link Integer#MIN_VALUE} when there is none
  * @param endPosition where in the file it ends
@@ -56,19 +56,30 @@ record LastRecord(long sequence, long id, long index, int cycle, long endPositio
         }
         MessageBuffer buffer = new MessageBuffer();
         RecordView view = new RecordView(buffer);
+        LastRecord last = NONE;
         try (JournalTail tail = JournalTail.openBackward(directory, settings)) {
             while (true) {
                 switch (tail.poll(buffer, JournalTail.ANY_RECEIVER)) {
                     case NONE:
-                        return NONE;
+                        return last;
                     case RECORD:
-                        return new LastRecord(
-                                view.sequence(), view.id(), tail.lastIndex(), tail.cycle(), tail.endPosition());
+                        last = last == NONE
+                                ? new LastRecord(
+                                        view.sequence(), view.id(), tail.lastIndex(), tail.cycle(), tail.endPosition())
+                                : last.withIdFrom(view.id());
+                        if (!view.isRepeated()) {
+                            return last;
+                        }
+                        break;
                     case SKIPPED:
                     case DAMAGED:
                         break;
                 }
             }
         }
+    }
+
+    private LastRecord withIdFrom(long earlier) {
+        return new LastRecord(sequence, Math.max(id, earlier), index, cycle, endPosition);
     }
 }

@@ -1,12 +1,14 @@
 package io.waybill.worker;
 
 import io.waybill.home.Peer;
+import io.waybill.home.PeerCursors;
+import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.JournalTail;
 import io.waybill.journal.Poll;
+import io.waybill.journal.RecordPlace;
 import io.waybill.journal.index.JournalIndex;
-import io.waybill.host.Host;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
@@ -15,6 +17,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -22,7 +25,16 @@ import java.util.function.Consumer;
  */
 final class AnswerWatch implements Closeable {
 
+    /** What became of a claim that was added. */
+    enum Added {
+        SETTLED,
+        AWAITED,
+        /** The answer is there, and its writer has not said yet that it is on the disk. */
+        TOO_EARLY
+    }
+
     private final Peer peer;
+    private final PeerCursors cursors;
     private final int workerId;
     private final JournalTail tail;
     private final JournalIndex index;
@@ -32,8 +44,9 @@ final class AnswerWatch implements Closeable {
     private final Map<Long, List<Claim>> open = new HashMap<>();
 
     /** What is appended from here on is not missed. */
-    AnswerWatch(Peer peer, int workerId, JournalSettings settings, Host host, StoredAnswer answers) {
+    AnswerWatch(Peer peer, int workerId, JournalSettings settings, Host host, StoredAnswer answers) throws IOException {
         this.peer = peer;
+        this.cursors = PeerCursors.open(peer, host.files());
         this.workerId = workerId;
         this.answers = answers;
         this.tail = JournalTail.open(JournalQueue.RESPONSES.in(peer.path()), settings);
@@ -41,13 +54,25 @@ final class AnswerWatch implements Closeable {
         this.index = JournalIndex.open(peer.path(), settings, host);
     }
 
-    /** Settles a claim with what the peer has answered, or keeps it until it does. */
-    void add(Claim claim) throws IOException {
-        if (index.find(JournalQueue.RESPONSES, claim.id()).isPresent()) {
-            answers.settle(claim, index.record(JournalQueue.RESPONSES), peer.path());
-        } else {
-            open.computeIfAbsent(claim.id(), id -> new ArrayList<>(1)).add(claim);
+    /**
+     * Settles a claim with what the peer has answered, or keeps it until it does. Where the peer is asked again, only a handler's answer
+     * counts.
+     *
+     */
+    Added add(Claim claim) throws IOException {
+        Optional<RecordPlace> place = index.find(JournalQueue.RESPONSES, claim.id());
+        if (place.isPresent() && place.get().index() >= cursors.responsesReadableBefore()) {
+            return Added.TOO_EARLY;
         }
+        boolean answered = place.isPresent()
+                && (claim.way() == Claim.Way.WAIT
+                        || index.record(JournalQueue.RESPONSES).handlerSequence() != 0);
+        if (answered) {
+            answers.settle(claim, index.record(JournalQueue.RESPONSES), peer.path());
+            return Added.SETTLED;
+        }
+        open.computeIfAbsent(claim.id(), id -> new ArrayList<>(1)).add(claim);
+        return Added.AWAITED;
     }
 
     boolean isEmpty() {
@@ -81,6 +106,7 @@ final class AnswerWatch implements Closeable {
     }
 
     private void readAnswers() {
+        tail.readBefore(cursors.responsesReadableBefore());
         for (Poll found = tail.poll(buffer, workerId); found != Poll.NONE; found = tail.poll(buffer, workerId)) {
             List<Claim> claims = found == Poll.RECORD && view.type().isResponse() ? open.remove(view.id()) : null;
             if (claims != null) {

@@ -9,8 +9,14 @@ import io.waybill.host.Clock;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
 import io.waybill.tensor.Plan;
+import io.waybill.tensor.TensorReceiver;
 import io.waybill.tensor.TensorSender;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -28,20 +34,32 @@ final class Answers {
     private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
     private static final int MOST_TEXT_BYTES = 64 << 10;
     private static final long LONGEST_WAIT_NS = 5_000_000_000L;
+    private static final VarHandle LATEST;
+
+    static {
+        try {
+            LATEST = MethodHandles.lookup().findVarHandle(Answers.class, "latestNs", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
 
     private final int workerId;
     private final Lane lane;
     private final Clock clock;
     private final TensorSender sender;
+    private final TensorReceiver receiver;
     private final int maxRecordBytes;
     private final WorkerCounters counters;
     private final AtomicLong unwritten = new AtomicLong();
+    private long latestNs; // of whoever answers, read by who polls, which most often is the same thread
 
-    Answers(int workerId, Lane lane, Clock clock, TensorSender sender, int maxRecordBytes, WorkerCounters counters) {
+    Answers(int workerId, Lane lane, Clock clock, TensorTransit transit, int maxRecordBytes, WorkerCounters counters) {
         this.workerId = workerId;
         this.lane = lane;
         this.clock = clock;
-        this.sender = sender;
+        this.sender = transit.sender();
+        this.receiver = transit.receiver();
         this.maxRecordBytes = maxRecordBytes;
         this.counters = counters;
     }
@@ -59,6 +77,11 @@ final class Answers {
         } catch (JournalFullException e) {
             return false;
         }
+    }
+
+    /** The time on the wall clock at which an answer was written last, as far as this thread knows. No look at the clock. */
+    long latestNs() {
+        return (long) LATEST.getOpaque(this);
     }
 
     /** Whether requests may be read: there is room to answer them, if only to say that there is none. */
@@ -147,6 +170,47 @@ final class Answers {
         }
     }
 
+    /** Sends an answer again that is on record, for a caller that asked again. */
+    void again(PeerLink to, RecordView answer) {
+        boolean leansOnItsCaller = answer.hasReferences() || lends(answer);
+        if (leansOnItsCaller) {
+            fail(
+                    to,
+                    answer.id(),
+                    answer.parent(),
+                    answer.handlerSequence(),
+                    0,
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.ANSWER_GONE,
+                    nodeError("the answer brought references or tensors in a segment, which were for who asked first"));
+            return;
+        }
+        int length = answer.buffer().length();
+        long wallNs = clock.wallNs();
+        lane.lock();
+        try {
+            MessageBuffer record = lane.buffer();
+            record.reserve(length);
+            record.memory().putBytes(0, answer.buffer().memory(), 0, length);
+            record.sentNs(wallNs).addFlag(Envelope.REPEATED);
+            lane.journal().append(record, wallNs);
+        } catch (JournalFullException | JournalFailedException e) {
+            countUnwritten(e);
+            return;
+        } finally {
+            lane.unlock();
+        }
+        to.announce();
+    }
+
+    private boolean lends(RecordView answer) {
+        try {
+            return receiver.lends(answer);
+        } catch (MalformedRecordException e) {
+            return true;
+        }
+    }
+
     /** Answers with an error. */
     void fail(
             PeerLink to,
@@ -211,19 +275,24 @@ final class Answers {
                     .handlerSequence(handlerSequence);
             content.write(record);
             long sequence = lane.journal().size();
+            LATEST.setOpaque(this, wallNs);
             lane.journal().append(record, wallNs);
             content.appended(lane, sequence, id);
         } catch (JournalFullException | JournalFailedException e) {
-            // the request stays unanswered in the journal; its caller's deadline decides
-            if (unwritten.getAndIncrement() == 0) {
-                LOG.error("A response could not be written; callers will time out", e);
-            }
+            countUnwritten(e);
             return false;
         } finally {
             lane.unlock();
         }
         to.announce();
         return true;
+    }
+
+    /** The request stays unanswered in the journal; its caller's deadline decides. */
+    private void countUnwritten(Exception e) {
+        if (unwritten.getAndIncrement() == 0) {
+            LOG.error("A response could not be written; callers will time out", e);
+        }
     }
 
     /** Responses that could not be written. */

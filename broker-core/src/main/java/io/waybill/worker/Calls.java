@@ -15,6 +15,7 @@ import io.waybill.journal.JournalFullException;
 import io.waybill.tensor.Plan;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
@@ -329,6 +330,38 @@ final class Calls implements Caller {
         pending.free(slot);
         requireOpen(link);
         throw new IllegalStateException("a link that is open was swept");
+    }
+
+    /** Sends a request again, under its id, to the life of its receiver that is there now. Nobody here waits for the answer. */
+    void repeat(RecordView request, long deadlineNs) {
+        PeerLink link = links.require(Integer.toString(request.to()), deadlineNs);
+        int length = request.buffer().length();
+        lane.lock();
+        try {
+            requireOpen(link);
+            if (!lane.journal().isComfortable()) {
+                lane.journal().topUp();
+            }
+            long wallNs = clock.wallNs();
+            MessageBuffer record = lane.buffer();
+            record.reserve(length);
+            record.memory().putBytes(0, request.buffer().memory(), 0, length);
+            record.addFlag(Envelope.REPEATED)
+                    .deadlineNs(deadlineNs)
+                    .sentNs(wallNs)
+                    .generation(link.generation());
+            lane.journal().append(record, wallNs);
+            counters.countSent();
+            link.sent(length);
+            link.settled(length);
+        } catch (JournalFullException e) {
+            throw CallErrors.refused(ErrorCode.JOURNAL_FULL, e.getMessage());
+        } catch (JournalFailedException e) {
+            throw CallErrors.refused(ErrorCode.JOURNAL_FAILED, e.getMessage());
+        } finally {
+            lane.unlock();
+        }
+        poller.onSent(link, 0);
     }
 
     private void requireOpen(PeerLink link) {

@@ -14,9 +14,18 @@ import java.util.concurrent.CompletableFuture;
  */
 final class Claim {
 
+    /** Whether the receiver is asked again. */
+    enum Way {
+        /** Its answer is on record, or will be. */
+        WAIT,
+        /** It is sent the request again, under its id. */
+        REPEAT
+    }
+
     private final long id;
     private final long timeoutNs;
     private final long deadlineNs;
+    private final Way way;
     private final CompletableFuture<Response> outcome = new CompletableFuture<>();
     private boolean acrossLives;
     private long lostSinceNs; // 0: the peer is there, as far as is known
@@ -25,14 +34,24 @@ final class Claim {
      * @param timeoutNs 0 for none
      * @param deadlineNs on CLOCK_BOOTTIME; 0 for none
      */
-    Claim(long id, long timeoutNs, long deadlineNs) {
+    Claim(long id, Way way, long timeoutNs, long deadlineNs) {
         this.id = id;
+        this.way = way;
         this.timeoutNs = timeoutNs;
         this.deadlineNs = deadlineNs;
     }
 
     long id() {
         return id;
+    }
+
+    Way way() {
+        return way;
+    }
+
+    /** On CLOCK_BOOTTIME; 0 for none. */
+    long deadlineNs() {
+        return deadlineNs;
     }
 
     CompletableFuture<Response> outcome() {
@@ -75,9 +94,7 @@ final class Claim {
         lostSinceNs = lostSinceNs == 0 ? nowNs : lostSinceNs;
         boolean mayReturn = acrossLives && nowNs - lostSinceNs < returnLimitNs;
         if (!mayReturn) {
-            fail(
-                    ErrorCode.WORKER_LOST,
-                    "worker " + peer + " is gone, and has not answered call " + MessageId.text(id));
+            fail(ErrorCode.WORKER_LOST, "worker " + peer + " is gone, and has not answered call " + MessageId.text(id));
         }
         return !mayReturn;
     }

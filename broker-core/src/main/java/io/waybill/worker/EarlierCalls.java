@@ -10,10 +10,13 @@ import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.index.JournalIndex;
+import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
@@ -39,21 +42,26 @@ final class EarlierCalls {
     private final Host host;
     private final WorkerSettings settings;
     private final Links links;
+    private final TensorTransit transit;
+    private final Calls calls;
     private final StoredAnswer answers;
     private final BlockingQueue<Claim> added = new LinkedBlockingQueue<>();
+    private final List<Claim> tooEarly = new ArrayList<>(); // of the claims' thread
     private boolean running; // guarded by this
     private volatile boolean closed;
 
-    EarlierCalls(WorkerDirectory directory, WorkerSettings settings, Links links, TensorTransit transit) {
+    EarlierCalls(WorkerDirectory directory, WorkerSettings settings, Links links, TensorTransit transit, Calls calls) {
         this.directory = directory;
         this.host = directory.home().host();
         this.settings = settings;
         this.links = links;
+        this.transit = transit;
+        this.calls = calls;
         this.answers = new StoredAnswer(transit.receiver());
     }
 
     /** The outcome of a call that an earlier life made. */
-    CompletableFuture<Response> claim(long id, Duration timeout) {
+    CompletableFuture<Response> claim(long id, Claim.Way way, Duration timeout) {
         if (MessageId.worker(id) != directory.id()) {
             throw CallErrors.refused(
                     ErrorCode.UNKNOWN_CALL,
@@ -62,7 +70,7 @@ final class EarlierCalls {
         }
         long timeoutNs = timeout.toNanos();
         long deadlineNs = timeoutNs == 0 ? 0 : Math.max(1, host.clock().bootNs() + timeoutNs);
-        Claim claim = new Claim(id, timeoutNs, deadlineNs);
+        Claim claim = new Claim(id, way, timeoutNs, deadlineNs);
         begin(claim);
         return claim.outcome();
     }
@@ -101,6 +109,8 @@ final class EarlierCalls {
                 }
                 watches.forEach(this::look);
                 host.threads().pause(LOOK_NS);
+                added.addAll(tooEarly);
+                tooEarly.clear();
             }
         } finally {
             end(watches);
@@ -109,8 +119,8 @@ final class EarlierCalls {
 
     /** Claims that are left are those of a worker that closes. */
     private void end(Map<Integer, AnswerWatch> watches) {
-        Consumer<Claim> failing =
-                claim -> claim.fail(ErrorCode.CLOSED, "worker " + directory.name() + " was closed before the answer came");
+        Consumer<Claim> failing = claim ->
+                claim.fail(ErrorCode.CLOSED, "worker " + directory.name() + " was closed before the answer came");
         for (AnswerWatch watch : watches.values()) {
             watch.failAll(failing);
             watch.close();
@@ -149,7 +159,33 @@ final class EarlierCalls {
             watch = new AnswerWatch(peer(request.to()), directory.id(), settings.journal(), host, answers);
             watches.put(request.to(), watch);
         }
-        watch.add(claim);
+        switch (watch.add(claim)) {
+            case AWAITED -> {
+                if (claim.way() == Claim.Way.REPEAT) {
+                    repeat(claim, request);
+                }
+            }
+            case TOO_EARLY -> {
+                if (!claim.isOver(host.clock().bootNs(), Integer.toString(request.to()))) {
+                    tooEarly.add(claim);
+                }
+            }
+            case SETTLED -> {}
+        }
+    }
+
+    private void repeat(Claim claim, RecordView request) {
+        try {
+            if (request.hasReferences() || transit.receiver().lends(request)) {
+                throw CallErrors.refused(
+                        ErrorCode.REFUSED,
+                        "call " + MessageId.text(claim.id())
+                                + " can't be sent again: its references or tensors ended with the process that had made it");
+            }
+            calls.repeat(request, claim.deadlineNs());
+        } catch (MalformedRecordException e) {
+            throw CallErrors.refused(ErrorCode.MALFORMED_BODY, e.getMessage());
+        }
     }
 
     private Peer peer(int id) {

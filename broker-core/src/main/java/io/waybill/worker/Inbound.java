@@ -89,7 +89,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         link = peer;
         index = atIndex;
         delivered = how;
-        inHand.open(peer, atIndex);
+        inHand.open(peer, atIndex, view.id());
     }
 
     /** Its request waits elsewhere: it is free. */

@@ -122,6 +122,12 @@ final class Inlet {
             }
             work += done;
         }
+        while (serving.hasRepeats()) {
+            work++;
+            if (!serving.serveRepeat()) {
+                return PERMIT_LOST;
+            }
+        }
         if (serving.hasParked()) {
             int unparked = serving.unpark();
             if (unparked == PERMIT_LOST) {

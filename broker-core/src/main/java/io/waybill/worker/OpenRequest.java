@@ -23,9 +23,11 @@ final class OpenRequest {
 
     private PeerLink link; // null: none
     private long index;
+    private long id;
 
-    void open(PeerLink from, long atIndex) {
+    void open(PeerLink from, long atIndex, long withId) {
         index = atIndex;
+        id = withId;
         LINK.setRelease(this, from); // last: who sees it sees the index
     }
 
@@ -37,6 +39,11 @@ final class OpenRequest {
     /** Null for none. */
     PeerLink link() {
         return (PeerLink) LINK.getAcquire(this);
+    }
+
+    /** Its message's, to be read like the index. */
+    long id() {
+        return id;
     }
 
     /** To be read after the link: of this request, or of a later one. */

@@ -25,6 +25,16 @@ final class OpenRequests {
         all.remove(ended);
     }
 
+    /** Whether a request of this id is in hand. For the permit's holder, who gives and takes them. */
+    boolean has(long id) {
+        for (OpenRequest each : all) {
+            if (each.link() != null && each.id() == id) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Sees every request that was taken in hand before and is not finished. */
     void forEach(Visitor visitor) {
         for (OpenRequest each : all) {

@@ -14,7 +14,7 @@ import java.util.Map;
 final class Parking {
 
     /** One parked request: which peer's requests, and where. */
-    record Place(PeerLink link, long index, long sinceNs, Delivered delivered) {}
+    record Place(PeerLink link, long index, long id, long sinceNs, Delivered delivered) {}
 
     /** Whether an earlier life may have begun a request. */
     enum Delivered {
@@ -39,6 +39,18 @@ final class Parking {
 
     boolean has(HandlerKey key) {
         return byKey.containsKey(key);
+    }
+
+    /** Whether a request of this id waits. Looks at all of them. */
+    boolean hasId(long id) {
+        for (ArrayDeque<Place> places : byKey.values()) {
+            for (Place place : places) {
+                if (place.id() == id) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     void add(HandlerKey key, Place place) {

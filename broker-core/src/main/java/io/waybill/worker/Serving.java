@@ -26,7 +26,7 @@ import io.waybill.wire.RecordView;
 final class Serving {
 
     private static final int SERVED_PER_CLOCK_READ = 8;
-    /** A request that was sent so long after the clock was read says that it is to be read again. */
+    /** What was sent, or answered, so long after the clock was read says that it is to be read again. */
     private static final long CLOCK_SHIFT_NS = 1_000_000;
 
     private final HandlerRegistry registry;
@@ -40,6 +40,8 @@ final class Serving {
     private final TensorTransit transit;
     private final Answers answers;
     private final EarlierLife earlier;
+    private final Repeats repeats;
+    private final OpenRequests open;
     private HandlerTable unparkedFor;
     private long nextParkingCheckNs;
     private long sequence;
@@ -59,6 +61,8 @@ final class Serving {
             TensorTransit transit,
             Answers answers,
             EarlierLife earlier,
+            Repeats repeats,
+            OpenRequests open,
             WorkerCounters counters) {
         this.registry = registry;
         this.ownHandlers = ownHandlers;
@@ -69,6 +73,8 @@ final class Serving {
         this.transit = transit;
         this.answers = answers;
         this.earlier = earlier;
+        this.repeats = repeats;
+        this.open = open;
         this.parking = parking;
         this.counters = counters;
     }
@@ -89,6 +95,53 @@ final class Serving {
      * @return whether this thread still has the permit
      */
     boolean serve(Inbound inbound) {
+        if (inbound.view().isRepeated()) {
+            takeRepeat(inbound);
+            return true;
+        }
+        return serveOnce(inbound);
+    }
+
+    /** A request that is in hand or waits is answered once, for all that ask; what is neither may have been answered. */
+    private void takeRepeat(Inbound inbound) {
+        if (repeats.isFull()) {
+            inbound.refuse(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.BACK_PRESSURE,
+                    "the answers to " + Repeats.MOST + " repeated requests, the most allowed, are looked for already");
+            return;
+        }
+        PeerLink link = inbound.link();
+        long index = inbound.index();
+        long id = inbound.view().id();
+        transit.discard(inbound.view(), link); // one with lent tensors is not sent again
+        inbound.leave();
+        boolean joined = repeats.has(id) || parking.hasId(id) || open.has(id);
+        if (!joined) {
+            repeats.add(link, index, id);
+        }
+    }
+
+    boolean hasRepeats() {
+        return repeats.isAnyFound();
+    }
+
+    /** Serves a repeated request of which it is known by now what became of it. Returns whether this thread still has the permit. */
+    boolean serveRepeat() {
+        Repeats.Found found = repeats.takeFound();
+        if (found.verdict() == Repeats.Verdict.ANSWERED) {
+            found.link().unserved().remove(found.index());
+            return true;
+        }
+        Inbound inbound = readAgain(
+                found.link(),
+                found.index(),
+                found.verdict() == Repeats.Verdict.RUN ? Parking.Delivered.FIRST : Parking.Delivered.AGAIN);
+        found.link().unserved().remove(found.index());
+        return inbound == null || serveOnce(inbound);
+    }
+
+    private boolean serveOnce(Inbound inbound) {
         if (!parking.isEmpty() && Route.isNamed(inbound.view())) {
             HandlerKey key = Route.key(registry.table(), inbound.view());
             if (parking.has(key)) { // behind those that came before it
@@ -126,7 +179,8 @@ final class Serving {
                 absent(table, inbound);
                 return true;
             }
-            if (isForEarlier && entry.delivery() != DeliveryPolicy.AT_LEAST_ONCE) {
+            boolean mayHaveBegun = isForEarlier || inbound.delivered() == Parking.Delivered.AGAIN;
+            if (mayHaveBegun && entry.delivery() != DeliveryPolicy.AT_LEAST_ONCE) {
                 return refuseLost(inbound);
             }
             if (entry.isOutOfService()) {
@@ -170,10 +224,13 @@ final class Serving {
         inbound.refuse(
                 ErrorKind.UNKNOWN_ERROR,
                 ErrorCode.WORKER_LOST,
-                "call " + MessageId.text(inbound.view().id()) + " was sent to generation "
-                        + inbound.view().generation() + " of this worker, which "
-                        + (mayHaveBegun ? "may have begun it and did not answer" : "did not begin it")
-                        + "; this is generation " + earlier.generation());
+                mayHaveBegun
+                        ? "call " + MessageId.text(inbound.view().id())
+                                + " was sent before to this worker, which may have begun it and did not answer"
+                        : "call " + MessageId.text(inbound.view().id()) + " was sent to generation "
+                                + inbound.view().generation()
+                                + " of this worker, which did not begin it; this is generation "
+                                + earlier.generation());
         return true;
     }
 
@@ -216,10 +273,10 @@ final class Serving {
 
     /**
      * The time, at most a few requests old: reading the clock costs as much as the rest of this. When this process was stopped meanwhile,
-     * what was sent since tells.
+     * a request that was sent since tells, or else the first answer: no more than one request is begun that expired.
      */
     private long nowNs(RecordView request) {
-        if (--servedUntilClock <= 0 || request.sentNs() > sentBeforeNs) {
+        if (--servedUntilClock <= 0 || request.sentNs() > sentBeforeNs || answers.latestNs() > sentBeforeNs) {
             now(clock.bootNs());
         }
         return nowNs;
@@ -291,7 +348,14 @@ final class Serving {
                             + " requests, the most allowed, wait for handlers already");
             return;
         }
-        parking.add(key, new Parking.Place(inbound.link(), inbound.index(), clock.monotonicNs(), inbound.delivered()));
+        parking.add(
+                key,
+                new Parking.Place(
+                        inbound.link(),
+                        inbound.index(),
+                        inbound.view().id(),
+                        clock.monotonicNs(),
+                        inbound.delivered()));
         registry.countParked(key, 1);
         counters.countParked();
         inbound.leave();
@@ -371,7 +435,7 @@ final class Serving {
     boolean serveUnanswered(PeerLink link) {
         Inbound inbound = readAgain(link, link.nextUnanswered(), Parking.Delivered.AGAIN);
         link.unansweredTaken();
-        return inbound == null || serve(inbound);
+        return inbound == null || serveOnce(inbound);
     }
 
     /** A request that was read before; null when it does not read any more. */

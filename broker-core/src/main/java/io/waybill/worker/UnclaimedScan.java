@@ -116,7 +116,8 @@ final class UnclaimedScan {
     /** What was read is settled; what was not stands for a request that is to be claimed. */
     private void lookAtAnswers(Place place, TreeSet<Long> found) {
         long read = answersRead.getOrDefault(place.peer().id(), 0L);
-        try (JournalTail tail = JournalTail.open(JournalQueue.RESPONSES.in(place.peer().path()), settings)) {
+        try (JournalTail tail =
+                JournalTail.open(JournalQueue.RESPONSES.in(place.peer().path()), settings)) {
             moveTo(tail, place.answersFrom());
             for (Poll poll = tail.poll(buffer, directory.id());
                     poll != Poll.NONE;

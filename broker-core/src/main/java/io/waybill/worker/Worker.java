@@ -156,18 +156,13 @@ public final class Worker implements Caller, AutoCloseable {
         calls = new Calls(
                 id, settings, host.clock(), requestLane, pending, links, transit, poller, waits, counters, outlet);
         Answers answers = new Answers(
-                id,
-                responseLane,
-                host.clock(),
-                transit.sender(),
-                settings.journal().maxRecordBytes(),
-                counters);
+                id, responseLane, host.clock(), transit, settings.journal().maxRecordBytes(), counters);
         references = new WorkerReferences(directory, settings, calls, links, transit);
         rpc = references.rpcFor(CallOrigin.PROGRAM);
         departure = new Departure(directory, host, waits, pending, registry, counters);
         links.onLife(references);
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter);
-        earlierCalls = new EarlierCalls(directory, settings, links, transit);
+        earlierCalls = new EarlierCalls(directory, settings, links, transit, calls);
         ServingContext context = new ServingContext(
                 host.clock(), answers, calls, transit, invocations, references, faults, new HandlerErrorLog());
         OpenRequests open = new OpenRequests();
@@ -191,6 +186,8 @@ public final class Worker implements Caller, AutoCloseable {
                 transit,
                 answers,
                 earlier,
+                new Repeats(host, directory.name(), directory.path(), settings.journal(), answers, poller::wake),
+                open,
                 counters);
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestLane, responseLane);
@@ -456,7 +453,7 @@ public final class Worker implements Caller, AutoCloseable {
      * @param timeout {@link Duration#ZERO} for none
      */
     public CompletableFuture<Response> claimAsync(long messageId, Duration timeout) {
-        return earlierCalls.claim(messageId, timeout);
+        return earlierCalls.claim(messageId, Claim.Way.WAIT, timeout);
     }
 
     /**
@@ -466,7 +463,30 @@ public final class Worker implements Caller, AutoCloseable {
      */
     public Response claim(long messageId, Duration timeout) {
         calls.requireMayBlock();
-        return EarlierCalls.await(earlierCalls.claim(messageId, timeout), messageId);
+        return EarlierCalls.await(earlierCalls.claim(messageId, Claim.Way.WAIT, timeout), messageId);
+    }
+
+    /**
+     * Sends a request of an earlier process of this name again, under its id, to the process of its receiver that is there now, unless a
+     * handler's answer is on record. The receiver gives the answer that it has on record; waits for the handler that is at it; runs the
+     * request when no handler had begun it, or when one may have and it is declared {@code at-least-once}; and refuses it with
+     * {@link ErrorCode#WORKER_LOST} otherwise. The future fails as that of {@link #claimAsync} does, and with {@link ErrorCode#REFUSED} for
+     * a request that brought references, or tensors in a segment.
+     *
+     * @param timeout {@link Duration#ZERO} for none
+     */
+    public CompletableFuture<Response> repeatAsync(long messageId, Duration timeout) {
+        return earlierCalls.claim(messageId, Claim.Way.REPEAT, timeout);
+    }
+
+    /**
+     * Waits for {@link #repeatAsync}.
+     *
+     * @throws IllegalStateException on the worker's poller
+     */
+    public Response repeat(long messageId, Duration timeout) {
+        calls.requireMayBlock();
+        return EarlierCalls.await(earlierCalls.claim(messageId, Claim.Way.REPEAT, timeout), messageId);
     }
 
     /**

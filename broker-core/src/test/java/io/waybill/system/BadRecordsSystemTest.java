@@ -12,12 +12,17 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.journal.JournalTail;
+import io.waybill.journal.Poll;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
 import io.waybill.worker.Worker;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -126,6 +131,39 @@ class BadRecordsSystemTest {
         Waits.until("served behind them", () -> victim.counters().requestsBegun() == 2);
         assertThat(victim.counters().failures(ErrorCode.WORKER_LOST)).isEqualTo(others.size());
         assertThat(victim.counters().damagedRecords()).isZero();
+    }
+
+    @Test
+    void answersARepeatedRequestWithWhatItHasAnswered() throws Exception {
+        MessageBuffer request = next();
+        bad.write(request);
+        bad.write(lying(request, memory -> memory.putByte(Envelope.FLAGS, (byte) Envelope.REPEATED)));
+        long answers = victim.counters().requestsBegun();
+        bad.write(next());
+        Waits.until("served behind it", () -> victim.counters().requestsBegun() > answers);
+        long id = request.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
+        Path responses = victim.directory().path().resolve("responses");
+        Waits.until("answered twice", () -> answersTo(id, responses).size() == 2);
+        assertThat(answersTo(id, responses))
+                .as("with the same bytes, by the same run")
+                .containsOnly(2L);
+        assertThat(victim.counters().requestsBegun()).isEqualTo(3);
+        assertThat(victim.counters().damagedRecords()).isZero();
+    }
+
+    /** The number of the run that gave each answer to a request. */
+    private static List<Long> answersTo(long id, Path responses) {
+        List<Long> runs = new ArrayList<>();
+        MessageBuffer buffer = new MessageBuffer();
+        RecordView view = new RecordView(buffer);
+        try (JournalTail tail = JournalTail.open(responses, WorkerMain.JOURNAL)) {
+            while (tail.poll(buffer, JournalTail.ANY_RECEIVER) == Poll.RECORD) {
+                if (view.id() == id) {
+                    runs.add(view.handlerSequence());
+                }
+            }
+        }
+        return runs;
     }
 
     @Test

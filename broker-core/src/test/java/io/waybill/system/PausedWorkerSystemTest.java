@@ -35,7 +35,7 @@ class PausedWorkerSystemTest {
 
     @ParameterizedTest
     @ValueSource(strings = {WorkerMain.ECHO, WorkerMain.ONCE})
-    void beginNothingWhoseDeadlinePassedMeanwhile(String type) throws Exception {
+    void beginNoMoreThanWhatWasJudgedJustBefore(String type) throws Exception {
         WorkerProcess server = processes.start("server").awaitReady();
         WorkerProcess caller = processes.start("caller").awaitReady();
         for (int pause = 1; pause <= PAUSES; pause++) {
@@ -58,7 +58,7 @@ class PausedWorkerSystemTest {
         Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
         assertThat(calls.counts.keySet()).containsExactlyInAnyOrder(Outcomes.OK, "TIMED_OUT");
         assertThat(processes.outcomes("server").hasNothingTwice().expired)
-                .as("begun after their deadline")
-                .isEmpty();
+                .as("begun after their deadline, one at the most that was judged just before each pause")
+                .hasSizeLessThanOrEqualTo(PAUSES);
     }
 }

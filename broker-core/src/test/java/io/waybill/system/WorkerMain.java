@@ -58,6 +58,7 @@ final class WorkerMain {
     static final long WHILE_NS = 2_000_000;
     /** Time may pass between the broker's look at the clock and the handler's. */
     private static final long EXPIRED_NS = 100_000_000;
+
     static final int LARGE_ANSWER_BYTES = 30_000;
     static final JournalSettings JOURNAL = new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20);
 

@@ -1,0 +1,143 @@
+package io.waybill.worker;
+
+import io.waybill.api.MessageId;
+import io.waybill.host.Host;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.index.JournalIndex;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Requests that their callers sent again under their ids: what this worker has answered is looked for on a thread of its own, which lives
+ * as long as there is something to look for.
+ *
+ * <p><b>Threads.</b> {@link #add}, {@link #isAnyFound} and {@link #takeFound} belong to the holder of the {@link PollPermit}.
+ */
+final class Repeats {
+
+    /** Of which answers are looked for at once. */
+    static final int MOST = 16_384;
+
+    private static final Logger LOG = LoggerFactory.getLogger(Repeats.class);
+
+    /** What becomes of a repeated request. */
+    enum Verdict {
+        /** No handler had begun it. */
+        RUN,
+        /** One may have. */
+        RUN_AGAIN,
+        /** One has answered, and the answer was sent again. */
+        ANSWERED
+    }
+
+    /** A repeated request: which peer's, and where. */
+    record Found(PeerLink link, long index, long id, Verdict verdict) {}
+
+    private record Asked(PeerLink link, long index, long id) {}
+
+    private final Host host;
+    private final String workerName;
+    private final Path directory;
+    private final JournalSettings settings;
+    private final Answers answers;
+    private final Runnable foundListener;
+    private final BlockingQueue<Asked> asked = new LinkedBlockingQueue<>();
+    private final Queue<Found> found = new ConcurrentLinkedQueue<>();
+    private final Set<Long> open = new HashSet<>(); // of the permit's holder
+    private boolean running; // guarded by this
+
+    Repeats(
+            Host host,
+            String workerName,
+            Path directory,
+            JournalSettings settings,
+            Answers answers,
+            Runnable foundListener) {
+        this.host = host;
+        this.workerName = workerName;
+        this.directory = directory;
+        this.settings = settings;
+        this.answers = answers;
+        this.foundListener = foundListener;
+    }
+
+    /** Whether a request of this id is being looked for. */
+    boolean has(long id) {
+        return open.contains(id);
+    }
+
+    boolean isFull() {
+        return open.size() >= MOST;
+    }
+
+    /** Looks for an answer to a request that is neither in hand nor waits. */
+    void add(PeerLink link, long index, long id) {
+        open.add(id);
+        link.unserved().add(index);
+        synchronized (this) {
+            asked.add(new Asked(link, index, id));
+            if (!running) {
+                running = true;
+                host.threads().start(workerName + "-repeats", this::run);
+            }
+        }
+    }
+
+    boolean isAnyFound() {
+        return !found.isEmpty();
+    }
+
+    /** What is to be done with one of them; null when nothing is found. It is the caller's to take it out of the unserved. */
+    Found takeFound() {
+        Found next = found.poll();
+        if (next != null) {
+            open.remove(next.id());
+        }
+        return next;
+    }
+
+    private void run() {
+        try (JournalIndex own = JournalIndex.open(directory, settings, host)) {
+            for (Asked next = next(); next != null; next = next()) {
+                found.add(new Found(next.link(), next.index(), next.id(), look(next, own)));
+                foundListener.run();
+            }
+        }
+    }
+
+    private synchronized Asked next() {
+        Asked next = asked.poll();
+        running = next != null;
+        return next;
+    }
+
+    private Verdict look(Asked repeat, JournalIndex own) {
+        try {
+            if (own.find(JournalQueue.RESPONSES, repeat.id()).isEmpty()) {
+                return Verdict.RUN_AGAIN; // its answer was lost, or its record was
+            }
+            RecordView answer = own.record(JournalQueue.RESPONSES);
+            if (answer.to() != repeat.link().id()) {
+                return Verdict.RUN_AGAIN; // somebody else's id
+            }
+            if (answer.handlerSequence() == 0) {
+                return answer.isAcrossLives() ? Verdict.RUN_AGAIN : Verdict.RUN;
+            }
+            answers.again(repeat.link(), answer);
+            return Verdict.ANSWERED;
+        } catch (IOException | RuntimeException | InternalError e) { // of the journal's files: nothing is known then
+            LOG.error("The answer to call {} can't be looked for", MessageId.text(repeat.id()), e);
+            return Verdict.RUN_AGAIN;
+        }
+    }
+}
