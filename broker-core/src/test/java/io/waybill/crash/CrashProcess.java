@@ -1,6 +1,8 @@
 package io.waybill.crash;
 
 import ch.qos.logback.classic.Level;
+import io.waybill.archive.ArchivePolicy;
+import io.waybill.archive.ArchiveSettings;
 import io.waybill.crash.history.Event;
 import io.waybill.crash.history.Event.Kind;
 import io.waybill.crash.history.EventLog;
@@ -11,6 +13,7 @@ import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
+import io.waybill.tensor.TensorConfig;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.BufferedReader;
@@ -85,7 +88,10 @@ final class CrashProcess {
     }
 
     private static WorkerSettings settings() {
-        return WorkerSettings.defaults().withJournal(JOURNAL);
+        return WorkerSettings.defaults()
+                .withJournal(JOURNAL)
+                .withTensors(new TensorConfig(4 << 20, 16 << 20, 4096, 64 << 10))
+                .withArchive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL));
     }
 
     private void logged(Kind kind, long id, long number) {

@@ -7,6 +7,9 @@ import java.util.zip.CRC32C;
 /** What callers send and servers answer: no two alike, so that none passes for another. Stateless. */
 final class Payloads {
 
+    /** Of the tensor of a request that has one: more than travels in the record. */
+    static final int TENSOR_BYTES = 16 << 10;
+
     private static final int BYTES = 48;
     private static final long MIXER = 0x9e3779b97f4a7c15L;
 
@@ -30,6 +33,11 @@ final class Payloads {
             bytes.put((byte) (request.get(i) ^ 0x5a));
         }
         return bytes.array();
+    }
+
+    /** What the tensor of a request with this payload holds, of which this is a part. */
+    static byte tensor(ByteBuffer request, int at) {
+        return (byte) (request.get(request.position() + 16 + (at & 7)) + at);
     }
 
     static int digest(ByteBuffer payload) {

@@ -4,6 +4,7 @@ import io.waybill.api.Message;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.Outbox;
+import io.waybill.api.Tensor;
 import io.waybill.crash.history.Event;
 import io.waybill.crash.history.Event.Kind;
 import io.waybill.crash.history.EventLog;
@@ -38,6 +39,7 @@ final class Server {
     void serve(HandlerRegistry registry) {
         add(registry, ServedTypes.INLINE, true, ExecutorSettings.forProcessors(2), this::answer);
         add(registry, ServedTypes.SERIAL, false, ONE_THREAD, this::answer);
+        add(registry, ServedTypes.TENSOR, false, ExecutorSettings.forProcessors(2), this::answer);
         add(registry, ServedTypes.SLOW, false, ExecutorSettings.forProcessors(2), this::answerSlowly);
     }
 
@@ -83,7 +85,19 @@ final class Server {
     }
 
     private void begun(Message message) {
-        log.add(new Event(Kind.BEGUN, 0, Payloads.digest(message.payload()), message.id(), clock.bootNs(), 0));
+        int digest = Payloads.digest(message.payload());
+        boolean whole = message.tensors().stream().allMatch(tensor -> isWhole(tensor, message.payload()));
+        log.add(new Event(Kind.BEGUN, 0, whole ? digest : ~digest, message.id(), clock.bootNs(), 0));
+    }
+
+    private static boolean isWhole(Tensor tensor, ByteBuffer request) {
+        ByteBuffer bytes = tensor.storage().bytes(0, Payloads.TENSOR_BYTES);
+        for (int i = 0; i < Payloads.TENSOR_BYTES; i++) {
+            if (bytes.get(i) != Payloads.tensor(request, i)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private void reply(Message message, Outbox outbox) {

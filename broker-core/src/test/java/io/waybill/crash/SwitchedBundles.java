@@ -45,6 +45,7 @@ final class SwitchedBundles {
             Path jar = forge.bundle(NAME, (version + 1) + ".0.0")
                     .source("Inline", handler("Inline", "@NonBlocking ", "0x142"))
                     .source("Serial", handler("Serial", "", "0x143"))
+                    .source("OfTensors", handler("OfTensors", "", "0x146"))
                     .source("Slow", handler("Slow", "", "0x144"))
                     .build();
             Files.move(jar, bundles.resolve(version + ".jar"));

@@ -1,10 +1,13 @@
 package io.waybill.crash;
 
 import io.waybill.api.CallException;
+import io.waybill.api.DType;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
 import io.waybill.crash.history.Event;
 import io.waybill.crash.history.Event.Kind;
 import io.waybill.crash.history.EventLog;
@@ -20,7 +23,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Calls at a steady rate, each written down when it is acknowledged and when its outcome was seen. One call in sixteen ends after 300 ms,
- * one in 256 has a handler that is slower than its timeout. A thread of its own.
+ * one in 64 has a slow handler, one in 256 one that is slower than its timeout, and as many bring a tensor. A thread of its own.
  */
 final class Traffic implements ResponseListener {
 
@@ -103,20 +106,44 @@ final class Traffic implements ResponseListener {
         MessageType type = typeOf(number);
         int timeoutMs = timeoutMsOf(number);
         byte[] payload = Payloads.request(worker.directory().generation(), number);
-        Request request =
-                Request.raw(server, type, ByteBuffer.wrap(payload), List.of()).timeout(Duration.ofMillis(timeoutMs));
+        Storage storage = null;
         try {
+            storage = type.equals(ServedTypes.TENSOR) ? storage(payload) : null;
+            Request request = Request.raw(server, type, ByteBuffer.wrap(payload), tensors(storage))
+                    .timeout(Duration.ofMillis(timeoutMs));
             long id = worker.call(request, this);
             log.add(new Event(Kind.SENT, timeoutMs, Payloads.digest(payload), id, clock.bootNs(), number));
         } catch (CallException e) {
             log.add(new Event(Kind.REFUSED, e.code().number(), 0, 0, clock.bootNs(), number));
             window.release();
             LockSupport.parkNanos(REFUSED_PAUSE_NS);
+        } finally {
+            if (storage != null) {
+                storage.release();
+            }
         }
     }
 
+    private Storage storage(byte[] payload) {
+        Storage storage = worker.buffers().allocate(Payloads.TENSOR_BYTES);
+        ByteBuffer bytes = storage.bytes(0, Payloads.TENSOR_BYTES);
+        for (int i = 0; i < Payloads.TENSOR_BYTES; i++) {
+            bytes.put(i, Payloads.tensor(ByteBuffer.wrap(payload), i));
+        }
+        return storage;
+    }
+
+    private static List<Tensor> tensors(Storage storage) {
+        return storage == null
+                ? List.of()
+                : List.of(Tensor.contiguous(DType.UINT8, new long[] {Payloads.TENSOR_BYTES}, storage));
+    }
+
     private static MessageType typeOf(long number) {
-        if (number % 256 == 1) {
+        if (number % 256 == 17) {
+            return ServedTypes.TENSOR;
+        }
+        if (number % 256 == 1 || number % 64 == 33) {
             return ServedTypes.SLOW;
         }
         return number % 64 == 3 ? ServedTypes.SERIAL : ServedTypes.INLINE;

@@ -29,6 +29,10 @@ public enum Point {
     AFTER_INDEX_WRITE(Role.ANY, 20, Change.exit(Names.INDEX, "write")),
     BEFORE_INDEX_FLUSH(Role.ANY, 1, Change.entry(Names.INDEX, "flush")),
     AFTER_INDEX_FLUSH(Role.ANY, 1, Change.exit(Names.INDEX, "flush")),
+    /** A sender's archive: before the bytes, between them and the record that says so, behind it. */
+    BEFORE_ARCHIVED_BYTES(Role.CALLER, 20, Change.entry(Names.ARCHIVE, "append")),
+    BEFORE_ARCHIVE_RECORD(Role.CALLER, 20, Change.before(Names.ARCHIVE, "append", Names.ARCHIVE, "write")),
+    AFTER_ARCHIVE_RECORD(Role.CALLER, 20, Change.exit(Names.ARCHIVE, "append")),
     BEFORE_RECORD_OF_WORKER(Role.ANY, 2, Change.entry(Names.DIRECTORY, "write")),
     AFTER_RECORD_OF_WORKER(Role.ANY, 2, Change.exit(Names.DIRECTORY, "write")),
     AFTER_GENERATION(Role.ANY, 1, Change.exit("io/waybill/home/OwnerLock", "writeGeneration")),
@@ -77,6 +81,7 @@ public enum Point {
         static final String CURSOR = "io/waybill/home/CursorSlot";
         static final String DIRECTORY = "io/waybill/home/WorkerDirectory";
         static final String INDEX = "io/waybill/journal/index/IndexStore";
+        static final String ARCHIVE = "io/waybill/archive/ArchiveWriter";
         static final String DOCUMENT = "net/openhft/chronicle/wire/DocumentContext";
         static final String WIRE = "net/openhft/chronicle/wire/Wire";
         static final String APPENDING = "net/openhft/chronicle/queue/impl/single/StoreAppender$StoreAppenderContext";

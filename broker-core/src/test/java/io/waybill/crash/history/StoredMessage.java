@@ -49,7 +49,9 @@ record StoredMessage(
         require(document.get(6) == 1, "has version " + document.get(6));
         int payload = document.getInt(32);
         int section = document.getInt(36);
-        require(payload >= 0 && section == 0 && HEADER_BYTES + payload == length, "has lengths that don't add up");
+        require(payload >= 0 && section >= 0 && payload <= length && section <= length, "has lengths beyond its end");
+        int expected = section == 0 ? HEADER_BYTES + payload : (HEADER_BYTES + payload + 7 & ~7) + section;
+        require(expected == length, "has lengths that don't add up");
         int type = document.getShort(28) & 0xffff;
         return new StoredMessage(
                 document.getLong(8),
