@@ -76,7 +76,7 @@ final class CrashProcess {
                 }
                 case CALLER -> {
                     process.ready(registry);
-                    process.call(arguments[5], Integer.parseInt(arguments[6]));
+                    process.call(arguments[5], Integer.parseInt(arguments[6]), Path.of(arguments[3]));
                 }
                 default -> throw new IllegalArgumentException("no such role: " + arguments[0]);
             }
@@ -113,14 +113,17 @@ final class CrashProcess {
         say("left");
     }
 
-    private void call(String server, int rate) throws Exception {
+    private void call(String server, int rate, Path logs) throws Exception {
+        Claims claims = new Claims(worker, host.clock(), log);
+        claims.begin(EventLog.open(logs, worker.info().name()));
         Traffic traffic = new Traffic(worker, host.clock(), log, server, rate);
         traffic.start();
         awaitLine(traffic::answered);
         traffic.stop();
         int open = worker.drain(DRAIN);
+        int unclaimed = claims.await(DRAIN);
         worker.close();
-        logged(Kind.ENDED, 0, open);
+        logged(Kind.ENDED, 0, open + unclaimed);
         say("left");
     }
 

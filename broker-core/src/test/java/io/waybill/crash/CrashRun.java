@@ -130,7 +130,7 @@ final class CrashRun {
                 new Expectations(
                         ServedTypes.ORDERED,
                         options.bundled() ? Set.of() : ServedTypes.ONE_BY_ONE,
-                        Set.of(),
+                        ServedTypes.REPEATABLE,
                         fills ? FAILURES_WHEN_FULL : FAILURES,
                         fills));
         out.println(done + " faults: " + verdict);

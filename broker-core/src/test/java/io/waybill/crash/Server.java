@@ -8,6 +8,7 @@ import io.waybill.api.Tensor;
 import io.waybill.crash.history.Event;
 import io.waybill.crash.history.Event.Kind;
 import io.waybill.crash.history.EventLog;
+import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
@@ -41,6 +42,7 @@ final class Server {
         add(registry, ServedTypes.SERIAL, false, ONE_THREAD, this::answer);
         add(registry, ServedTypes.TENSOR, false, ExecutorSettings.forProcessors(2), this::answer);
         add(registry, ServedTypes.SLOW, false, ExecutorSettings.forProcessors(2), this::answerSlowly);
+        add(registry, ServedTypes.AGAIN, true, ExecutorSettings.forProcessors(2), this::answer);
     }
 
     /** Answers a request of any of the types, for a handler that comes from elsewhere. */
@@ -60,14 +62,15 @@ final class Server {
             MessageHandler handler) {
         Provider provider = new Provider("crash-" + type.code(), "1.0.0");
         HandlerExecutor executor = registry.newExecutor(provider, threads);
-        registry.add(new HandlerSpec(
+        HandlerSpec spec = new HandlerSpec(
                 List.of(HandlerKey.parse(String.format("0x%x", type.code()))),
                 handler,
                 inline,
                 provider,
                 0,
                 Server.class.getClassLoader(),
-                executor));
+                executor);
+        registry.add(type.equals(ServedTypes.AGAIN) ? spec.withDelivery(DeliveryPolicy.AT_LEAST_ONCE) : spec);
     }
 
     private void answer(Message message, Outbox outbox) {
@@ -87,7 +90,8 @@ final class Server {
     private void begun(Message message) {
         int digest = Payloads.digest(message.payload());
         boolean whole = message.tensors().stream().allMatch(tensor -> isWhole(tensor, message.payload()));
-        log.add(new Event(Kind.BEGUN, 0, whole ? digest : ~digest, message.id(), clock.bootNs(), 0));
+        log.add(new Event(
+                Kind.BEGUN, message.isRedelivery() ? 1 : 0, whole ? digest : ~digest, message.id(), clock.bootNs(), 0));
     }
 
     private static boolean isWhole(Tensor tensor, ByteBuffer request) {

@@ -47,6 +47,7 @@ final class SwitchedBundles {
                     .source("Serial", handler("Serial", "", "0x143"))
                     .source("OfTensors", handler("OfTensors", "", "0x146"))
                     .source("Slow", handler("Slow", "", "0x144"))
+                    .source("Again", handler("Again", "@NonBlocking @Delivery(Delivery.AT_LEAST_ONCE) ", "0x145"))
                     .build();
             Files.move(jar, bundles.resolve(version + ".jar"));
         }

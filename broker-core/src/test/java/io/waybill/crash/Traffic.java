@@ -23,7 +23,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Calls at a steady rate, each written down when it is acknowledged and when its outcome was seen. One call in sixteen ends after 300 ms,
- * one in 64 has a slow handler, one in 256 one that is slower than its timeout, and as many bring a tensor. A thread of its own.
+ * one in 64 has a slow
+ * handler, one in 256 one that is slower than its timeout, and as many bring a tensor, one in sixteen a handler that runs at least once. A thread of its own.
  */
 final class Traffic implements ResponseListener {
 
@@ -146,7 +147,10 @@ final class Traffic implements ResponseListener {
         if (number % 256 == 1 || number % 64 == 33) {
             return ServedTypes.SLOW;
         }
-        return number % 64 == 3 ? ServedTypes.SERIAL : ServedTypes.INLINE;
+        if (number % 64 == 3) {
+            return ServedTypes.SERIAL;
+        }
+        return number % 16 == 5 ? ServedTypes.AGAIN : ServedTypes.INLINE;
     }
 
     private static int timeoutMsOf(long number) {

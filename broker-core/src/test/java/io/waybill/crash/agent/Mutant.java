@@ -37,8 +37,8 @@ public enum Mutant {
     LIFE_UNCHECKED(
             "RAN_IN_OTHER_LIFE",
             Runs.KILL_CALLEE,
-            Change.instead(Names.WORKER, "<init>", "io/waybill/home/WorkerDirectory", "generation", "ownLife"),
-            Change.instead(Names.SERVING, "serveNow", Names.VIEW, "generation", "anyLife")),
+            Change.instead(Names.EARLIER, "of", "io/waybill/home/WorkerDirectory", "generation", "ownLife"),
+            Change.instead(Names.EARLIER, "isFor", Names.VIEW, "generation", "anyLife")),
     DEADLINE_IGNORED(
             "RAN_TOO_LATE",
             Runs.PAUSE,
@@ -107,6 +107,7 @@ public enum Mutant {
         static final String WORKER = "io/waybill/worker/Worker";
         static final String INLET = "io/waybill/worker/Inlet";
         static final String PENDING = "io/waybill/worker/PendingCalls";
+        static final String EARLIER = "io/waybill/worker/EarlierLife";
         static final String SERVING = "io/waybill/worker/Serving";
         static final String VIEW = "io/waybill/wire/RecordView";
         static final String BUFFER = "io/waybill/wire/MessageBuffer";

@@ -89,7 +89,7 @@ final class CallerCheck {
         }
         if (!call.sent.isEmpty() && call.outcomes.isEmpty()) {
             Life life = call.sent.get(0).life();
-            if (life.ended) {
+            if (life.ended || call.claims.isEmpty() && history.hasEndedAfter(life)) {
                 problems.add(Kind.NO_OUTCOME, call + " of " + life);
             }
             unknown += call.claims.isEmpty() ? 1 : 0;
@@ -113,7 +113,27 @@ final class CallerCheck {
             problems.add(Kind.OUTCOME_UNKNOWN, call + " was claimed by " + claim.life());
         } else if (event.kind() == Event.Kind.CLAIMED) {
             checkAnswer(call, event);
+        } else if (!expected.failures().contains(event.code())
+                || event.code() == WORKER_LOST && !isRepeatable(call) && isAnswered(call)) {
+            problems.add(
+                    Kind.CLAIM_DENIED,
+                    call + " was claimed and failed with " + event + ", the journal has " + call.responses);
         }
+        for (Call.Seen outcome : call.outcomes) {
+            Event told = outcome.event();
+            if (told.kind() == Event.Kind.OK
+                    && (event.kind() != Event.Kind.CLAIMED || event.digest() != told.digest())) {
+                problems.add(Kind.TWO_OUTCOMES, call + " had " + told + " and was claimed as " + event);
+            }
+        }
+    }
+
+    private boolean isRepeatable(Call call) {
+        return call.request.isForLaterLives() && expected.repeatable().contains(call.request.type());
+    }
+
+    private static boolean isAnswered(Call call) {
+        return call.responses.stream().anyMatch(response -> !response.isException());
     }
 
     private void checkAnswer(Call call, Event event) {

@@ -22,6 +22,9 @@ import java.nio.ByteBuffer;
  */
 public record Event(Kind kind, int code, int digest, long id, long atNs, long number) {
 
+    /** The code of a run that its handler was told is a redelivery. */
+    static final int REDELIVERY = 1;
+
     static final int BYTES = 32;
 
     private static final Kind[] KINDS = Kind.values();

@@ -10,7 +10,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 
 /**
  * A file of {@link Event}s of one life of one process. What {@link #add} returned for survives the process, whatever ends it.
@@ -45,6 +47,26 @@ public final class EventLog implements Closeable {
         } catch (IOException e) {
             throw new UncheckedIOException("the log can't be written", e);
         }
+    }
+
+    /** The ids of calls that no life of a worker has logged an outcome of. */
+    public static List<Long> open(Path logs, String worker) throws IOException {
+        Set<Long> open = new LinkedHashSet<>();
+        for (Path log : list(logs)) {
+            if (worker(log).equals(worker)) {
+                read(log).stream()
+                        .filter(event -> event.kind() == Event.Kind.SENT)
+                        .forEach(event -> open.add(event.id()));
+            }
+        }
+        for (Path log : list(logs)) {
+            if (worker(log).equals(worker)) {
+                read(log).stream()
+                        .filter(event -> event.isOutcome() || event.isClaim())
+                        .forEach(event -> open.remove(event.id()));
+            }
+        }
+        return List.copyOf(open);
     }
 
     /** The names of all logs below a directory. */

@@ -20,7 +20,7 @@ import java.util.zip.CRC32C;
  * Times are in ms since the beginning.
  *
  * <p>Calls of the caller's first life: 0 answered, 1 lost with the server's first life while its handler ran, 2 refused, 3 answered by the
- * second life, 4 answered when the caller had been killed, 5 without a line in the log. Of its second: 0 answered, 1 timed out and answered
+ * second life, 4 answered when the caller had been killed, and claimed by its second life, 5 without a line in the log. Of its second: 0 answered, 1 timed out and answered
  * late, 2 failed.
  */
 final class HandMadeHistory {
@@ -29,13 +29,14 @@ final class HandMadeHistory {
     static final int SERVER = 2;
     static final int TYPE = 0x142;
     static final int SERIAL = 0x143;
+    static final int AGAIN = 0x145;
     static final int EXCEPTION = 0x237;
     static final String FIRST_CALLER = "caller-1";
     static final String SECOND_CALLER = "caller-2";
     static final String FIRST_SERVER = "server-1";
     static final String SECOND_SERVER = "server-2";
     static final Expectations EXPECTED =
-            new Expectations(Set.of(TYPE, SERIAL), Set.of(SERIAL), Set.of(), Set.of(6, 2004, 4), false);
+            new Expectations(Set.of(TYPE, SERIAL), Set.of(SERIAL), Set.of(AGAIN), Set.of(6, 2004, 4), false);
 
     private static final long MS = 1_000_000;
 
@@ -50,6 +51,7 @@ final class HandMadeHistory {
         int generation;
         int error;
         long handlerSequence;
+        int flags;
         byte[] payload;
         int flipAt = -1; // a byte of it to damage
 
@@ -60,7 +62,10 @@ final class HandMadeHistory {
         private byte[] bytes(long place) {
             ByteBuffer bytes = ByteBuffer.allocate(StoredMessage.HEADER_BYTES + payload.length)
                     .order(ByteOrder.LITTLE_ENDIAN);
-            bytes.putShort(4, (short) 0x4257).put(6, (byte) 1).putLong(8, sequence < 0 ? place : sequence);
+            bytes.putShort(4, (short) 0x4257)
+                    .put(6, (byte) 1)
+                    .put(7, (byte) flags)
+                    .putLong(8, sequence < 0 ? place : sequence);
             bytes.putLong(16, id).putShort(24, (short) from).putShort(26, (short) to);
             bytes.putShort(28, (short) type).putInt(32, payload.length).putLong(40, deadlineMs * MS);
             bytes.putLong(88, handlerSequence).putShort(98, (short) error).putInt(100, generation);
@@ -89,11 +94,12 @@ final class HandMadeHistory {
         log(FIRST_CALLER, new Event(Kind.REFUSED, 2004, 0, 0, 21 * MS, 2));
         joined(SECOND_SERVER, SERVER, 2, 30);
         answeredCall(FIRST_CALLER, 3, 2, 40, SECOND_SERVER);
-        run(request(FIRST_CALLER, 4, 2, 41), SECOND_SERVER, 42);
+        Doc claimed = run(request(FIRST_CALLER, 4, 2, 41), SECOND_SERVER, 42);
         Doc unlogged = request(FIRST_CALLER, 5, 2, 43);
         events(FIRST_CALLER).remove(events(FIRST_CALLER).size() - 1);
         run(unlogged, SECOND_SERVER, 44);
         joined(SECOND_CALLER, CALLER, 2, 50);
+        log(SECOND_CALLER, new Event(Kind.CLAIMED, 0, claimed.digest(), claimed.id, 50 * MS, 0));
         answeredCall(SECOND_CALLER, 0, 2, 51, SECOND_SERVER);
         Doc slow = request(SECOND_CALLER, 1, 2, 53);
         failed(SECOND_CALLER, slow, 6, slow.deadlineMs);

@@ -1,6 +1,8 @@
 package io.waybill.crash.history;
 
 import io.waybill.crash.history.Problem.Kind;
+import java.util.HashSet;
+import java.util.Set;
 
 /** Judges calls from their handlers' side: did each run as often as it may, and is its response what it gave? One thread. */
 final class HandlerCheck {
@@ -31,8 +33,8 @@ final class HandlerCheck {
 
     private void checkRuns(Call call) {
         StoredMessage request = call.request;
-        boolean repeatable = expected.repeatable().contains(request.type());
-        if (call.runs.size() > 1 && !repeatable) {
+        boolean repeatable = request.isForLaterLives() && expected.repeatable().contains(request.type());
+        if (call.runs.size() > 1 && !(repeatable && areToldApart(call))) {
             problems.add(Kind.RAN_TWICE, call + ": " + call.runs);
         }
         for (Call.Seen run : call.runs) {
@@ -52,6 +54,20 @@ final class HandlerCheck {
                 problems.add(Kind.RESPONSE_MISSING, call + " was answered by " + answer.life());
             }
         }
+    }
+
+    /** Whether it ran once in a life, and the handler was told of each repetition. */
+    private static boolean areToldApart(Call call) {
+        Life first = call.runs.get(0).life();
+        Set<Life> lives = new HashSet<>();
+        for (Call.Seen run : call.runs) {
+            first = run.life().generation < first.generation ? run.life() : first;
+            lives.add(run.life());
+        }
+        Life begun = first;
+        return lives.size() == call.runs.size()
+                && call.runs.stream()
+                        .allMatch(run -> run.life() == begun || run.event().code() == Event.REDELIVERY);
     }
 
     private void checkResponses(Call call) {

@@ -161,6 +161,12 @@ public final class History {
         return null;
     }
 
+    /** Whether a later life of the same worker came to an orderly end: it had the time to claim what was open. */
+    boolean hasEndedAfter(Life life) {
+        return lives.stream()
+                .anyMatch(other -> other.worker.equals(life.worker) && other.number > life.number && other.ended);
+    }
+
     /** How many calls failed, by the error's number. */
     Map<Integer, Long> failed() {
         return failed;

@@ -25,6 +25,8 @@ public record Problem(Kind kind, String text) {
         TWO_OUTCOMES,
         /** A call that nobody made has one. */
         OUTCOME_UNKNOWN,
+        /** A caller that returned was not given an answer that is on record. */
+        CLAIM_DENIED,
         /** A call failed for a reason that nothing in the run explains. */
         FAILURE_UNEXPECTED,
         /** Callers were told that a worker is lost that lived on. */

@@ -34,7 +34,7 @@ record StoredMessage(
     private static final int REQUEST = 0x100;
     private static final int RESPONSE = 0x200;
     private static final int EXCEPTION = 0x237;
-    private static final int REPEATED = 1;
+    private static final int LATER_LIFE = 4;
 
     /**
      * @param document the whole of it, little-endian, from its first byte on
@@ -93,8 +93,9 @@ record StoredMessage(
         return type == EXCEPTION;
     }
 
-    boolean isRepeated() {
-        return (flags & REPEATED) != 0;
+    /** Of a request: whether a later life of its receiver may run it. */
+    boolean isForLaterLives() {
+        return (flags & LATER_LIFE) != 0;
     }
 
     /** The worker that made the id. */
