@@ -70,6 +70,19 @@ final class Claims {
         return checked(name, winner, wantedId);
     }
 
+    /** Others wait no more for this life of a worker to read what they wrote. Saying so again does nothing. */
+    void forget(int id, long generation) throws IOException {
+        files.createClaim(forgotten(id, generation), "forgotten");
+    }
+
+    boolean isForgotten(int id, long generation) throws IOException {
+        return files.readClaim(forgotten(id, generation)).isPresent();
+    }
+
+    private Path forgotten(int id, long generation) {
+        return directory.resolve("forgotten-" + id + "-" + generation);
+    }
+
     private int checked(String name, int id, int wantedId) throws IOException {
         if (wantedId != ANY_ID && wantedId != id) {
             throw new IdTakenException("worker " + name + " has id " + id

@@ -94,6 +94,11 @@ public final class CursorSlot {
         table.putLongRelease(offset + CursorLayout.ANSWERS_FROM, index);
     }
 
+    /** This life of the worker reads the peer's queues from now on. */
+    public void life(long generation) {
+        table.putLongRelease(offset + CursorLayout.LIFE, generation);
+    }
+
     /** How many of the peer's loans were given back. */
     public long releasedCount() {
         return table.getLongVolatile(offset + CursorLayout.RELEASED_COUNT);

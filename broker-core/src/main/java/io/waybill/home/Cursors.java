@@ -59,6 +59,7 @@ import org.slf4j.LoggerFactory;
  *     24  u64  messages for this worker consumed from the peer's requests
  *     32  u64  bytes of those
  *     40  i64  position in the peer's requests before which all for this worker are finished, -1 unknown
+ *     56  u64  generation of the owner that made the last link to the peer; 0 for none
  *     64  u64  loans released so far
  *    128  u64 x 256  ids of released loans: the n-th, counted from 0, stands at n mod 256, written before the count
  *   2176  i64  position in this worker's responses behind which the answers to all others stand, 0 the start

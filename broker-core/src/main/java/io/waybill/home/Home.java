@@ -116,6 +116,19 @@ public final class Home {
         return claims.idOf(WorkerInfo.requireName(name));
     }
 
+    /**
+     * Others wait no more for this worker, as the last look found it, to read what they wrote: their retention passes it over. When it joins
+     * again it is waited for again, from what is left on.
+     */
+    public void forget(Peer worker) throws IOException {
+        claims.forget(worker.id(), worker.generation());
+    }
+
+    /** Whether this life of a worker was given up by {@link #forget}. */
+    public boolean isForgotten(Peer worker) throws IOException {
+        return claims.isForgotten(worker.id(), worker.generation());
+    }
+
     /** Joins with {@link JoinOptions#defaults()}. */
     public WorkerDirectory join(String name) throws IOException {
         return join(name, JoinOptions.defaults());

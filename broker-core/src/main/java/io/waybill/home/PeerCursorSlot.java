@@ -44,6 +44,11 @@ public final class PeerCursorSlot {
         return table.getLongVolatile(offset + CursorLayout.ANSWERS_FROM);
     }
 
+    /** The generation of the peer that last began to read this worker's queues; 0 for none. */
+    public long life() {
+        return table.getLongVolatile(offset + CursorLayout.LIFE);
+    }
+
     public long requestsConsumed() {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_CONSUMED);
     }

@@ -54,6 +54,8 @@ final class LibC {
 
         int fsync(int fd);
 
+        int statx(int directory, byte[] path, int flags, int mask, long status);
+
         long lseek(int fd, long offset, int whence);
 
         /** The address wished for, null, is a pointer: with six integers jnr-ffi's x86-64 stub would pass a wrong offset. */

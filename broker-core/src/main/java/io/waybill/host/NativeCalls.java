@@ -61,6 +61,13 @@ public final class NativeCalls {
     private static final int FALLOC_FL_KEEP_SIZE = 1;
     private static final int FALLOC_FL_PUNCH_HOLE = 2;
     private static final int RENAME_NOREPLACE = 1;
+    private static final int AT_SYMLINK_NOFOLLOW = 0x100;
+    /** The same layout on every architecture. */
+    private static final int STATX_BYTES = 256;
+
+    private static final int STATX_BLOCKS = 0x400;
+    private static final int STATX_BLOCKS_AT = 48;
+    private static final int STAT_BLOCK_BYTES = 512;
     private static final int SEEK_END = 2;
     private static final int PROT_READ = 1;
     private static final int PROT_WRITE = 2;
@@ -259,6 +266,16 @@ public final class NativeCalls {
         if (libc.fsync(fd) != 0) {
             throw failure("fsync of ", path);
         }
+    }
+
+    /** What a file takes of its disk, reserved space included; a link is not followed, and nothing is opened. */
+    long allocatedBytes(Path path) throws NativeCallException {
+        Pointer status = runtime.getMemoryManager().allocateDirect(STATX_BYTES, true);
+        if (libc.statx(AT_FDCWD, bytesOf(path.toAbsolutePath()), AT_SYMLINK_NOFOLLOW, STATX_BLOCKS, status.address())
+                != 0) {
+            throw failure("statx of ", path);
+        }
+        return status.getLong(STATX_BLOCKS_AT) * STAT_BLOCK_BYTES;
     }
 
     long size(int fd, Path path) throws NativeCallException {

@@ -71,6 +71,20 @@ public final class SafeFiles {
         }
     }
 
+    /**
+     * The disk space of a file, or of a directory's own table, space that is reserved included. Nothing is opened and no link is followed.
+     */
+    public long allocatedBytes(Path file) throws IOException {
+        try {
+            return calls.allocatedBytes(file);
+        } catch (NativeCallException e) {
+            if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+                throw new NoSuchFileException(file.toString());
+            }
+            throw e;
+        }
+    }
+
     /** Checks a directory: owned by us, writable by nobody else, and no link to one. */
     public Path requireDirectory(Path directory) throws IOException {
         FoundFile.at(directory).require(Kind.DIRECTORY, owner, Long.MAX_VALUE, directory);
@@ -270,6 +284,11 @@ public final class SafeFiles {
                 }
             }
         }
+    }
+
+    /** Opens a file of our own for writing that must be there. */
+    public NativeFile openExistingNative(Path file) throws IOException {
+        return openChecked(file, Kind.FILE, NativeCalls.O_RDWR, Long.MAX_VALUE);
     }
 
     /** A second view of an open file; each is closed by itself. */

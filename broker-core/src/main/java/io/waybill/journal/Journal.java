@@ -11,6 +11,8 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentSkipListMap;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.PointerBytesStore;
 import net.openhft.chronicle.queue.ChronicleQueue;
@@ -39,7 +41,10 @@ public final class Journal implements Closeable {
     private final Reservation reservation;
     private final LastRecord last;
     private final PointerBytesStore source = new PointerBytesStore();
-    private int cycle;
+    private volatile int cycle; // written by the appending thread, read by who removes files
+    // The last message before each file that this life began; written by the appending thread, read by who removes
+    // files.
+    private final ConcurrentSkipListMap<Integer, Long> lastIdBefore = new ConcurrentSkipListMap<>();
     private long rollAtNs = Long.MIN_VALUE; // wall clock
     private long rollAtPosition = Long.MAX_VALUE;
     // Written by the appending thread, read by the helper that touches pages ahead.
@@ -209,10 +214,10 @@ public final class Journal implements Closeable {
     }
 
     /** Begins a new file; without room for one it goes on in this one, where space is reserved, and tries again soon. */
-    private void roll(long wallNs) throws JournalFullException {
+    private void roll(long wallNs) {
         int next = nextCycle(cycle, wallNs);
-        if (reservation.canEnter(pathOf(next))) {
-            enterCycle(next);
+        if (reservation.tryEnter(pathOf(next))) {
+            entered(next, 0);
         } else {
             rollAtNs = wallNs + ROLL_RETRY_NS;
             rollAtPosition = Long.MAX_VALUE;
@@ -221,13 +226,18 @@ public final class Journal implements Closeable {
 
     /** Reserves space in a cycle's file before Chronicle creates or goes on with it. */
     private void enterCycle(int newCycle) throws JournalFullException {
-        file = pathOf(newCycle);
         long at = newCycle == last.cycle() ? last.endPosition() : 0;
-        reservation.enter(file, at);
+        reservation.enter(pathOf(newCycle), at);
+        entered(newCycle, at);
+    }
+
+    private void entered(int newCycle, long at) {
+        file = pathOf(newCycle);
         if (settings.durability() != Durability.PROCESS) {
             entered.add(file);
         }
         time.advanceTo(settings.roll().startMs(newCycle));
+        lastIdBefore.put(newCycle, lastId);
         cycle = newCycle;
         position = at;
         lastLength = 0;
@@ -321,6 +331,30 @@ public final class Journal implements Closeable {
         return file;
     }
 
+    /** The number of the file that is written now. Any thread. */
+    public int currentCycle() {
+        return cycle;
+    }
+
+    /** The number of the file in which a message of this life lies, or of an earlier one. Any thread. */
+    public int cycleOf(long id) {
+        int found = cycle;
+        for (Map.Entry<Integer, Long> file : lastIdBefore.entrySet()) {
+            if (id > file.getValue()) {
+                found = file.getKey();
+            }
+        }
+        return lastIdBefore.isEmpty() || id > lastIdBefore.firstEntry().getValue() ? found : Integer.MIN_VALUE;
+    }
+
+    /** Files below this number are gone. Call with the lock that {@link #append} is called with. */
+    public void removedBelow(int number) {
+        if (failure == null) {
+            queue.refreshDirectoryListing();
+        }
+        lastIdBefore.headMap(number).clear();
+    }
+
     /** How many records there are. */
     public long size() {
         return nextSequence;
@@ -336,6 +370,7 @@ public final class Journal implements Closeable {
         if (failure == null) {
             failure = new IllegalStateException("it was closed");
         }
+        reservation.close();
         appender.close();
         queue.close();
     }

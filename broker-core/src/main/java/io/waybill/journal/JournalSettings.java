@@ -80,6 +80,11 @@ public record JournalSettings(
         return new JournalSettings(Roll.MINUTELY, BLOCK_BYTES_DEFAULT, MAX_RECORD_BYTES_DEFAULT, RESERVE_BYTES_DEFAULT);
     }
 
+    /** The number of the file in which the record of this position lies. */
+    public int cycleOf(long position) {
+        return roll.cycleOf(position);
+    }
+
     /** The same with another reserve. */
     public JournalSettings withReserveBytes(long bytes) {
         return new JournalSettings(roll, blockBytes, maxRecordBytes, bytes, fileBytes, durability, syncInterval);

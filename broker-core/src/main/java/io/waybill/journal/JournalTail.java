@@ -24,6 +24,8 @@ import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.ExcerptTailer;
 import net.openhft.chronicle.queue.TailerDirection;
 import net.openhft.chronicle.wire.DocumentContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads a queue, one's own or a peer's, without writing a byte of it.
@@ -44,6 +46,10 @@ public final class JournalTail implements Closeable {
     /** Chronicle publishes a file only when its header is there: for a header that is not, it would wait for nothing, and for seconds. */
     private static final long HEADER_WAIT_MS = 0;
 
+    private static final int NO_CYCLE = -1;
+
+    private static final Logger LOG = LoggerFactory.getLogger(JournalTail.class);
+
     private final Path directory;
     private final int maxRecordBytes;
     private final Roll roll;
@@ -57,6 +63,9 @@ public final class JournalTail implements Closeable {
     private long resumeAt;
     private long endPosition;
     private long limit = Long.MAX_VALUE;
+    private int cycleRead = NO_CYCLE;
+    private long sequenceOfFirst; // of the file that was read last
+    private long lost;
 
     private JournalTail(Path directory, JournalSettings settings) {
         this.directory = directory;
@@ -231,10 +240,14 @@ public final class JournalTail implements Closeable {
                     document.rollbackOnClose(); // it is read again when the limit has moved on
                     return skipped == 0 ? Poll.NONE : Poll.SKIPPED;
                 }
+                long before = index;
                 index = at;
                 Bytes<?> bytes = document.wire().bytes();
                 long length = bytes.readRemaining();
                 long start = bytes.readPosition();
+                if (roll.cycleOf(index) != cycleRead && length >= Envelope.HEADER_LENGTH) {
+                    enterFile(before, OS.memory().readLong(bytes.addressForRead(start) + Envelope.SEQUENCE));
+                }
                 endPosition = start + length;
                 if (length < Envelope.HEADER_LENGTH || length > maxRecordBytes) {
                     damage = "a record has from " + Envelope.HEADER_LENGTH + " to " + maxRecordBytes
@@ -256,6 +269,35 @@ public final class JournalTail implements Closeable {
             return check(buffer);
         }
         return Poll.SKIPPED;
+    }
+
+    /**
+     * The first record in another file was found. When it does not follow on the last one of the file before, the owner has removed what
+     * lay between.
+     */
+    private void enterFile(long lastRead, long sequence) {
+        long expected = sequenceOfFirst + roll.sequenceInFile(lastRead) + 1;
+        if (cycleRead != NO_CYCLE && roll.cycleOf(index) > cycleRead && sequence > expected) {
+            LOG.warn(
+                    "LOST_POSITION: {}: records {} to {} were removed before they were read",
+                    directory,
+                    expected,
+                    sequence - 1);
+            lost += sequence - expected;
+        }
+        cycleRead = roll.cycleOf(index);
+        sequenceOfFirst = sequence - roll.sequenceInFile(index);
+    }
+
+    /** How many records were removed by the queue's owner before this tail came to them. */
+    public long lost() {
+        return lost;
+    }
+
+    /** Whoever moves the tail misses nothing by that. */
+    private void moved() {
+        cycleRead = NO_CYCLE;
+        resumeAt = tailer.index();
     }
 
     private Poll check(MessageBuffer buffer) {
@@ -300,7 +342,7 @@ public final class JournalTail implements Closeable {
     /** The next poll begins at {@code nextIndex}, whether a record is there already or not yet. */
     public boolean moveTo(long nextIndex) {
         boolean there = tailer.moveToIndex(nextIndex) || tailer.index() == nextIndex;
-        resumeAt = tailer.index();
+        moved();
         return there;
     }
 
@@ -347,13 +389,13 @@ public final class JournalTail implements Closeable {
             throw new IllegalStateException("no record at index " + Long.toHexString(recordIndex) + " of " + directory);
         }
         tailer.readingDocument().close();
-        resumeAt = tailer.index();
+        moved();
     }
 
     /** The next poll begins at the oldest record. */
     public void moveToStart() {
         tailer.toStart();
-        resumeAt = tailer.index();
+        moved();
     }
 
     int cycle() {

@@ -7,8 +7,11 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * Reads a queue's files by positional reads: nothing is mapped, locked or written, and whatever lies in the files can neither hang
@@ -342,6 +345,32 @@ public final class QueueReader implements Closeable {
         window.close();
         RollFile file = new RollFile(directory.resolve(to.fileName()), to.roll(), cycle);
         return enter(file, to.offset() & ~3L, sequence) == null;
+    }
+
+    /**
+     * Leaves the file that is read when its owner has removed it: it takes its space as long as it is open. What is still to be read of it
+     * is not read; the next step reads the oldest file that is there.
+     *
+     * @return whether it was removed
+     */
+    public boolean leaveIfRemoved() {
+        if (!window.isOpen() || Files.exists(current.path(), LinkOption.NOFOLLOW_LINKS)) {
+            return false;
+        }
+        window.close();
+        return true;
+    }
+
+    /** Whether all files that the queue has are newer than the one of this place: its owner has removed that one. */
+    public boolean isBeforeOldest(RecordPlace place) throws IOException {
+        List<RollFile> there = RollFile.in(directory, safeFiles);
+        return !there.isEmpty() && there.get(0).compareTo(new RollFile(directory, place.roll(), place.cycle())) > 0;
+    }
+
+    /** The number of the oldest file that is there; {@link Integer#MAX_VALUE} when there is none. */
+    public int oldestCycle() throws IOException {
+        List<RollFile> there = RollFile.in(directory, safeFiles);
+        return there.isEmpty() ? Integer.MAX_VALUE : there.get(0).cycle();
     }
 
     /** What the last {@link Step#RECORD} gave. */

@@ -19,7 +19,7 @@ public record RecordPlace(Roll roll, long index, long offset) {
         return roll.fileName(cycle());
     }
 
-    /** Such as {@code 20261120-08F.cq4:65808 (index 0x79be000000000)}. */
+    /** Such as {@code 20261120-0812.cq4:65808 (index 0x79be000000000)}. */
     @Override
     public String toString() {
         return fileName() + ":" + offset + " (index 0x" + Long.toHexString(index) + ")";

@@ -48,12 +48,9 @@ final class Reservation {
         this.reserveBytes = reserveBytes;
     }
 
-    /** A file begins, or is gone on with. When nothing was written into the one before, it goes: a reader would not get past it. */
+    /** The first file of a writer begins, or is gone on with. */
     void enter(Path newFile, long position) throws JournalFullException {
         synchronized (extending) {
-            if (file != null && !file.equals(newFile) && !removeEmpty(file)) {
-                unused.add(new Unused(file, writtenTo.get() + KEPT_BYTES, reservedTo));
-            }
             file = newFile;
             writtenTo.set(position);
             reservedTo = position;
@@ -62,14 +59,44 @@ final class Reservation {
         }
     }
 
-    /** Whether a file can be begun; when not, nothing is left of the attempt. */
-    boolean canEnter(Path newFile) {
-        try {
-            disk.reserve(newFile, 0, SLACK_BYTES * 2);
+    /**
+     * A new file begins, if there is room for one.
+     *
+     * @return whether there is; when not, nothing is left of the attempt and the file before is gone on with
+     */
+    boolean tryEnter(Path newFile) {
+        synchronized (extending) {
+            long reserved = reserveFirst(newFile);
+            if (reserved == 0) {
+                removeEmpty(newFile);
+                return false;
+            }
+            leave();
+            file = newFile;
+            writtenTo.set(0);
+            reservedTo = reserved;
+            openTo = SLACK_BYTES * 2;
             return true;
-        } catch (IOException e) {
-            removeEmpty(newFile);
-            return false;
+        }
+    }
+
+    /** The whole reserve, or as much as a file needs to begin. Returns how much; 0 for nothing. */
+    private long reserveFirst(Path newFile) {
+        for (long bytes : new long[] {reserveBytes + reserveBytes / 2 + SLACK_BYTES * 2, SLACK_BYTES * 2}) {
+            try {
+                disk.reserve(newFile, 0, bytes);
+                return bytes;
+            } catch (IOException e) {
+                // less may be had
+            }
+        }
+        return 0;
+    }
+
+    /** When nothing was written into the file, it goes: a reader would not get past it. */
+    private void leave() {
+        if (!removeEmpty(file)) {
+            unused.add(new Unused(file, writtenTo.get() + KEPT_BYTES, reservedTo));
         }
     }
 
@@ -151,8 +178,18 @@ final class Reservation {
         giveBackUnused();
         if (file != null && room() < reserveBytes) {
             synchronized (extending) {
-                extend(reserveBytes + SLACK_BYTES);
+                if (file != null) {
+                    extend(reserveBytes + SLACK_BYTES);
+                }
             }
+        }
+    }
+
+    /** The writer has ended: nothing is reserved from here on, and nothing given back. */
+    void close() {
+        synchronized (extending) {
+            file = null;
+            unused.clear();
         }
     }
 
@@ -184,18 +221,19 @@ final class Reservation {
         } catch (IOException e) {
             long least = writtenTo.get() + neededBytes;
             if (least <= from) {
-                throw new JournalFullException(text(wanted - from), e);
+                throw new JournalFullException(text(wanted - from, e), e);
             }
             try {
                 disk.reserve(file, from, least - from);
                 reservedTo = least;
             } catch (IOException again) {
-                throw new JournalFullException(text(least - from), again);
+                throw new JournalFullException(text(least - from, again), again);
             }
         }
     }
 
-    private String text(long bytes) {
-        return "the journal needs " + bytes + " more bytes on its disk and could not reserve them, in " + file;
+    private String text(long bytes, IOException why) {
+        return "the journal needs " + bytes + " more bytes on its disk and could not reserve them, in " + file + ": "
+                + why.getMessage();
     }
 }

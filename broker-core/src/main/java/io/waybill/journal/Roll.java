@@ -123,7 +123,7 @@ public enum Roll {
     }
 
     /** The number of the file in which a record of this index lies. */
-    int cycleOf(long index) {
+    public int cycleOf(long index) {
         return cycle.toCycle(index);
     }
 

@@ -4,6 +4,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.Home;
 import io.waybill.journal.JournalQueue;
+import io.waybill.journal.QueueFiles;
 import io.waybill.journal.QueueReader;
 import io.waybill.journal.QueueReader.Step;
 import io.waybill.journal.RecordPlace;
@@ -100,7 +101,13 @@ public final class HomeJournals implements Closeable {
             } else {
                 notes.add("worker " + request.record.to() + ", to which the request went, has no journal in this home");
             }
+            if (callee.isPresent() && response.record == null) {
+                noteIfRemoved(callee.get(), request.record, notes);
+            }
         } else {
+            if (caller.isPresent()) {
+                noteIfRemoved(caller.get(), id, notes);
+            }
             for (StoredJournal any : journals.all()) {
                 if (response.record == null) {
                     response = find(any, JournalQueue.RESPONSES, id, effort, notes);
@@ -115,6 +122,29 @@ public final class HomeJournals implements Closeable {
                 Optional.ofNullable(response.payload),
                 children,
                 notes.stream().distinct().toList());
+    }
+
+    /** Ids of a worker's requests ascend: what is below the oldest that is there was there once. */
+    private void noteIfRemoved(StoredJournal caller, long id, List<String> notes) throws IOException {
+        try (QueueReader reader = caller.read(JournalQueue.REQUESTS, journals.host())) {
+            if (reader.skim() == Step.RECORD
+                    && MessageId.counter(reader.record().id()) > MessageId.counter(id)) {
+                notes.add("message " + MessageId.text(id) + " was removed by retention: the oldest request of worker "
+                        + caller.info().name() + " that is there is "
+                        + MessageId.text(reader.record().id()));
+            }
+        }
+    }
+
+    private void noteIfRemoved(StoredJournal callee, StoredRecord request, List<String> notes) throws IOException {
+        try (QueueReader reader = callee.read(JournalQueue.RESPONSES, journals.host())) {
+            if (reader.skim() == Step.RECORD
+                    && reader.record().sequence() > 0
+                    && reader.record().sentNs() > request.sentNs()) {
+                notes.add("responses of worker " + callee.info().name()
+                        + " from that time were removed by retention; whether this request had one is not known");
+            }
+        }
     }
 
     /** One record with its payload; both null when there is none. */
@@ -208,7 +238,10 @@ public final class HomeJournals implements Closeable {
                 step = reader.next();
             }
         }
-        return sum.stats(journal.info(), queue);
+        return sum.stats(
+                journal.info(),
+                queue,
+                new QueueFiles(journal.path(), queue, journals.host().files()).list());
     }
 
     /** Reads every record of every queue, and gives what is wrong. */

@@ -3,7 +3,9 @@ package io.waybill.query;
 import io.waybill.api.MessageType;
 import io.waybill.api.WorkerInfo;
 import io.waybill.journal.JournalQueue;
+import io.waybill.journal.QueueFile;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -11,6 +13,8 @@ import java.util.TreeMap;
  * Figures of one queue. Immutable.
  *
  * @param bytes of whole records
+ * @param files that the queue has
+ * @param diskBytes what they take of the disk, with their archive and what is reserved
  * @param firstSentNs wall clock in ns since 1970; 0 when there is no record
  * @param damages ranges that hold no record where one must be
  * @param types how many records of each type, by name
@@ -20,6 +24,8 @@ public record QueueStats(
         JournalQueue queue,
         long records,
         long bytes,
+        int files,
+        long diskBytes,
         long firstSentNs,
         long lastSentNs,
         long errors,
@@ -56,7 +62,7 @@ public record QueueStats(
             damages++;
         }
 
-        QueueStats stats(WorkerInfo worker, JournalQueue queue) {
+        QueueStats stats(WorkerInfo worker, JournalQueue queue, List<QueueFile> files) {
             Map<String, Long> types = new TreeMap<>();
             for (int code = 0; code < CODES; code++) {
                 if (byCode[code] > 0) {
@@ -68,6 +74,8 @@ public record QueueStats(
                     queue,
                     records,
                     bytes,
+                    files.size(),
+                    files.stream().mapToLong(QueueFile::bytes).sum(),
                     firstSentNs,
                     lastSentNs,
                     byCode[MessageType.EXCEPTION.code()],

@@ -5,7 +5,7 @@ import io.waybill.host.SafeFiles;
 import io.waybill.journal.DiskSpace;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,7 +31,7 @@ record FileSpace(SafeFiles files) implements DiskSpace {
 
     @Override
     public void fill(Path file, long offset, long length) throws IOException {
-        try (NativeFile opened = files.openOwnNative(file)) {
+        try (NativeFile opened = files.openExistingNative(file)) {
             opened.writeZeros(offset, length);
         }
     }
@@ -40,11 +40,13 @@ record FileSpace(SafeFiles files) implements DiskSpace {
     public void giveBack(Path file, long offset, long length) {
         long from = (offset + PAGE_BYTES - 1) & -PAGE_BYTES;
         long to = (offset + length) & -PAGE_BYTES;
-        if (to <= from || Files.notExists(file, LinkOption.NOFOLLOW_LINKS)) {
+        if (to <= from) {
             return;
         }
-        try (NativeFile opened = files.openOwnNative(file)) {
+        try (NativeFile opened = files.openExistingNative(file)) {
             opened.punchHole(from, to - from);
+        } catch (NoSuchFileException e) {
+            LOG.debug("{} was removed before what it had reserved was given back", file);
         } catch (IOException e) {
             LOG.warn("{}: what was reserved and is not needed could not be given back: {}", file, e.getMessage());
         }

@@ -122,6 +122,11 @@ final class Links {
         announcement = other;
     }
 
+    /** Who is in the home, as the last look found them. */
+    List<Peer> members() {
+        return membership.members().all();
+    }
+
     PeerLink[] current() {
         return current;
     }
@@ -219,6 +224,8 @@ final class Links {
                 return null; // it is only starting: at the next refresh
             }
             CursorSlot slot = own.cursors().slot(peer.id(), this::isGone);
+            slot.life(
+                    own.generation()); // before it is settled where to begin: from here on the peer keeps what it says
             PeerCursors cursors = PeerCursors.open(peer, host.files());
             responses = JournalTail.open(responsesPath, journal);
             responses.moveToEnd();

@@ -280,8 +280,15 @@ final class PeerLink {
         if (!placed) {
             requestsRead = position.requestsConsumed();
             requestBytesRead = position.requestBytesConsumed();
-            if (position.requestsIndex() <= 0 || !requests.moveTo(position.requestsIndex())) {
+            if (position.requestsIndex() <= 0) {
                 requests.moveToStart();
+            } else if (!requests.moveTo(position.requestsIndex())) {
+                requests.moveToStart();
+                LOG.warn(
+                        "LOST_POSITION: the requests of worker {} from position {} on are not there any more; the oldest that"
+                                + " are there come next",
+                        this,
+                        Long.toHexString(position.requestsIndex()));
             }
             placed = true; // last: a fault in another file may end this anywhere
         }

@@ -199,6 +199,19 @@ final class PendingCalls {
         }
     }
 
+    /** The id of the oldest call without an outcome; negative when there is none. */
+    long oldest() {
+        long oldest = FREE;
+        for (int i = 0; i <= mask; i++) {
+            Slot slot = slots.getAcquire(i);
+            long id = slot == null ? FREE : slot.id;
+            if (id >= 0 && (oldest == FREE || id < oldest)) {
+                oldest = id;
+            }
+        }
+        return oldest;
+    }
+
     /** How many have no outcome. */
     int size() {
         int count = 0;

@@ -29,6 +29,19 @@ final class RereadTails {
         return tail.moveTo(index) && tail.poll(buffer, workerId) == Poll.RECORD;
     }
 
+    /** Closes tails that nothing waits for: each holds the file open that it read last. */
+    void closeIdle() {
+        if (!tails.isEmpty()) {
+            tails.entrySet().removeIf(tail -> {
+                boolean idle = tail.getKey().unserved().isEmpty();
+                if (idle) {
+                    tail.getValue().close();
+                }
+                return idle;
+            });
+        }
+    }
+
     /** Closes the tail of a peer that is no longer linked. */
     void close(PeerLink link) {
         JournalTail tail = tails.remove(link);

@@ -57,6 +57,7 @@ final class SelfTails {
             }
             if (responsesNow != responsesPassed) {
                 link.responses().moveBehind(responses.journal().lastIndex());
+                link.responseRead();
             }
         }
         requestsPassed = requestsNow;

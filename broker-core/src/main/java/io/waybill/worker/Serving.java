@@ -29,6 +29,8 @@ final class Serving {
     /** What was sent, or answered, so long after the clock was read says that it is to be read again. */
     private static final long CLOCK_SHIFT_NS = 1_000_000;
 
+    private static final long RELEASE_NS = 1_000_000_000;
+
     private final HandlerRegistry registry;
     private final HandlerRegistry ownHandlers;
     private final Clock clock;
@@ -43,6 +45,7 @@ final class Serving {
     private final Repeats repeats;
     private final OpenRequests open;
     private HandlerTable unparkedFor;
+    private long nextReleaseNs;
     private long nextParkingCheckNs;
     private long sequence;
     private long nowNs;
@@ -287,6 +290,10 @@ final class Serving {
         nowNs = bootNs;
         sentBeforeNs = clock.wallNsAt(bootNs) + CLOCK_SHIFT_NS;
         servedUntilClock = SERVED_PER_CLOCK_READ;
+        if (bootNs >= nextReleaseNs) {
+            nextReleaseNs = bootNs + RELEASE_NS;
+            reread.closeIdle();
+        }
     }
 
     private boolean runInline(Inbound inbound) {

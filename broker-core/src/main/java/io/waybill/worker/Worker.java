@@ -25,10 +25,12 @@ import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerState;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
+import io.waybill.journal.DiskSpace;
 import io.waybill.journal.Durability;
 import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Quota;
 import io.waybill.journal.Roll;
 import io.waybill.journal.index.IndexBuilder;
 import java.io.IOException;
@@ -63,6 +65,8 @@ public final class Worker implements Caller, AutoCloseable {
 
     /** What a worker shows: what a power cut may take of its journal. */
     public static final String DURABILITY = "durability";
+    /** What a worker shows while its retention can't remove what it should: who holds it back. */
+    public static final String RETENTION = "retention";
 
     static final String REQUESTS = "requests";
     static final String RESPONSES = "responses";
@@ -105,12 +109,14 @@ public final class Worker implements Caller, AutoCloseable {
     private final Syncer syncer; // null when nothing is synced
     private final String durability;
     private final CompletableFuture<IOException> failure = new CompletableFuture<>();
+    private final Retention retention;
     private boolean closed;
 
     private Worker(
             WorkerDirectory directory,
             WorkerSettings settings,
             HandlerRegistry registry,
+            Quota quota,
             Journal requests,
             Journal responses)
             throws IOException {
@@ -206,6 +212,12 @@ public final class Worker implements Caller, AutoCloseable {
                 new AwaitedReturns(links, settings.recovery()),
                 counters);
         indexer = new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock());
+        Readers readers = new Readers(
+                directory,
+                settings.journal(),
+                settings.retention().absentPeers().toNanos(),
+                links::members);
+        retention = new Retention(directory, settings, quota, readers, pending, requestLane, responseLane);
         Watchdog watchdog = new Watchdog(invocations, settings.stuck(), registry, host.clock(), counters);
         ChangeWatch changes = ChangeWatch.open(host.calls(), directory.home().workersPath());
         links.changesEnd(changes);
@@ -225,19 +237,22 @@ public final class Worker implements Caller, AutoCloseable {
             Home home, String name, JoinOptions options, WorkerSettings wanted, HandlerRegistry registry)
             throws IOException {
         // all workers of a home roll alike, or they could not read each other
-        WorkerSettings settings = wanted.withJournal(wanted.journal().withRoll(Roll.named(home.rollCycle())));
+        WorkerSettings settings =
+                wanted.withJournal(wanted.retention().fit(wanted.journal()).withRoll(Roll.named(home.rollCycle())));
         WorkerDirectory directory = home.join(name, options);
         if (settings.journal().durability() == Durability.EACH) {
             directory.cursors().holdReaders();
         } else {
             directory.cursors().freeReaders();
         }
+        Quota quota = new Quota(
+                new FileSpace(home.host().files()), settings.retention().maxBytes());
         Journal requests = null;
         Journal responses = null;
         try {
-            requests = openJournal(directory, REQUESTS, settings);
-            responses = openJournal(directory, RESPONSES, settings);
-            Worker worker = new Worker(directory, settings, registry, requests, responses);
+            requests = openJournal(directory, REQUESTS, settings, quota);
+            responses = openJournal(directory, RESPONSES, settings, quota);
+            Worker worker = new Worker(directory, settings, registry, quota, requests, responses);
             worker.start();
             return worker;
         } catch (IOException | RuntimeException e) {
@@ -270,13 +285,13 @@ public final class Worker implements Caller, AutoCloseable {
         directory.close();
     }
 
-    private static Journal openJournal(WorkerDirectory directory, String name, WorkerSettings settings)
+    private static Journal openJournal(WorkerDirectory directory, String name, WorkerSettings settings, DiskSpace disk)
             throws IOException {
         Host host = directory.home().host();
         Path path = directory.subdirectory(name);
         host.files().requireQueueDirectory(path);
         try {
-            return Journal.open(path, settings.journal(), host.clock(), new FileSpace(host.files()));
+            return Journal.open(path, settings.journal(), host.clock(), disk);
         } catch (JournalFullException e) {
             throw new HomeException("no room for the journal of worker " + directory.name() + ": " + e.getMessage(), e);
         }
@@ -289,6 +304,9 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     private void start() throws IOException {
+        if (!rpc.serves()) {
+            directory.show(ROLE, CALLS_ONLY); // nobody need wait for it to read requests
+        }
         references.restore(); // before anybody can ask for what an earlier life kept
         if (!injects.isEmpty()) {
             LOG.warn("Worker {} injects faults: {}", directory.info(), injects);
@@ -302,6 +320,7 @@ public final class Worker implements Caller, AutoCloseable {
         housekeeper.start(directory.name());
         indexer.start(directory.name(), host.threads());
         archive.start(directory.name(), host.threads());
+        retention.start(directory.name(), host.threads());
         if (syncer != null) {
             syncer.start(directory.name(), host.threads(), this::failed);
         }
@@ -552,6 +571,7 @@ public final class Worker implements Caller, AutoCloseable {
         outlet.close();
         housekeeper.close();
         indexer.close();
+        retention.close();
         poller.close();
         while (!permit.tryAcquire()) {
             Thread.onSpinWait(); // for at most one poll

@@ -5,6 +5,7 @@ import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
 import io.waybill.journal.JournalSettings;
+import io.waybill.journal.RetentionSettings;
 import io.waybill.rref.RRefSettings;
 import io.waybill.tensor.TensorConfig;
 import java.time.Duration;
@@ -17,6 +18,7 @@ import java.util.Objects;
  * @param waiting how its threads wait
  * @param defaultTimeout of calls that give none; {@link Duration#ZERO} for none
  * @param journal of both its queues
+ * @param retention of their files
  * @param limits of what may be on its way
  * @param parking of requests whose handler left
  * @param stuck of handlers that don't come back
@@ -31,6 +33,7 @@ public record WorkerSettings(
         Waiting waiting,
         Duration defaultTimeout,
         JournalSettings journal,
+        RetentionSettings retention,
         FlowLimits limits,
         ParkingSettings parking,
         StuckSettings stuck,
@@ -55,6 +58,7 @@ public record WorkerSettings(
         Objects.requireNonNull(role);
         Objects.requireNonNull(waiting);
         Objects.requireNonNull(journal);
+        Objects.requireNonNull(retention);
         Objects.requireNonNull(limits);
         Objects.requireNonNull(parking);
         Objects.requireNonNull(stuck);
@@ -75,6 +79,7 @@ public record WorkerSettings(
                 Waiting.BALANCED,
                 DEFAULT_TIMEOUT,
                 JournalSettings.defaults(),
+                RetentionSettings.DEFAULTS,
                 FlowLimits.defaults(),
                 ParkingSettings.DEFAULT,
                 StuckSettings.DEFAULT,
@@ -91,6 +96,7 @@ public record WorkerSettings(
                 waiting,
                 defaultTimeout,
                 journal,
+                retention,
                 limits,
                 parking,
                 stuck,
@@ -107,6 +113,7 @@ public record WorkerSettings(
                 other,
                 defaultTimeout,
                 journal,
+                retention,
                 limits,
                 parking,
                 stuck,
@@ -123,6 +130,7 @@ public record WorkerSettings(
                 waiting,
                 other,
                 journal,
+                retention,
                 limits,
                 parking,
                 stuck,
@@ -138,6 +146,24 @@ public record WorkerSettings(
                 role,
                 waiting,
                 defaultTimeout,
+                other,
+                retention,
+                limits,
+                parking,
+                stuck,
+                tensors,
+                archive,
+                references,
+                injection,
+                recovery);
+    }
+
+    public WorkerSettings withRetention(RetentionSettings other) {
+        return new WorkerSettings(
+                role,
+                waiting,
+                defaultTimeout,
+                journal,
                 other,
                 limits,
                 parking,
@@ -155,6 +181,7 @@ public record WorkerSettings(
                 waiting,
                 defaultTimeout,
                 journal,
+                retention,
                 other,
                 parking,
                 stuck,
@@ -171,6 +198,7 @@ public record WorkerSettings(
                 waiting,
                 defaultTimeout,
                 journal,
+                retention,
                 limits,
                 other,
                 stuck,
@@ -187,6 +215,7 @@ public record WorkerSettings(
                 waiting,
                 defaultTimeout,
                 journal,
+                retention,
                 limits,
                 parking,
                 other,
@@ -203,6 +232,7 @@ public record WorkerSettings(
                 waiting,
                 defaultTimeout,
                 journal,
+                retention,
                 limits,
                 parking,
                 stuck,
@@ -219,6 +249,7 @@ public record WorkerSettings(
                 waiting,
                 defaultTimeout,
                 journal,
+                retention,
                 limits,
                 parking,
                 stuck,
@@ -235,6 +266,7 @@ public record WorkerSettings(
                 waiting,
                 defaultTimeout,
                 journal,
+                retention,
                 limits,
                 parking,
                 stuck,
@@ -251,6 +283,7 @@ public record WorkerSettings(
                 waiting,
                 defaultTimeout,
                 journal,
+                retention,
                 limits,
                 parking,
                 stuck,
@@ -267,6 +300,7 @@ public record WorkerSettings(
                 waiting,
                 defaultTimeout,
                 journal,
+                retention,
                 limits,
                 parking,
                 stuck,

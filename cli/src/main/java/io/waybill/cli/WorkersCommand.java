@@ -32,6 +32,7 @@ import picocli.CommandLine.Option;
 @Command(
         mixinStandardHelpOptions = true,
         name = "workers",
+        subcommands = ForgetCommand.class,
         header = "Lists who is in the home.",
         description = {
             "",
@@ -39,7 +40,8 @@ import picocli.CommandLine.Option;
                     + " LAG counts the requests of others that a live worker has not read yet.",
             ""
         },
-        footer = {"", "Examples:", "  waybill workers", "  waybill workers --json"})
+        footer = {"", "Examples:", "  waybill workers", "  waybill workers --json", "  waybill workers forget trainer-7"
+        })
 final class WorkersCommand implements Callable<Integer> {
 
     private static final DateTimeFormatter SINCE = DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss");
@@ -57,6 +59,10 @@ final class WorkersCommand implements Callable<Integer> {
 
     WorkersCommand(Surroundings surroundings) {
         this.surroundings = surroundings;
+    }
+
+    Surroundings surroundings() {
+        return surroundings;
     }
 
     @Override
@@ -119,13 +125,14 @@ final class WorkersCommand implements Callable<Integer> {
                 .filter(key -> !key.startsWith(HandlerKey.FUNCTION_PREFIX))
                 .collect(Collectors.joining(" "));
         String serves = functions == 0 ? others : others + " functions:" + functions;
-        return (serves + remark(record, Node.STUCK) + remark(record, Worker.INJECTS)).stripLeading();
+        return (serves + remark(record, Node.STUCK) + remark(record, Worker.INJECTS) + remark(record, Worker.RETENTION))
+                .stripLeading();
     }
 
     /** What is not as usual. */
     private static String remark(WorkerRecord record, String setting) {
         String text = record.settings().get(setting);
-        return text == null ? "" : " (" + setting + ": " + text + ")";
+        return text == null || text.isEmpty() ? "" : " (" + setting + ": " + text + ")";
     }
 
     private static Instant since(WorkerRecord record) {

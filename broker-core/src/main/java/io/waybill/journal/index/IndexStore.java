@@ -1,5 +1,7 @@
 package io.waybill.journal.index;
 
+import io.waybill.api.MessageId;
+import io.waybill.api.WorkerInfo;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPlace;
@@ -25,6 +27,7 @@ import org.rocksdb.RateLimiter;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 import org.rocksdb.util.StdErrLogger;
@@ -35,6 +38,7 @@ import org.rocksdb.util.StdErrLogger;
  * <pre>
  * key                                        value
  * queue (1 byte), id (8, big-endian)         place: see {@link Checkpoint.PlaceCode}
+ * 0xfe, queue (1), file (4), sender (2)      lowest id of this sender in the file (8)
  * 0xff, queue (1 byte)                       the queue's {@link Checkpoint}
  * 0xff, 0xff                                 version of this layout (1 byte)
  * </pre>
@@ -46,10 +50,12 @@ import org.rocksdb.util.StdErrLogger;
  */
 final class IndexStore implements Closeable {
 
-    private static final byte VERSION = 1;
+    private static final byte VERSION = 2;
     private static final byte META = (byte) 0xff;
     private static final byte[] VERSION_KEY = {META, META};
+    private static final byte LOWEST = (byte) 0xfe;
     private static final int KEY_LENGTH = 9;
+    private static final int LOWEST_KEY_LENGTH = 8;
     private static final int MAX_FILES = 10_000;
     private static final int BLOOM_BITS = 10;
     private static final long WRITE_BUFFER_BYTES = 8 << 20;
@@ -176,6 +182,61 @@ final class IndexStore implements Closeable {
     /** Adds an entry to what {@link #write} writes. */
     void add(JournalQueue queue, long id, Roll roll, long index, long offset) throws RocksDBException {
         batch.put(key(queue, id), Checkpoint.PlaceCode.bytes(roll, index, offset));
+    }
+
+    /** Adds to what {@link #write} writes that this is the lowest id of its sender in a file. */
+    void addLowest(JournalQueue queue, int file, long id) throws RocksDBException {
+        batch.put(
+                lowestKey(queue, file, MessageId.worker(id)),
+                ByteBuffer.allocate(Long.BYTES).putLong(id).array());
+    }
+
+    private static byte[] lowestKey(JournalQueue queue, int file, int sender) {
+        return ByteBuffer.allocate(LOWEST_KEY_LENGTH)
+                .put(LOWEST)
+                .put((byte) queue.ordinal())
+                .putInt(file)
+                .putShort((short) sender)
+                .array();
+    }
+
+    /** The lowest id of each sender in each file. */
+    LowestIds lowestIds(JournalQueue queue) {
+        LowestIds lowest = new LowestIds();
+        try (RocksIterator each = database.newIterator(reading)) {
+            for (each.seek(new byte[] {LOWEST, (byte) queue.ordinal()}); each.isValid(); each.next()) {
+                byte[] key = each.key();
+                if (key.length != LOWEST_KEY_LENGTH || key[0] != LOWEST || key[1] != (byte) queue.ordinal()) {
+                    break;
+                }
+                if (each.value().length == Long.BYTES) {
+                    lowest.add(
+                            ByteBuffer.wrap(key).getInt(2),
+                            ByteBuffer.wrap(each.value()).getLong());
+                }
+            }
+        }
+        return lowest;
+    }
+
+    /** Forgets all messages of a sender below this id; all of them for {@link LowestIds#NONE}. */
+    void removeBelow(JournalQueue queue, int sender, long id) throws RocksDBException {
+        byte[] from = key(queue, MessageId.of(sender, 0));
+        byte[] to = id != LowestIds.NONE ? key(queue, id) : keyBehind(queue, sender);
+        // what lies in whole files goes at once; the rest when RocksDB puts files together
+        database.deleteFilesInRanges(database.getDefaultColumnFamily(), List.of(from, to), false);
+        database.deleteRange(writing, from, to);
+    }
+
+    private static byte[] keyBehind(JournalQueue queue, int sender) {
+        return sender == WorkerInfo.MAX_ID
+                ? new byte[] {(byte) (queue.ordinal() + 1)}
+                : key(queue, MessageId.of(sender + 1, 0));
+    }
+
+    /** Forgets that a sender had messages in a file. */
+    void removeLowest(JournalQueue queue, int file, int sender) throws RocksDBException {
+        database.delete(writing, lowestKey(queue, file, sender));
     }
 
     /** Writes what was added, together with how far it reaches. */

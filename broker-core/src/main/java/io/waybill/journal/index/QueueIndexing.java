@@ -13,7 +13,9 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.Optional;
+import org.agrona.collections.Long2LongHashMap;
 import org.rocksdb.RocksDBException;
 
 /** How far one queue is in the index. One thread at a time. */
@@ -21,6 +23,8 @@ final class QueueIndexing implements Closeable {
 
     private final JournalQueue queue;
     private final QueueReader reader;
+    private final LowestIds lowest;
+    private int removedBelow = Integer.MIN_VALUE;
     private long indexed;
     private boolean lookedBehindEnd;
     // the record that was read last
@@ -31,9 +35,10 @@ final class QueueIndexing implements Closeable {
     private long id;
     private int checksum;
 
-    private QueueIndexing(JournalQueue queue, QueueReader reader) {
+    private QueueIndexing(JournalQueue queue, QueueReader reader, LowestIds lowest) {
         this.queue = queue;
         this.reader = reader;
+        this.lowest = lowest;
     }
 
     /**
@@ -47,10 +52,14 @@ final class QueueIndexing implements Closeable {
         Optional<Checkpoint> checkpoint = store.checkpoint(queue);
         QueueReader reader = QueueReader.open(queue.in(workerDirectory), files, settings);
         if (checkpoint.isPresent() && !moveBehind(reader, checkpoint.get())) {
+            boolean removed = reader.isBeforeOldest(checkpoint.get().place());
             reader.close();
-            return Optional.empty();
+            if (!removed) {
+                return Optional.empty();
+            }
+            reader = QueueReader.open(queue.in(workerDirectory), files, settings);
         }
-        return Optional.of(new QueueIndexing(queue, reader));
+        return Optional.of(new QueueIndexing(queue, reader, store.lowestIds(queue)));
     }
 
     /** Whether the record of the checkpoint is there; the reader then stands behind it. */
@@ -75,6 +84,8 @@ final class QueueIndexing implements Closeable {
      * @return how many; fewer than asked for when there are no more
      */
     int step(int maxRecords, IndexStore store) throws IOException, RocksDBException {
+        reader.leaveIfRemoved();
+        forgetRemoved(store);
         int added = 0;
         int seen = 0;
         while (seen < maxRecords) {
@@ -91,6 +102,10 @@ final class QueueIndexing implements Closeable {
             if (step == Step.RECORD) {
                 RecordView record = reader.record();
                 store.add(queue, record.id(), reader.roll(), reader.index(), reader.offset());
+                int file = reader.roll().cycleOf(reader.index());
+                if (lowest.add(file, record.id())) {
+                    store.addLowest(queue, file, record.id());
+                }
                 remember(record);
                 added++;
             }
@@ -100,6 +115,24 @@ final class QueueIndexing implements Closeable {
             indexed += added;
         }
         return seen;
+    }
+
+    /** The entries of files that are gone go, too. */
+    private void forgetRemoved(IndexStore store) throws IOException, RocksDBException {
+        int oldest = reader.oldestCycle();
+        if (oldest == Integer.MAX_VALUE || oldest <= removedBelow) {
+            return;
+        }
+        for (LowestIds.Bound bound : lowest.bounds(oldest)) {
+            store.removeBelow(queue, bound.sender(), bound.id());
+        }
+        for (Map.Entry<Integer, Long2LongHashMap> file : lowest.below(oldest).entrySet()) {
+            for (long sender : file.getValue().keySet()) {
+                store.removeLowest(queue, file.getKey(), (int) sender);
+            }
+        }
+        lowest.removeBelow(oldest);
+        removedBelow = oldest;
     }
 
     private void remember(RecordView record) {

@@ -66,6 +66,9 @@ final class QueueLookup implements Closeable {
         if (stored.isEmpty() || reads(stored.get(), id)) {
             return stored;
         }
+        if (found.isBeforeOldest(stored.get())) {
+            return Optional.empty();
+        }
         if (damage == null) {
             shared.distrust(directory + " does not have message " + MessageId.text(id) + " at " + stored.get());
         }
@@ -144,7 +147,9 @@ final class QueueLookup implements Closeable {
         tail.close();
         tail = QueueReader.open(directory, files, settings);
         Optional<Checkpoint> checkpoint = shared.checkpoint(queue);
-        if (checkpoint.isPresent() && !QueueIndexing.moveBehind(tail, checkpoint.get())) {
+        if (checkpoint.isPresent()
+                && !QueueIndexing.moveBehind(tail, checkpoint.get())
+                && !tail.isBeforeOldest(checkpoint.get().place())) {
             shared.distrust("it was made from other records than " + directory + " has");
             tail.close();
             tail = QueueReader.open(directory, files, settings);

@@ -59,7 +59,8 @@ final class StatsCommand implements Callable<Integer> {
     }
 
     private static void print(List<QueueStats> all, PrintWriter out) {
-        Table table = new Table("WORKER", "QUEUE", "RECORDS", "BYTES", "ERRORS", "DAMAGED", "FIRST", "LAST", "TYPES");
+        Table table = new Table(
+                "WORKER", "QUEUE", "RECORDS", "BYTES", "FILES", "DISK", "ERRORS", "DAMAGED", "FIRST", "LAST", "TYPES");
         for (QueueStats stats : all) {
             boolean any = stats.records() > 0;
             table.row(
@@ -67,6 +68,8 @@ final class StatsCommand implements Callable<Integer> {
                     stats.queue().directoryName(),
                     stats.records(),
                     stats.bytes(),
+                    stats.files(),
+                    stats.diskBytes(),
                     stats.errors(),
                     stats.damages(),
                     any ? ShownTime.of(stats.firstSentNs()) : "-",
@@ -87,6 +90,8 @@ final class StatsCommand implements Callable<Integer> {
             json.writeStringField("queue", stats.queue().directoryName());
             json.writeNumberField("records", stats.records());
             json.writeNumberField("bytes", stats.bytes());
+            json.writeNumberField("files", stats.files());
+            json.writeNumberField("disk_bytes", stats.diskBytes());
             json.writeNumberField("errors", stats.errors());
             json.writeNumberField("damages", stats.damages());
             json.writeNumberField("first_sent_ns", stats.firstSentNs());

@@ -9,6 +9,7 @@ import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
 import io.waybill.journal.Durability;
 import io.waybill.journal.JournalSettings;
+import io.waybill.journal.RetentionSettings;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.osgi.ShippedBundles;
 import io.waybill.rref.ControlRetries;
@@ -69,6 +70,7 @@ public record NodeSettings(
         Waiting waiting = reading.take("worker.waiting", Waiting.BALANCED, Quantities::waiting);
         Duration timeout = reading.take("worker.default-timeout", WorkerSettings.DEFAULT_TIMEOUT, Quantities::duration);
         JournalSettings journal = journal(reading);
+        RetentionSettings retention = retention(reading, journal);
         int callsPerPeer = reading.take("flow.calls-per-peer", flow.callsPerPeer(), Integer::parseInt);
         long bytesPerPeer = reading.take("flow.bytes-per-peer", flow.bytesPerPeer(), Quantities::bytes);
         int calls = reading.take("flow.calls", flow.calls(), Integer::parseInt);
@@ -94,6 +96,7 @@ public record NodeSettings(
                 waiting,
                 timeout,
                 journal,
+                retention,
                 new FlowLimits(callsPerPeer, bytesPerPeer, calls, overflow),
                 new ParkingSettings(parked, parkedFor.toNanos()),
                 stuck,
@@ -130,6 +133,22 @@ public record NodeSettings(
                         .withFileBytes(file)
                         .withDurability(durability)
                         .withSyncInterval(interval),
+                defaults);
+    }
+
+    private static RetentionSettings retention(Reading reading, JournalSettings journal) {
+        RetentionSettings defaults = RetentionSettings.DEFAULTS;
+        Duration age = reading.take("retention.max-age", defaults.maxAge(), Quantities::duration);
+        long bytes = reading.take("retention.max-bytes", defaults.maxBytes(), Quantities::bytes);
+        int cycles = reading.take("retention.max-cycles", defaults.maxCycles(), Integer::parseInt);
+        Duration absent = reading.take("retention.absent-peers", defaults.absentPeers(), Quantities::duration);
+        return reading.check(
+                "retention",
+                () -> {
+                    RetentionSettings retention = new RetentionSettings(age, bytes, cycles, absent);
+                    retention.fit(journal);
+                    return retention;
+                },
                 defaults);
     }
 

@@ -11,6 +11,7 @@ import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
 import io.waybill.journal.Durability;
+import io.waybill.journal.RetentionSettings;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.osgi.ShippedBundles;
 import io.waybill.rref.ControlRetries;
@@ -57,6 +58,10 @@ class NodeSettingsTest {
         values.put("journal.file-bytes", "32MiB");
         values.put("journal.durability", "interval");
         values.put("journal.sync-interval", "5ms");
+        values.put("retention.max-age", "48h");
+        values.put("retention.max-bytes", "2GiB");
+        values.put("retention.max-cycles", "18");
+        values.put("retention.absent-peers", "5m");
         values.put("tensor.segment-bytes", "1MiB");
         values.put("tensor.total-bytes", "2MiB");
         values.put("archive.policy", "up-to");
@@ -105,6 +110,8 @@ class NodeSettingsTest {
         assertThat(worker.journal().fileBytes()).isEqualTo(32 << 20);
         assertThat(worker.journal().durability()).isEqualTo(Durability.INTERVAL);
         assertThat(worker.journal().syncInterval()).isEqualTo(Duration.ofMillis(5));
+        assertThat(worker.retention())
+                .isEqualTo(new RetentionSettings(Duration.ofHours(48), 2L << 30, 18, Duration.ofMinutes(5)));
         assertThat(worker.tensors().segmentBytes()).isEqualTo(1 << 20);
         assertThat(worker.tensors().totalBytes()).isEqualTo(2 << 20);
         assertThat(worker.limits().callsPerPeer()).isEqualTo(7);

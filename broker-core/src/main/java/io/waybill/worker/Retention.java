@@ -1,0 +1,281 @@
+package io.waybill.worker;
+
+import io.waybill.home.WorkerDirectory;
+import io.waybill.host.Clock;
+import io.waybill.host.SafeFiles;
+import io.waybill.host.Threads;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.QueueFile;
+import io.waybill.journal.QueueFiles;
+import io.waybill.journal.Quota;
+import io.waybill.journal.RetentionSettings;
+import io.waybill.worker.Readers.Need;
+import io.waybill.worker.Readers.Which;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Removes the files of this worker's journal that are too old, too many or too large, oldest first, as far as nobody needs them.
+ *
+ * <p>What a live peer has not read stays, and what this worker waits for an answer to. What a peer that died has not read stays for a
+ * while, but not when the quota is reached: a process that was killed must not stop a node.
+ *
+ * <p>Runs on a thread of its own.
+ */
+final class Retention {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Retention.class);
+    private static final long LOOK_NS = 1_000_000_000L;
+    /** Not more often while somebody holds back what should go, though space is asked for again and again. */
+    private static final long HELD_PAUSE_NS = 50_000_000L;
+
+    private static final int MAX_FILES = 100_000;
+    private static final String OWN_CALLS = "this worker's own calls without an outcome";
+
+    private final WorkerDirectory directory;
+    private final RetentionSettings settings;
+    private final long headroomBytes;
+    private final SafeFiles files;
+    private final Clock clock;
+    private final Quota quota;
+    private final Readers readers;
+    private final PendingCalls pending;
+    private final Map<JournalQueue, Lane> lanes = new EnumMap<>(JournalQueue.class);
+    private final Map<JournalQueue, QueueFiles> queues = new EnumMap<>(JournalQueue.class);
+    private final Map<JournalQueue, List<QueueFile>> found = new EnumMap<>(JournalQueue.class);
+    private String held = "";
+    private String shown = "";
+    private boolean unreadable;
+    private volatile boolean closed;
+    private volatile boolean wanted; // set by who reserves, cleared by this thread
+    private volatile Thread thread; // null when nothing is ever removed
+
+    Retention(
+            WorkerDirectory directory,
+            WorkerSettings settings,
+            Quota quota,
+            Readers readers,
+            PendingCalls pending,
+            Lane requests,
+            Lane responses) {
+        this.directory = directory;
+        this.settings = settings.retention();
+        this.headroomBytes = headroom(settings);
+        this.files = directory.home().host().files();
+        this.clock = directory.home().host().clock();
+        this.quota = quota;
+        this.readers = readers;
+        this.pending = pending;
+        lanes.put(JournalQueue.REQUESTS, requests);
+        lanes.put(JournalQueue.RESPONSES, responses);
+        for (JournalQueue queue : JournalQueue.values()) {
+            queues.put(queue, new QueueFiles(directory.path(), queue, files));
+        }
+    }
+
+    /** What the writers may reserve until the next look. */
+    private static long headroom(WorkerSettings settings) {
+        return 2 * settings.journal().reserveBytes() + settings.retention().maxBytes() / 16;
+    }
+
+    void start(String workerName, Threads threads) throws IOException {
+        for (QueueFiles queue : queues.values()) {
+            queue.clean();
+        }
+        if (settings.limits()) {
+            quota.onScarce(settings.maxBytes() - headroomBytes, this::wake);
+            thread = threads.start(workerName + "-retention", this::run);
+        }
+    }
+
+    private void run() {
+        while (!closed) {
+            try {
+                look();
+                unreadable = false;
+            } catch (IOException | RuntimeException e) { // what can't be read now may be readable again
+                if (!unreadable) {
+                    unreadable = true;
+                    LOG.error("The journal's files can't be looked at, and nothing is removed", e);
+                }
+            }
+            pause();
+        }
+    }
+
+    private void pause() {
+        long sinceNs = clock.monotonicNs();
+        long shortestNs = held.isEmpty() ? 0 : HELD_PAUSE_NS;
+        for (long past = 0; !closed && past < LOOK_NS; past = clock.monotonicNs() - sinceNs) {
+            if (wanted && past >= shortestNs) {
+                break;
+            }
+            LockSupport.parkNanos(this, wanted ? shortestNs - past : LOOK_NS - past);
+        }
+        wanted = false;
+    }
+
+    /** Space gets scarce. Any thread. */
+    void wake() {
+        Thread waiting = thread;
+        if (waiting != null && !wanted) {
+            wanted = true;
+            LockSupport.unpark(waiting);
+        }
+    }
+
+    /** Looks once, and removes what is due. */
+    void look() throws IOException {
+        measure();
+        readers.look();
+        held = "";
+        boolean more = true;
+        while (more && !closed) {
+            more = false;
+            for (JournalQueue queue : JournalQueue.values()) {
+                more |= removeIfTooMany(queue);
+            }
+            more |= removeForQuota();
+        }
+        show();
+    }
+
+    private void measure() throws IOException {
+        long reservedBefore = quota.reservedBytes();
+        long bytes = bytesIn(directory.path().resolve("index"));
+        for (JournalQueue queue : JournalQueue.values()) {
+            List<QueueFile> there = queues.get(queue).list();
+            found.put(queue, there);
+            bytes += there.stream().mapToLong(QueueFile::bytes).sum();
+        }
+        quota.measured(bytes, reservedBefore);
+    }
+
+    private long bytesIn(Path flat) throws IOException {
+        long bytes = 0;
+        try {
+            for (Path file : files.list(flat, MAX_FILES)) {
+                bytes += bytesOf(file);
+            }
+        } catch (NoSuchFileException e) {
+            return 0;
+        }
+        return bytes;
+    }
+
+    private long bytesOf(Path file) throws IOException {
+        try {
+            return files.allocatedBytes(file);
+        } catch (NoSuchFileException e) {
+            return 0;
+        }
+    }
+
+    /** By count and by age, one file. Returns whether it did. */
+    private boolean removeIfTooMany(JournalQueue queue) throws IOException {
+        List<QueueFile> there = found.get(queue);
+        if (there.isEmpty()) {
+            return false;
+        }
+        QueueFile oldest = there.get(0);
+        long ageMs = clock.wallNs() / 1_000_000 - oldest.lastWrittenMs();
+        boolean due = settings.maxCycles() > 0 && there.size() > settings.maxCycles()
+                || settings.maxAge().toMillis() > 0 && ageMs > settings.maxAge().toMillis();
+        return due && removeOldest(queue, Which.LIVE_AND_ABSENT);
+    }
+
+    /** By bytes, the older of the queues' oldest files. Returns whether it did. */
+    private boolean removeForQuota() throws IOException {
+        if (settings.maxBytes() == 0 || quota.usedBytes() + headroomBytes <= settings.maxBytes()) {
+            return false;
+        }
+        List<QueueFile> requests = found.get(JournalQueue.REQUESTS);
+        List<QueueFile> responses = found.get(JournalQueue.RESPONSES);
+        boolean requestsFirst = !requests.isEmpty()
+                && (responses.isEmpty()
+                        || requests.get(0).lastWrittenMs() <= responses.get(0).lastWrittenMs());
+        JournalQueue first = requestsFirst ? JournalQueue.REQUESTS : JournalQueue.RESPONSES;
+        JournalQueue second = requestsFirst ? JournalQueue.RESPONSES : JournalQueue.REQUESTS;
+        return removeOldest(first, Which.LIVE) || removeOldest(second, Which.LIVE);
+    }
+
+    private boolean removeOldest(JournalQueue queue, Which which) throws IOException {
+        List<QueueFile> there = found.get(queue);
+        int newest = lanes.get(queue).journal().currentCycle();
+        if (there.isEmpty() || there.get(0).cycle() >= newest) {
+            return false;
+        }
+        QueueFile oldest = there.get(0);
+        Need need = readers.need(queue, there, newest, which);
+        if (queue == JournalQueue.REQUESTS) {
+            need = need.or(oldestPending(), OWN_CALLS);
+        }
+        if (oldest.cycle() >= need.cycle()) {
+            held = queue.directoryName() + " held back by " + need.by();
+            return false;
+        }
+        remove(oldest);
+        found.put(queue, there.subList(1, there.size()));
+        return true;
+    }
+
+    private int oldestPending() {
+        long oldest = pending.oldest();
+        return oldest < 0
+                ? Integer.MAX_VALUE
+                : lanes.get(JournalQueue.REQUESTS).journal().cycleOf(oldest);
+    }
+
+    private void remove(QueueFile file) throws IOException {
+        Lane lane = lanes.get(file.queue());
+        queues.get(file.queue()).remove(file, () -> {
+            lane.lock();
+            try {
+                lane.journal().removedBelow(file.cycle() + 1);
+            } finally {
+                lane.unlock();
+            }
+        });
+        quota.removed(file.bytes());
+        LOG.debug("{} was removed: {} bytes", file.path(), file.bytes());
+    }
+
+    private void show() throws IOException {
+        if (held.equals(shown) || closed) {
+            return;
+        }
+        shown = held;
+        if (!held.isEmpty()) {
+            LOG.warn(
+                    "Files of the journal that should be removed can't be: {} ({} bytes are in use)",
+                    held,
+                    quota.usedBytes());
+        }
+        directory.show(Worker.RETENTION, held);
+    }
+
+    /** Ends the thread, and waits until it has. */
+    void close() {
+        closed = true;
+        Thread running = thread;
+        boolean interrupted = false;
+        while (running != null && running.isAlive()) {
+            LockSupport.unpark(running);
+            try {
+                running.join(10);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,228 @@
+package io.waybill.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.LateReply;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.QueueFile;
+import io.waybill.journal.QueueFiles;
+import io.waybill.journal.RetentionSettings;
+import io.waybill.journal.Roll;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is removed from a journal, what is kept, and for whom. */
+@Timeout(value = 120, unit = TimeUnit.SECONDS)
+class RetentionTest {
+
+    private static final long QUOTA = 32L << 20;
+    private static final int PAYLOAD = 64 << 10;
+    private static final String ECHO = "0x142";
+    private static final String LATER = "0x143";
+    private static final RetentionSettings BY_BYTES = RetentionSettings.DEFAULTS.withMaxBytes(QUOTA);
+    private static final RetentionSettings BY_COUNT = RetentionSettings.DEFAULTS.withMaxCycles(3);
+
+    @TempDir
+    private Path directory;
+
+    private final AtomicReference<LateReply> kept = new AtomicReference<>();
+    private Workers workers;
+    private HandlerRegistry handlers;
+
+    @BeforeEach
+    void begin() throws IOException {
+        workers = new Workers(directory);
+        handlers = workers.registry();
+        workers.handleOnPoller(handlers, ECHO, (message, outbox) -> outbox.reply(message.payload()));
+        workers.handle(handlers, LATER, (message, outbox) -> kept.set(outbox.later()));
+    }
+
+    @AfterEach
+    void leave() throws IOException {
+        workers.close();
+    }
+
+    private Worker join(String name, RetentionSettings retention) throws IOException {
+        WorkerSettings settings = Workers.SETTINGS
+                .withJournal(new JournalSettings(Roll.MINUTELY, 4 << 20, 1 << 20, 1 << 20).withFileBytes(1 << 20))
+                .withRetention(retention);
+        return workers.join(name, handlers, settings);
+    }
+
+    private static Request request(String to, int type) {
+        return Request.raw(to, MessageType.userRequest(type), ByteBuffer.allocate(PAYLOAD), List.of());
+    }
+
+    private static void callMany(Worker caller, String to, int calls) {
+        for (int i = 0; i < calls; i++) {
+            try (Response response = caller.call(request(to, 0x42))) {
+                assertThat(response.payload().remaining()).isEqualTo(PAYLOAD);
+            }
+        }
+    }
+
+    private List<QueueFile> files(Worker worker, JournalQueue queue) {
+        try {
+            return new QueueFiles(worker.directory().path(), queue, workers.host.files()).list();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private long bytes(Worker worker) {
+        long bytes = 0;
+        for (JournalQueue queue : JournalQueue.values()) {
+            bytes += files(worker, queue).stream().mapToLong(QueueFile::bytes).sum();
+        }
+        return bytes;
+    }
+
+    /** Queue files that were removed and that this process still has open or mapped. */
+    private static List<String> heldAlthoughRemoved() {
+        List<String> held = new ArrayList<>();
+        try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"));
+                Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            maps.filter(line -> line.contains(".cq4") && line.endsWith("(deleted)"))
+                    .forEach(held::add);
+            for (Path descriptor : descriptors.toList()) {
+                String target = Files.isSymbolicLink(descriptor)
+                        ? Files.readSymbolicLink(descriptor).toString()
+                        : "";
+                if (target.contains(".cq4") && target.endsWith("(deleted)")) {
+                    held.add(target);
+                }
+            }
+        } catch (IOException e) {
+            return List.of("not known: " + e); // a descriptor was closed meanwhile
+        }
+        return held;
+    }
+
+    @Test
+    void removesNothingUnlessTold() throws IOException {
+        join("server", RetentionSettings.DEFAULTS);
+        Worker caller = join("caller", RetentionSettings.DEFAULTS);
+        callMany(caller, "server", 200);
+        assertThat(bytes(caller)).isGreaterThan(200L * PAYLOAD);
+    }
+
+    @Test
+    void staysBelowItsQuotaUnderLoadAndHoldsNoRemovedFileOpen() throws IOException {
+        Worker server = join("server", BY_BYTES);
+        Worker caller = join("caller", BY_BYTES);
+        for (int i = 0; i < 100; i++) {
+            for (int call = 0; call < 20; call++) {
+                Waits.until("there is room", () -> succeeds(caller)); // the disk may be faster than its removal
+            }
+            assertThat(bytes(caller)).isLessThanOrEqualTo(QUOTA);
+            assertThat(bytes(server)).isLessThanOrEqualTo(QUOTA);
+        }
+        assertThat(2000L * PAYLOAD).isGreaterThan(3 * QUOTA);
+        Waits.until("no removed file is open", () -> heldAlthoughRemoved().isEmpty());
+    }
+
+    @Test
+    void keepsNoMoreFilesThanItMay() throws IOException {
+        join("server", BY_COUNT);
+        Worker caller = join("caller", BY_COUNT);
+        callMany(caller, "server", 200);
+        Waits.until(
+                "there are three files",
+                () -> files(caller, JournalQueue.REQUESTS).size() == 3);
+        callMany(caller, "server", 1);
+    }
+
+    @Test
+    void removesWhatIsOlderThanItMayBe() throws IOException {
+        RetentionSettings byAge = RetentionSettings.DEFAULTS.withMaxAge(Duration.ofMillis(1));
+        Worker server = join("server", byAge);
+        Worker caller = join("caller", byAge);
+        callMany(caller, "server", 200);
+        Waits.until(
+                "only what is written now is there",
+                () -> files(caller, JournalQueue.REQUESTS).size() == 1
+                        && files(server, JournalQueue.RESPONSES).size() == 1);
+    }
+
+    @Test
+    void keepsWhatALivePeerHasNotReadAndRefusesCallsInsteadUntilItLeaves() throws IOException {
+        join("server", RetentionSettings.DEFAULTS);
+        Worker caller = join("caller", BY_BYTES);
+        WorkerDirectory silent = workers.home.join("silent"); // and reads nothing
+        assertThatThrownBy(() -> callMany(caller, "server", 2000))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.JOURNAL_FULL))
+                .hasMessageContaining("retention.max-bytes");
+        Waits.until(
+                "it says who holds it back",
+                () -> caller.directory()
+                        .record()
+                        .settings()
+                        .getOrDefault(Worker.RETENTION, "")
+                        .contains("silent"));
+        assertThat(bytes(caller)).isLessThanOrEqualTo(QUOTA);
+
+        silent.leave();
+
+        for (int i = 0; i < 500; i++) {
+            Waits.until("there is room again", () -> succeeds(caller));
+        }
+    }
+
+    private static boolean succeeds(Worker caller) {
+        try {
+            callMany(caller, "server", 1);
+            return true;
+        } catch (CallException e) {
+            assertThat(e.code()).isEqualTo(ErrorCode.JOURNAL_FULL);
+            return false;
+        }
+    }
+
+    @Test
+    void keepsRequestsWithoutAnOutcome() throws Exception {
+        join("server", BY_COUNT);
+        Worker caller = join("caller", BY_COUNT);
+        callMany(caller, "server", 100);
+        CompletableFuture<Response> waiting =
+                caller.callAsync(request("server", 0x43).timeout(Duration.ZERO));
+        callMany(caller, "server", 200);
+        Waits.until(
+                "the files before it are gone",
+                () -> files(caller, JournalQueue.REQUESTS).size() < 16);
+        int held = files(caller, JournalQueue.REQUESTS).size();
+        assertThat(held).isGreaterThan(10);
+
+        kept.get().body();
+        kept.get().send();
+
+        waiting.get().close();
+        Waits.until(
+                "the others are gone, too",
+                () -> files(caller, JournalQueue.REQUESTS).size() == 3);
+    }
+}
