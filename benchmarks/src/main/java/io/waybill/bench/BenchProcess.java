@@ -40,6 +40,9 @@ public final class BenchProcess {
             case SwapUnderLoad.ROLE -> SwapUnderLoad::client;
             case TensorTransfer.SERVER_ROLE -> TensorTransfer::server;
             case TensorTransfer.ROLE -> TensorTransfer::client;
+            case QuotaUnderLoad.SERVER_ROLE -> QuotaUnderLoad::server;
+            case QuotaUnderLoad.CALLER_ROLE -> QuotaUnderLoad::caller;
+            case QuotaUnderLoad.FOLLOWER_ROLE -> QuotaUnderLoad::follower;
             default -> throw new IllegalArgumentException("no role is named " + name);
         };
     }

@@ -38,6 +38,10 @@ final class EchoServer {
     }
 
     static void serve(String[] arguments, MessageHandler handler) throws IOException {
+        serve(Path.of(arguments[0]), NAME, settings(arguments[1]), handler);
+    }
+
+    static void serve(Path home, String name, WorkerSettings settings, MessageHandler handler) throws IOException {
         Host host = Host.real();
         HandlerRegistry handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         Provider provider = new Provider("bench", "1");
@@ -51,12 +55,7 @@ final class EchoServer {
                 handlers.newExecutor(
                         provider,
                         ExecutorSettings.forProcessors(Runtime.getRuntime().availableProcessors()))));
-        try (Worker worker = Worker.join(
-                Home.open(Path.of(arguments[0]), host),
-                NAME,
-                JoinOptions.defaults(),
-                settings(arguments[1]),
-                handlers)) {
+        try (Worker worker = Worker.join(Home.open(home, host), name, JoinOptions.defaults(), settings, handlers)) {
             worker.ready(Map.of());
             BenchProcess.ready();
             BenchProcess.awaitEnd();

@@ -5,6 +5,7 @@ import io.waybill.bench.Distribution;
 import io.waybill.bench.Figures;
 import io.waybill.bench.Idle;
 import io.waybill.bench.OperatorCall;
+import io.waybill.bench.QuotaUnderLoad;
 import io.waybill.bench.Recording;
 import io.waybill.bench.RoundTrip;
 import io.waybill.bench.SwapUnderLoad;
@@ -43,7 +44,8 @@ import picocli.CommandLine.Spec;
             "  waybill bench rtt --json",
             "  waybill bench throughput --in-flight 256",
             "  waybill bench tensor --sizes 1,16,256",
-            "  waybill bench swap --updates 200"
+            "  waybill bench swap --updates 200",
+            "  waybill bench retention --minutes 10"
         })
 final class BenchCommand implements Runnable {
 
@@ -59,7 +61,8 @@ final class BenchCommand implements Runnable {
     @Override
     public void run() {
         throw new ParameterException(
-                spec.commandLine(), "Missing subcommand: rtt, throughput, tensor, recording, swap, operator or idle");
+                spec.commandLine(),
+                "Missing subcommand: rtt, throughput, tensor, recording, swap, retention, operator or idle");
     }
 
     /** One measurement. */
@@ -180,6 +183,30 @@ final class BenchCommand implements Runnable {
                     int rate)
             throws IOException, CommandFailedException {
         return measure(shown, new SwapUnderLoad(updates, rate, distribution())::run);
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "retention",
+            description =
+                    "Calls at a steady rate while the journals are kept below a quota, and looks for readers that are"
+                            + " stuck and files that are held open.",
+            footer = {"", "Example:", "  waybill bench retention --minutes 60 --quota 2048 --rate 20000 --json"})
+    int retention(
+            @Mixin Shown shown,
+            @Option(names = "--minutes", defaultValue = "10", description = "Minutes of load; ${DEFAULT-VALUE}.")
+                    int minutes,
+            @Option(
+                            names = "--quota",
+                            defaultValue = "2048",
+                            description = "MiB that the journal of each worker may take; ${DEFAULT-VALUE}.")
+                    long quota,
+            @Option(names = "--rate", defaultValue = "20000", description = "Calls begun per second; ${DEFAULT-VALUE}.")
+                    int rate,
+            @Option(names = "--size", defaultValue = "64", description = "Bytes of the payload; ${DEFAULT-VALUE}.")
+                    int size)
+            throws IOException {
+        return measure(shown, new QuotaUnderLoad(minutes, quota << 20, rate, size)::run);
     }
 
     @Command(
