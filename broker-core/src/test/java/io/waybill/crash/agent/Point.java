@@ -20,8 +20,8 @@ public enum Point {
     BEFORE_OUTCOME(Role.CALLER, 4000, Change.entry("io/waybill/worker/Inlet", "deliver")),
     AFTER_OUTCOME(Role.CALLER, 4000, Change.exit("io/waybill/worker/Inlet", "deliver")),
     /** Of the two queues, at joining and later. */
-    BEFORE_ROLL(Role.ANY, 5, Change.entry(Names.JOURNAL, "roll")),
-    AFTER_ROLL(Role.ANY, 5, Change.exit(Names.JOURNAL, "roll")),
+    BEFORE_ROLL(Role.ANY, 5, Change.entry(Names.JOURNAL, "entered")),
+    AFTER_ROLL(Role.ANY, 5, Change.exit(Names.JOURNAL, "entered")),
     AFTER_RESERVATION(Role.ANY, 6, Change.exit("io/waybill/journal/Reservation", "extend")),
     AFTER_FIRST_HEADER(Role.ANY, 2, Change.exit(Names.JOURNAL, "createFile")),
     AFTER_REPAIR(Role.ANY, 2, Change.exit("io/waybill/journal/QueueRepair", "prepare")),
