@@ -10,6 +10,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
@@ -191,6 +192,25 @@ class RetentionTest {
         for (int i = 0; i < 500; i++) {
             Waits.until("there is room again", () -> succeeds(caller));
         }
+    }
+
+    @Test
+    void waitsForAWorkerThatCannotBeReadUntilItIsForgotten() throws IOException {
+        join("server", RetentionSettings.DEFAULTS);
+        Worker caller = join("caller", BY_BYTES);
+        WorkerDirectory unreadable = workers.home.join("unreadable");
+        Files.writeString(unreadable.path().resolve("worker.json"), "{");
+        assertThatThrownBy(() -> callMany(caller, "server", 2000))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.JOURNAL_FULL));
+        try (Membership membership = new Membership(workers.home)) {
+            membership.refresh();
+            workers.home.forget(membership.members().find("unreadable").orElseThrow());
+        }
+        for (int i = 0; i < 500; i++) {
+            Waits.until("there is room again", () -> succeeds(caller));
+        }
+        unreadable.leave();
     }
 
     private static boolean succeeds(Worker caller) {
