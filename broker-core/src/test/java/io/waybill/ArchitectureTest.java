@@ -67,7 +67,8 @@ class ArchitectureTest {
                             "rref",
                             "kept",
                             "injection")),
-            Map.entry("query", List.of("api", "host", "wire", "home", "journal", "tensor", "archive", "rref")),
+            Map.entry("query", List.of("api", "host", "wire", "home", "journal", "tensor", "archive", "rref", "kept")),
+            Map.entry("salvage", List.of("api", "host", "wire", "home", "journal", "query", "kept")),
             Map.entry("osgi", List.of("api", "host", "device", "dispatch"))));
 
     /** What only some packages may touch, with those that may. */

@@ -5,7 +5,10 @@ import io.waybill.host.SafeFiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.BitSet;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -24,6 +27,10 @@ final class Claims {
 
     private static final int MAX_ENTRIES = 3 * (WorkerInfo.MAX_ID + 1);
     private static final Pattern ID_CLAIM = Pattern.compile("id-(0|[1-9][0-9]{0,4})");
+    private static final String ID_CLAIM_PREFIX = "id-";
+    private static final String FORGOTTEN = "forgotten-";
+    private static final String NAME_CLAIM = "name-";
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_:-]{1,127}");
     private static final Pattern NUMBER = Pattern.compile("0|[1-9][0-9]{0,4}");
 
     private final Path directory;
@@ -80,7 +87,40 @@ final class Claims {
     }
 
     private Path forgotten(int id, long generation) {
-        return directory.resolve("forgotten-" + id + "-" + generation);
+        return directory.resolve(FORGOTTEN + id + "-" + generation);
+    }
+
+    /** All names with their ids, as far as both claims say the same; tells what does not fit. */
+    Map<String, Integer> all(Consumer<String> problems) throws IOException {
+        Map<String, Integer> found = new TreeMap<>();
+        for (Path entry : files.list(directory, MAX_ENTRIES)) {
+            String file = entry.getFileName().toString();
+            try {
+                if (ID_CLAIM.matcher(file).matches()) {
+                    checkIdClaim(entry, problems);
+                } else if (file.startsWith(NAME_CLAIM)
+                        && NAME.matcher(file.substring(NAME_CLAIM.length())).matches()) {
+                    String name = file.substring(NAME_CLAIM.length());
+                    found.put(name, checked(name, idOf(name).orElse(ANY_ID), ANY_ID));
+                } else if (!file.startsWith(FORGOTTEN)) {
+                    problems.accept(entry + ": expected id-<number> or name-<name>");
+                }
+            } catch (IOException e) {
+                problems.accept(String.valueOf(e.getMessage()));
+            }
+        }
+        return found;
+    }
+
+    private void checkIdClaim(Path claim, Consumer<String> problems) throws IOException {
+        String name = files.readClaim(claim).orElse("");
+        int id = parseId(claim.getFileName().toString().substring(ID_CLAIM_PREFIX.length()), claim);
+        if (!NAME.matcher(name).matches()) {
+            problems.accept(claim + ": expected the name of a worker");
+        } else if (idOf(name).isPresent() && idOf(name).get() != id) {
+            problems.accept(
+                    claim + ": the name " + name + " has the id " + idOf(name).get());
+        }
     }
 
     private int checked(String name, int id, int wantedId) throws IOException {
@@ -136,11 +176,11 @@ final class Claims {
     }
 
     private Path idClaim(int id) {
-        return directory.resolve("id-" + id);
+        return directory.resolve(ID_CLAIM_PREFIX + id);
     }
 
     private Path nameClaim(String name) {
-        return directory.resolve("name-" + name);
+        return directory.resolve(NAME_CLAIM + name);
     }
 
     /** An id that is the name's, unless the name got another one meanwhile; made now, or found. */

@@ -11,7 +11,9 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * The directory that a group of workers share. It is private: mode 0700 and owned by the user who opens it, or refused.
@@ -29,10 +31,16 @@ public final class Home {
     private final Path path;
     private final Host host;
     private final HomeProperties properties;
+    private final String propertiesProblem;
     private final Claims claims;
 
     private Home(Path path, Host host, HomeProperties properties) {
+        this(path, host, properties, "");
+    }
+
+    private Home(Path path, Host host, HomeProperties properties, String propertiesProblem) {
         this.path = path;
+        this.propertiesProblem = propertiesProblem;
         this.host = host;
         this.properties = properties;
         this.claims = new Claims(path.resolve("claims"), host.files());
@@ -86,6 +94,31 @@ public final class Home {
             throw new HomeException("no home at " + path + ": it has no " + HomeProperties.FILE);
         }
         return new Home(home, host, HomeProperties.read(home, host.files()));
+    }
+
+    /**
+     * Opens a home that must be there and may be damaged, like {@link #openExisting}: where its properties don't read,
+     * {@link #propertiesProblem()} says so.
+     */
+    public static Home openDamaged(Path path, Host host) throws IOException {
+        try {
+            return openExisting(path, host);
+        } catch (UnsafeFileException | MalformedRecordException e) {
+            Path home = path.toRealPath();
+            host.files().requirePrivateDirectory(home);
+            return new Home(home, host, new HomeProperties(ROLL_CYCLE_DEFAULT), String.valueOf(e.getMessage()));
+        } catch (HomeException e) {
+            Path home = path.toRealPath();
+            if (!Files.isDirectory(home.resolve("workers"), LinkOption.NOFOLLOW_LINKS)) {
+                throw e;
+            }
+            return new Home(home, host, new HomeProperties(ROLL_CYCLE_DEFAULT), String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Why the home's properties don't read; empty text when they do. */
+    public String propertiesProblem() {
+        return propertiesProblem;
     }
 
     public Path path() {
@@ -152,6 +185,34 @@ public final class Home {
             }
             throw e;
         }
+    }
+
+    /** Every name that has an id, as far as both claims say the same; tells what does not fit. */
+    public Map<String, Integer> claimed(Consumer<String> problems) throws IOException {
+        return claims.all(problems);
+    }
+
+    /** Gives a name the id that it has elsewhere. */
+    public void claim(WorkerInfo worker) throws IOException {
+        claims.claim(worker.name(), worker.id());
+    }
+
+    /**
+     * Joins in the name of a worker that lived elsewhere, so that its next life here follows its last one there.
+     *
+     * @param generation of its last life; 0 when unknown
+     */
+    public WorkerDirectory restore(WorkerInfo worker, long generation) throws IOException {
+        claim(worker);
+        Path directory = host.files().createPrivateDirectory(workerPath(worker));
+        Optional<OwnerLock> lock = OwnerLock.take(directory, host.files());
+        if (lock.isEmpty()) {
+            throw new NameTakenException(worker.name(), 0, directory + " belongs to a process that is there");
+        }
+        try (OwnerLock taken = lock.get()) {
+            taken.writeGeneration(Math.max(0, generation - 1));
+        }
+        return join(worker.name(), JoinOptions.defaults().withId(worker.id()));
     }
 
     private static void createWithParents(Path home, SafeFiles files) throws IOException {

@@ -4,6 +4,7 @@ import io.waybill.host.NativeFile;
 import io.waybill.host.SafeFiles;
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
 import org.agrona.BufferUtil;
@@ -23,8 +24,10 @@ final class FileWindow implements Closeable {
     static final int SMALL = 4 << 10;
 
     private static final int ALIGNMENT = 64;
+    private static final ByteBuffer ZEROS = ByteBuffer.allocateDirect(CAPACITY).asReadOnlyBuffer();
 
     private final UnsafeBuffer memory = new UnsafeBuffer(0, 0);
+    private ByteBuffer copied;
     private NativeFile file;
     private long start;
     private int length;
@@ -66,7 +69,8 @@ final class FileWindow implements Closeable {
         }
         int wanted = Math.max(least, most);
         if (wanted > memory.capacity()) {
-            memory.wrap(BufferUtil.allocateDirectAligned(wanted, ALIGNMENT));
+            copied = BufferUtil.allocateDirectAligned(wanted, ALIGNMENT);
+            memory.wrap(copied);
         }
         length = (int) file.readAt(memory.addressOffset(), wanted, at);
         start = at;
@@ -94,15 +98,12 @@ final class FileWindow implements Closeable {
     long firstNonZero(long from, long to) throws IOException {
         long at = from;
         while (at < to && covers(at, 1, CAPACITY)) {
-            long end = Math.min(to, start + length);
-            while (at + Long.BYTES <= end && int64(at) == 0) {
-                at += Long.BYTES;
+            int bytes = (int) Math.min(to - at, available(at));
+            int found = copied.slice((int) (at - start), bytes).mismatch(ZEROS);
+            if (found >= 0 && found < bytes) {
+                return at + found;
             }
-            for (long stop = Math.min(end, at + Long.BYTES); at < stop; at++) {
-                if (int8(at) != 0) {
-                    return at;
-                }
-            }
+            at += bytes;
         }
         return to;
     }

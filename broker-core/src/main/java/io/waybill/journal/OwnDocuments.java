@@ -127,6 +127,15 @@ final class OwnDocuments {
         return start.length + Long.BYTES + (long) entries * Long.BYTES;
     }
 
+    /** How many bytes the frame of one must say that begins here. */
+    int bytesAt(long position) {
+        if (position == 0) {
+            return header.length - Frame.LENGTH;
+        }
+        byte[] start = listStart(position == rootPosition() ? ROOT : INDEX, position);
+        return (int) listBytes(start) - Frame.LENGTH;
+    }
+
     /** How many numbers a list has. */
     int entries() {
         return entries;

@@ -169,8 +169,12 @@ public final class QueueReader implements Closeable {
     /** Copies and checks a record. Returns what is wrong with it; empty text when nothing is. */
     private String readWhole(long at, int bytes) throws IOException {
         long from = at + Frame.LENGTH;
+        boolean isCovered = window.available(from) >= bytes;
+        if (!isCovered && from + bytes > window.size()) { // no memory for what a length says that lies
+            return "the file ends inside a record of " + bytes + " bytes";
+        }
         buffer.reserve(bytes);
-        if (window.available(from) >= bytes) {
+        if (isCovered) {
             window.copy(from, buffer.memory(), bytes);
             if (check().isEmpty()) {
                 return "";
@@ -205,11 +209,16 @@ public final class QueueReader implements Closeable {
 
     private Step meta(int frame) throws IOException {
         int bytes = Frame.bytes(frame);
-        if (Frame.behind(position, bytes) > window.size()) {
-            return damagedFrame("a frame of " + bytes + " bytes reaches behind the file's end");
-        }
         if (headerFits(position, frame)) {
             return skip(bytes, "a record is marked as the queue's own");
+        }
+        int expected = new OwnDocuments(current.roll()).bytesAt(position);
+        if (bytes != expected) {
+            return damagedFrame(
+                    "a document of the queue's own has " + expected + " bytes here, and this one says " + bytes);
+        }
+        if (Frame.behind(position, bytes) > window.size()) {
+            return damagedFrame("a frame of " + bytes + " bytes reaches behind the file's end");
         }
         position = Frame.behind(position, bytes);
         return null;

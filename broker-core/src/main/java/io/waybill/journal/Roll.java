@@ -1,5 +1,9 @@
 package io.waybill.journal;
 
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -10,7 +14,9 @@ import java.time.format.DateTimeParseException;
 import java.time.temporal.TemporalAccessor;
 import java.time.temporal.TemporalQueries;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.OptionalInt;
+import java.util.Set;
 import net.openhft.chronicle.queue.RollCycle;
 import net.openhft.chronicle.queue.RollCycles;
 import net.openhft.chronicle.queue.rollcycles.LargeRollCycles;
@@ -66,6 +72,17 @@ public enum Roll {
             }
         }
         throw new IllegalArgumentException("a roll cycle is one of " + Arrays.toString(values()) + ": " + cycle);
+    }
+
+    /** The roll cycles by which the files of a queue are named. */
+    public static Set<Roll> of(Path queueDirectory, SafeFiles files) throws IOException {
+        Set<Roll> rolls = EnumSet.noneOf(Roll.class);
+        try {
+            RollFile.in(queueDirectory, files).forEach(file -> rolls.add(file.roll()));
+        } catch (NoSuchFileException e) {
+            // nothing was written
+        }
+        return rolls;
     }
 
     RollCycle cycle() {

@@ -4,6 +4,7 @@ import io.waybill.api.TensorBuffers;
 import io.waybill.host.SafeFiles;
 import io.waybill.rref.RRefId;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -106,6 +107,24 @@ public final class KeptValues {
         Path file = file(id);
         try (FileChannel channel = files.openForReading(file, Long.MAX_VALUE)) {
             return new KeptReader(file, channel).read(id, owner, buffers);
+        }
+    }
+
+    /**
+     * What is wrong with a file in the directory of a worker's kept values; empty text when nothing is. Writes nothing, and keeps no more of
+     * the value in memory than its head.
+     */
+    public static String damage(Path file, int owner, SafeFiles files) {
+        Optional<RRefId> id = idOf(file.getFileName().toString());
+        if (id.isEmpty()) {
+            return file + " is no kept value";
+        }
+        try (FileChannel channel = files.openForReading(file, Long.MAX_VALUE)) {
+            ByteBuffer piece = ByteBuffer.allocate(KeptLayout.PIECE_BYTES);
+            new KeptReader(file, channel).read(id.get(), owner, size -> new PassedBytes(piece, size));
+            return "";
+        } catch (IOException e) {
+            return String.valueOf(e.getMessage());
         }
     }
 

@@ -43,8 +43,12 @@ public record Finding(
         MISPLACED,
         /** An answer to a request that its caller's journal does not have. */
         NO_REQUEST,
+        /** More than one answer to a request. */
+        ANSWERED_AGAIN,
         /** A request without an answer. */
-        NO_RESPONSE
+        NO_RESPONSE,
+        /** A request without an answer, to a worker that lost answers. */
+        LOST_RESPONSE
     }
 
     public boolean isDamage() {

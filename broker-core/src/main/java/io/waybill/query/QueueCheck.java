@@ -32,10 +32,14 @@ final class QueueCheck implements Closeable {
     private final QueueReader reader;
     private final Consumer<Finding> findings;
     private final LongConsumer progress;
+    private final LostRecords lost;
     private boolean lookedBehindEnd;
     private long records;
     private long lastSequence = NONE;
     private long lastCounter = NONE;
+    private long lastId;
+    private String lastFile = "";
+    private long missing;
     private Damage unexplained; // damage since the last record; null: none
 
     QueueCheck(
@@ -46,6 +50,21 @@ final class QueueCheck implements Closeable {
         this.reader = journal.read(queue, host);
         this.findings = findings;
         this.progress = progress;
+        this.lost = LostRecords.read(journal.path(), host.files());
+    }
+
+    /** Whether it is known that records were lost before this journal was brought here. */
+    boolean knowsOfLost() {
+        return !lost.isEmpty(queue);
+    }
+
+    int worker() {
+        return journal.info().id();
+    }
+
+    /** Whether records are known to be missing that were there once. */
+    boolean hasLost() {
+        return missing > 0 || unexplained != null || !lost.isEmpty(queue);
     }
 
     /** Checks all that is there now. */
@@ -77,7 +96,7 @@ final class QueueCheck implements Closeable {
     }
 
     private void check(RecordView record) {
-        checkSequence(record.sequence());
+        checkSequence(record);
         if (record.from() != journal.info().id()) {
             misplaced("record " + record.sequence() + " is from worker " + record.from() + " in the journal of worker "
                     + journal.info().id());
@@ -96,17 +115,11 @@ final class QueueCheck implements Closeable {
         }
     }
 
-    private void checkSequence(long sequence) {
+    private void checkSequence(RecordView record) {
+        long sequence = record.sequence();
         long expected = lastSequence + 1;
         if (lastSequence != NONE && sequence > expected) {
-            String cause = unexplained == null ? "" : ", in the damaged range before";
-            find(
-                    Severity.DAMAGE,
-                    Kind.MISSING,
-                    Optional.of(file()),
-                    reader.offset(),
-                    reader.offset(),
-                    records(expected, sequence) + " missing" + cause);
+            missing(expected, record);
         } else if (lastSequence != NONE && sequence < expected) {
             misplaced("record " + sequence + " comes behind record " + lastSequence);
         } else if (lastSequence == NONE && sequence > 0) {
@@ -119,8 +132,29 @@ final class QueueCheck implements Closeable {
                     records(0, sequence) + " missing at the start"
                             + (unexplained == null ? ": older files were removed" : ""));
         }
-        lastSequence = sequence;
+        lastSequence = Math.max(lastSequence, sequence);
+        lastId = record.id();
+        lastFile = reader.place().fileName();
         unexplained = null;
+    }
+
+    private void missing(long expected, RecordView record) {
+        boolean isKnown = lost.covers(queue, expected, record.sequence() - 1) && unexplained == null;
+        String cause = unexplained == null ? "" : ", in the damaged range before";
+        if (isKnown) {
+            cause = ", lost before this journal was brought here";
+        } else if (!reader.place().fileName().equals(lastFile)) {
+            cause += ", from " + lastFile + " on";
+        }
+        missing += record.sequence() - expected;
+        find(
+                isKnown ? Severity.NOTE : Severity.DAMAGE,
+                Kind.MISSING,
+                Optional.of(file()),
+                reader.offset(),
+                reader.offset(),
+                records(expected, record.sequence()) + " missing between messages " + MessageId.text(lastId) + " and "
+                        + MessageId.text(record.id()) + cause);
     }
 
     private static String records(long first, long end) {

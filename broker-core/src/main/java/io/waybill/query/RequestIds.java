@@ -1,45 +1,91 @@
 package io.waybill.query;
 
 import java.util.BitSet;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.function.LongConsumer;
 
 /**
- * Which counters of one worker were used for requests, and which of them were answered. Counters ascend without large gaps, so that two
- * bits for each do; what lies far off is not taken in. One thread at a time.
+ * Which counters of one worker were used for requests, to whom, and which of them were answered. Counters ascend without large gaps, so
+ * that three bits and two bytes for each do; what lies far off is not taken in. One thread at a time.
  */
 final class RequestIds {
 
-    /** At most two times 32 MB. */
+    /** What an answer is to the request with its id. */
+    enum Match {
+        /** The first one. */
+        FIRST,
+        /** Another one. */
+        AGAIN,
+        /** Another one, and the request was sent again too. */
+        AGAIN_AS_ASKED,
+        /** There is no such request. */
+        NONE
+    }
+
+    static final int UNKNOWN = -1;
+
+    /** At most three times 32 MB. */
     private static final int MAX_BITS = 1 << 28;
+
+    private static final int PAGE_BITS = 12;
+    /** At most 64 MB: of 33 million requests it is known to whom they went. */
+    private static final int MAX_PAGES = 1 << 13;
 
     private final BitSet asked = new BitSet();
     private final BitSet answered = new BitSet();
+    private final BitSet repeated = new BitSet();
+    private final Map<Integer, char[]> receivers = new HashMap<>();
     private long base = -1;
+    private long lowest = Long.MAX_VALUE;
     private long outside;
 
-    void ask(long counter) {
+    /** Notes a request. */
+    void ask(long counter, int to, boolean isRepeated) {
         if (base < 0) {
             base = counter & -64;
         }
-        if (isInside(counter)) {
-            asked.set((int) (counter - base));
-        } else {
+        lowest = Math.min(lowest, counter);
+        if (!isInside(counter)) {
             outside++;
+            return;
+        }
+        int bit = (int) (counter - base);
+        asked.set(bit);
+        if (isRepeated) {
+            repeated.set(bit);
+        }
+        char[] page = receivers.size() < MAX_PAGES
+                ? receivers.computeIfAbsent(bit >> PAGE_BITS, any -> new char[1 << PAGE_BITS])
+                : receivers.get(bit >> PAGE_BITS);
+        if (page != null) {
+            page[bit & (1 << PAGE_BITS) - 1] = (char) (to + 1);
         }
     }
 
-    /** Notes an answer. Returns whether the request is known. */
-    boolean answer(long counter) {
+    /** Notes an answer. */
+    Match answer(long counter) {
         if (base < 0 || !isInside(counter) || !asked.get((int) (counter - base))) {
-            return false;
+            return Match.NONE;
         }
-        answered.set((int) (counter - base));
-        return true;
+        int bit = (int) (counter - base);
+        if (answered.get(bit)) {
+            return repeated.get(bit) ? Match.AGAIN_AS_ASKED : Match.AGAIN;
+        }
+        answered.set(bit);
+        return Match.FIRST;
+    }
+
+    /** To whom a request that was noted went; {@link #UNKNOWN} when that was not kept. */
+    int receiver(long counter) {
+        int bit = (int) (counter - base);
+        char[] page = receivers.get(bit >> PAGE_BITS);
+        return page == null ? UNKNOWN : page[bit & (1 << PAGE_BITS) - 1] - 1;
     }
 
     /** Whether a request of this counter may have been there, and was removed with an old file. */
     boolean isBefore(long counter) {
-        return base >= 0 && counter < base;
+        return base >= 0 && counter < lowest;
     }
 
     private boolean isInside(long counter) {
@@ -56,8 +102,8 @@ final class RequestIds {
     }
 
     /** The lowest counters without an answer. */
-    void unanswered(int most, LongConsumer counters) {
-        int left = most;
+    void unanswered(long most, LongConsumer counters) {
+        long left = most;
         for (int bit = asked.nextSetBit(0); bit >= 0 && left > 0; bit = asked.nextSetBit(bit + 1)) {
             if (!answered.get(bit)) {
                 counters.accept(base + bit);

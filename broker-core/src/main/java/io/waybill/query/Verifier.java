@@ -6,14 +6,17 @@ import io.waybill.journal.JournalQueue;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.query.Finding.Kind;
 import io.waybill.query.Finding.Severity;
+import io.waybill.query.RequestIds.Match;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
@@ -35,6 +38,7 @@ final class Verifier {
     private final LongConsumer progress;
     private final Map<Integer, RequestIds> requests = new HashMap<>();
     private final Map<Integer, QueueCheck> requestChecks = new HashMap<>();
+    private final Set<Integer> lossy = new HashSet<>(); // workers of whose responses some are lost
     private final Map<Sort, Long> counts = new LinkedHashMap<>();
     private long records;
     private long damages;
@@ -102,17 +106,20 @@ final class Verifier {
         QueueCheck check = requestChecks.get(worker);
         RequestIds ids = requests.get(worker);
         long before = check.records();
-        check.read(record -> ids.ask(MessageId.counter(record.id())));
+        check.read(record -> ids.ask(MessageId.counter(record.id()), record.to(), record.isRepeated()));
         records += check.records() - before;
     }
 
     private void readResponses(StoredJournal journal) throws IOException {
         try (QueueCheck check = check(journal, JournalQueue.RESPONSES)) {
             OptionalLong indexed = lastIndexed(journal, JournalQueue.RESPONSES);
-            Answers answers = new Answers(check);
+            Answers answers = new Answers(journal, check);
             check.read(answers::match);
             records += check.records();
             check.requireReaches(indexed);
+            if (check.hasLost()) {
+                lossy.add(journal.info().id());
+            }
         }
     }
 
@@ -124,9 +131,11 @@ final class Verifier {
 
     /** Matches the responses of one queue with the requests. */
     private final class Answers {
+        private final StoredJournal journal;
         private final QueueCheck check;
 
-        Answers(QueueCheck check) {
+        Answers(StoredJournal journal, QueueCheck check) {
+            this.journal = journal;
             this.check = check;
         }
 
@@ -136,23 +145,60 @@ final class Verifier {
             RequestIds ids = requests.get(caller);
             if (ids == null) {
                 stray(Severity.NOTE, response, ", whose journal is not in this home");
-            } else if (!ids.answer(counter) && !isAskedByNow(caller, counter)) {
-                boolean isOld = ids.isBefore(counter);
-                if (isOld || ids.outside() > 0) {
-                    stray(Severity.NOTE, response, isOld ? ", older than what its journal has" : ", out of reach");
-                } else {
-                    stray(Severity.DAMAGE, response, ", whose journal does not have it");
-                }
+                return;
+            }
+            Match match = ids.answer(counter);
+            if (match == Match.NONE) {
+                match = answerByNow(caller, counter);
+            }
+            switch (match) {
+                case FIRST -> {}
+                case AGAIN -> repeated(Severity.DAMAGE, response, "");
+                case AGAIN_AS_ASKED -> repeated(Severity.NOTE, response, ", which was sent again too");
+                case NONE -> unasked(response, ids, caller, counter);
+            }
+            if (match != Match.NONE) {
+                checkReceiver(response, ids.receiver(counter));
             }
         }
 
-        private boolean isAskedByNow(int caller, long counter) {
+        private Match answerByNow(int caller, long counter) {
             try {
                 readOn(caller); // a live worker may have asked since its requests were read
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
             return requests.get(caller).answer(counter);
+        }
+
+        private void unasked(RecordView response, RequestIds ids, int caller, long counter) {
+            if (ids.isBefore(counter)) {
+                stray(Severity.NOTE, response, ", older than what its journal has");
+            } else if (ids.outside() > 0) {
+                stray(Severity.NOTE, response, ", out of reach");
+            } else if (requestChecks.get(caller).knowsOfLost()) {
+                stray(Severity.NOTE, response, ", lost before its journal was brought here");
+            } else {
+                stray(Severity.DAMAGE, response, ", whose journal does not have it");
+            }
+        }
+
+        private void checkReceiver(RecordView response, int receiver) {
+            if (receiver != RequestIds.UNKNOWN && receiver != journal.info().id()) {
+                check.findHere(
+                        Severity.DAMAGE,
+                        Kind.MISPLACED,
+                        "record " + response.sequence() + " answers request " + MessageId.text(response.id())
+                                + ", which went to worker " + receiver);
+            }
+        }
+
+        private void repeated(Severity severity, RecordView response, String why) {
+            check.findHere(
+                    severity,
+                    Kind.ANSWERED_AGAIN,
+                    "record " + response.sequence() + " is another answer to request " + MessageId.text(response.id())
+                            + why);
         }
 
         private void stray(Severity severity, RecordView response, String why) {
@@ -166,6 +212,7 @@ final class Verifier {
 
     private void tellUnanswered(StoredJournal journal) {
         RequestIds ids = requests.get(journal.info().id());
+        QueueCheck check = requestChecks.get(journal.info().id());
         long count = ids.unansweredCount();
         unanswered += count;
         if (count > 0) {
@@ -174,15 +221,34 @@ final class Verifier {
                     MAX_SHOWN,
                     counter -> text.append(' ')
                             .append(MessageId.text(MessageId.of(journal.info().id(), counter))));
-            requestChecks
-                    .get(journal.info().id())
-                    .find(
-                            Severity.NOTE,
-                            Kind.NO_RESPONSE,
-                            Optional.empty(),
-                            0,
-                            0,
-                            text.append(count > MAX_SHOWN ? " …" : "").toString());
+            check.find(
+                    Severity.NOTE,
+                    Kind.NO_RESPONSE,
+                    Optional.empty(),
+                    0,
+                    0,
+                    text.append(count > MAX_SHOWN ? " …" : "").toString());
+        }
+        if (!lossy.isEmpty()) {
+            ids.unanswered(count, counter -> tellLostResponse(check, ids, counter));
+        }
+    }
+
+    /** Some responses of the callee are gone: this may be one of those. */
+    private void tellLostResponse(QueueCheck check, RequestIds ids, long counter) {
+        int receiver = ids.receiver(counter);
+        if (lossy.contains(receiver)) {
+            check.find(
+                    Severity.NOTE,
+                    Kind.LOST_RESPONSE,
+                    Optional.empty(),
+                    0,
+                    0,
+                    "call " + MessageId.text(MessageId.of(check.worker(), counter)) + " to "
+                            + journals.find(receiver)
+                                    .map(StoredJournal::toString)
+                                    .orElse("worker " + receiver)
+                            + " has no response, and responses of that worker are lost");
         }
     }
 

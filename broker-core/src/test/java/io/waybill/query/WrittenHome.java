@@ -32,7 +32,10 @@ final class WrittenHome {
     private final MessageBuffer buffer = new MessageBuffer();
 
     WrittenHome(Path path) throws IOException {
-        home = Home.open(path.resolve("home"), WrittenQueue.HOST);
+        home = Home.open(
+                path.resolve("home"),
+                WrittenQueue.HOST,
+                WrittenQueue.settings().roll().name());
         join("caller", CALLER);
         join("callee", CALLEE);
     }

@@ -34,6 +34,11 @@ public final class HomeOption {
         return Home.openExisting(path, host);
     }
 
+    /** Opens the home, which must be there, and may be damaged. */
+    public Home openDamaged(Surroundings surroundings, Host host) throws IOException {
+        return Home.openDamaged(path(surroundings), host);
+    }
+
     /** Opens the home, or makes it. */
     public Home open(Surroundings surroundings, Host host) throws IOException {
         return Home.open(path(surroundings), host);

@@ -12,7 +12,13 @@ import picocli.CommandLine.Spec;
         name = "journal",
         header = "Looks at the messages that workers exchanged.",
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {ShowCommand.class, ListCommand.class, TailCommand.class, StatsCommand.class, VerifyCommand.class
+        subcommands = {
+            ShowCommand.class,
+            ListCommand.class,
+            TailCommand.class,
+            StatsCommand.class,
+            VerifyCommand.class,
+            SalvageCommand.class
         },
         footer = {
             "",

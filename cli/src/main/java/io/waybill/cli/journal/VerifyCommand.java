@@ -44,7 +44,7 @@ final class VerifyCommand implements Callable<Integer> {
         Watched watched = new Watched(surroundings);
         Verification verification;
         try (HomeJournals journals =
-                HomeJournals.open(home.openExisting(surroundings, Host.real())).onProgress(watched::records)) {
+                HomeJournals.open(home.openDamaged(surroundings, Host.real())).onProgress(watched::records)) {
             verification = journals.verify(finding -> {
                 watched.done();
                 print(finding, out);

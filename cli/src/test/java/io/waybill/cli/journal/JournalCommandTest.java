@@ -117,8 +117,22 @@ class JournalCommandTest {
     }
 
     @Test
+    void salvagesIntoANewHomeAndRefusesAnOldOne() throws Exception {
+        makeHome();
+        Path out = temporary.resolve("new");
+        assertThat(run("journal", "salvage", "--out", out.toString(), "--json")).isZero();
+        assertThat(this.out.toString()).contains("\"whole\" : true");
+        assertThat(run("journal", "verify", "--home", out.toString())).isZero();
+        assertThat(run("journal", "salvage", "--out", out.toString())).isEqualTo(1);
+        assertThat(run("journal", "salvage", "--out", out + "2", "--worker", "nobody"))
+                .isEqualTo(1);
+        assertThat(run("journal", "salvage")).isEqualTo(2);
+        assertThat(err.toString()).hasLineCount(3).contains("is not empty", "no worker nobody", "--out");
+    }
+
+    @Test
     void showsAnExampleInEachHelp() {
-        for (String subcommand : List.of("show", "list", "tail", "stats", "verify")) {
+        for (String subcommand : List.of("show", "list", "tail", "stats", "verify", "salvage")) {
             assertThat(run("journal", subcommand, "--help")).isZero();
             assertThat(out.toString()).contains("waybill journal " + subcommand);
         }

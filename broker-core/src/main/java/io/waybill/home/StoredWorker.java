@@ -1,0 +1,131 @@
+package io.waybill.home;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * A worker's directory as it lies there, for tools that look at it whatever has become of it. Reads by position, maps nothing, and writes
+ * nothing. What can't be used is left out, and told by {@link #problems()}.
+ *
+ * <p>One thread at a time.
+ */
+public final class StoredWorker {
+
+    private static final int MAX_LOCK_BYTES = 64;
+    private static final Pattern GENERATION = Pattern.compile("(0|[1-9][0-9]{0,17}) *\n?");
+
+    private final WorkerInfo info;
+    private final Path path;
+    private final SafeFiles files;
+    private final List<String> problems = new ArrayList<>();
+
+    public StoredWorker(WorkerInfo info, Path path, SafeFiles files) {
+        this.info = info;
+        this.path = path;
+        this.files = files;
+    }
+
+    /** What the last looks found damaged: a text for each, that names the file. */
+    public List<String> problems() {
+        return List.copyOf(problems);
+    }
+
+    /** The last life of the worker that anything there knows of; 0 when nothing does. */
+    public long generation() {
+        return Math.max(said().map(WorkerRecord::generation).orElse(0L), lockGeneration());
+    }
+
+    /** What it says of itself. */
+    public Optional<WorkerRecord> said() {
+        Path file = path.resolve(WorkerDirectory.RECORD_FILE);
+        try {
+            WorkerRecord record = WorkerRecordJson.read(files.readSmall(file, WorkerRecordJson.MAX_BYTES), file);
+            if (record.id() == info.id() && record.name().equals(info.name())) {
+                return Optional.of(record);
+            }
+            problems.add(file + ": expected the record of " + info + ", found that of "
+                    + new WorkerInfo(record.id(), record.name()));
+        } catch (NoSuchFileException e) {
+            // it never joined wholly
+        } catch (IOException | IllegalArgumentException e) {
+            problems.add(String.valueOf(e.getMessage()));
+        }
+        return Optional.empty();
+    }
+
+    private long lockGeneration() {
+        Path file = path.resolve("lock").resolve("owner");
+        try {
+            String text = new String(files.readSmall(file, MAX_LOCK_BYTES), StandardCharsets.ISO_8859_1);
+            if (GENERATION.matcher(text).matches()) {
+                return Long.parseLong(text.trim());
+            }
+            if (!text.isEmpty()) {
+                problems.add(file + ": expected a generation, found " + text.length() + " other bytes");
+            }
+        } catch (NoSuchFileException e) {
+            // it never joined wholly
+        } catch (IOException e) {
+            problems.add(String.valueOf(e.getMessage()));
+        }
+        return 0;
+    }
+
+    /** What it has read of its peers. */
+    public List<StoredCursor> cursors() {
+        Path file = path.resolve(CursorLayout.FILE);
+        List<StoredCursor> cursors = new ArrayList<>();
+        try (FileChannel channel = files.openForReading(file, Long.MAX_VALUE)) {
+            String damage = Cursors.damageOf(channel, info.id());
+            if (damage.isEmpty()) {
+                readSlots(channel, file, cursors);
+            } else {
+                problems.add(file + ": " + damage);
+            }
+        } catch (NoSuchFileException e) {
+            // it never joined wholly
+        } catch (IOException e) {
+            problems.add(String.valueOf(e.getMessage()));
+        }
+        return cursors;
+    }
+
+    private void readSlots(FileChannel channel, Path file, List<StoredCursor> cursors) throws IOException {
+        ByteBuffer header = read(channel, 0, CursorLayout.HEADER_BYTES);
+        for (int i = 0; i < CursorLayout.SLOTS && header.limit() == CursorLayout.HEADER_BYTES; i++) {
+            int peer = header.getInt(CursorLayout.directoryEntry(i));
+            ByteBuffer slot = read(channel, CursorLayout.slotOffset(i), CursorLayout.RING);
+            if (slot.limit() < CursorLayout.RING || slot.getInt(CursorLayout.PEER_ID) != peer) {
+                problems.add(file + ": slot " + i + " is not that of worker " + peer);
+            } else if (peer < CursorLayout.FREE || peer > WorkerInfo.MAX_ID) {
+                problems.add(file + ": slot " + i + " is of worker " + peer + ", which none can be");
+            } else if (peer != CursorLayout.FREE) {
+                cursors.add(new StoredCursor(
+                        peer,
+                        slot.getLong(CursorLayout.REQUESTS_INDEX),
+                        slot.getLong(CursorLayout.RESPONSES_INDEX),
+                        slot.getLong(CursorLayout.REQUESTS_CONSUMED),
+                        slot.getLong(CursorLayout.REQUEST_BYTES_CONSUMED)));
+            }
+        }
+    }
+
+    private static ByteBuffer read(FileChannel channel, long at, int length) throws IOException {
+        ByteBuffer bytes = ByteBuffer.allocate(length).order(ByteOrder.nativeOrder());
+        while (bytes.hasRemaining() && channel.read(bytes, at + bytes.position()) > 0) {
+            // until it is full or the file got shorter
+        }
+        return bytes.flip();
+    }
+}

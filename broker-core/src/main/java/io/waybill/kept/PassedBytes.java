@@ -1,0 +1,48 @@
+package io.waybill.kept;
+
+import io.waybill.api.Device;
+import io.waybill.api.Storage;
+import java.nio.ByteBuffer;
+
+/** A storage whose bytes only pass by, to be checked: it takes what is written into it, and keeps nothing. One thread at a time. */
+final class PassedBytes implements Storage {
+
+    private final ByteBuffer piece;
+    private final long sizeBytes;
+
+    /** @param piece where each piece is written, as large as the largest */
+    PassedBytes(ByteBuffer piece, long sizeBytes) {
+        this.piece = piece;
+        this.sizeBytes = sizeBytes;
+    }
+
+    @Override
+    public Device device() {
+        return Device.CPU;
+    }
+
+    @Override
+    public long sizeBytes() {
+        return sizeBytes;
+    }
+
+    @Override
+    public long address() {
+        throw new IllegalStateException("the bytes were not kept");
+    }
+
+    @Override
+    public ByteBuffer bytes(long offset, int length) {
+        return piece.clear().limit(length);
+    }
+
+    @Override
+    public Storage retain() {
+        return this;
+    }
+
+    @Override
+    public void release() {
+        // there is nothing to give back
+    }
+}

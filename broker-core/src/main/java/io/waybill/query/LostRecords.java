@@ -1,0 +1,103 @@
+package io.waybill.query;
+
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.JournalQueue;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Which records of a worker were lost already when its journal was brought here, in the file {@code lost-records} of its directory: a line
+ * {@code requests 17 19} for each range of numbers. What stands there is missing, and no damage of this home.
+ *
+ * <p>One thread at a time.
+ */
+public final class LostRecords {
+
+    private static final String FILE = "lost-records";
+    private static final int MAX_BYTES = 1 << 20;
+    private static final int MAX_RANGES = 10_000;
+    private static final Pattern LINE =
+            Pattern.compile("(requests|responses) (0|[1-9][0-9]{0,17}) (0|[1-9][0-9]{0,17})");
+
+    /** Numbers of records, both ends included. */
+    public record Range(long first, long last) {}
+
+    private final Map<JournalQueue, List<Range>> ranges = new EnumMap<>(JournalQueue.class);
+
+    /** Adds a range behind all that were added before. Beyond 10,000 the last one grows. */
+    public void add(JournalQueue queue, long first, long last) {
+        List<Range> all = ranges.computeIfAbsent(queue, any -> new ArrayList<>());
+        if (all.size() == MAX_RANGES) {
+            all.add(new Range(all.remove(MAX_RANGES - 1).first(), last));
+        } else {
+            all.add(new Range(first, last));
+        }
+    }
+
+    public List<Range> of(JournalQueue queue) {
+        return List.copyOf(ranges.getOrDefault(queue, List.of()));
+    }
+
+    /** Whether all of these are known to be lost. */
+    boolean covers(JournalQueue queue, long first, long last) {
+        return ranges.getOrDefault(queue, List.of()).stream()
+                .anyMatch(range -> range.first() <= first && range.last() >= last);
+    }
+
+    boolean isEmpty(JournalQueue queue) {
+        return !ranges.containsKey(queue);
+    }
+
+    /** What is known of a worker. A file that does not read says nothing. */
+    static LostRecords read(Path workerDirectory, SafeFiles files) {
+        LostRecords read = new LostRecords();
+        try {
+            String text =
+                    new String(files.readSmall(workerDirectory.resolve(FILE), MAX_BYTES), StandardCharsets.ISO_8859_1);
+            text.lines()
+                    .map(LINE::matcher)
+                    .filter(Matcher::matches)
+                    .forEach(line -> queue(line.group(1))
+                            .ifPresent(queue ->
+                                    read.add(queue, Long.parseLong(line.group(2)), Long.parseLong(line.group(3)))));
+        } catch (NoSuchFileException e) {
+            // the journal was written here
+        } catch (IOException e) {
+            return new LostRecords();
+        }
+        return read;
+    }
+
+    private static Optional<JournalQueue> queue(String name) {
+        for (JournalQueue queue : JournalQueue.values()) {
+            if (queue.directoryName().equals(name)) {
+                return Optional.of(queue);
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Notes it in a worker's directory; nothing when nothing is lost. */
+    public void write(Path workerDirectory, SafeFiles files) throws IOException {
+        if (ranges.isEmpty()) {
+            return;
+        }
+        StringBuilder text = new StringBuilder("# records that were lost before this journal was brought here\n");
+        ranges.forEach((queue, all) -> all.forEach(range -> text.append(queue.directoryName())
+                .append(' ')
+                .append(range.first())
+                .append(' ')
+                .append(range.last())
+                .append('\n')));
+        files.replaceAtomically(workerDirectory.resolve(FILE), text.toString().getBytes(StandardCharsets.ISO_8859_1));
+    }
+}

@@ -1,0 +1,87 @@
+package io.waybill.salvage;
+
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.Comparator;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+
+/** Copies the files of a worker that are no queues, byte by byte. Links, FIFOs and what belongs to others are left out. One thread. */
+final class FileCopies {
+
+    /** What an operator put there, and what replay needs; all else is derived, or of use only to the process that made it. */
+    private static final List<String> DIRECTORIES =
+            List.of("archive/requests", "archive/responses", "bundles", "scripts", "osgi/installed");
+
+    private static final int MAX_FILES = 10_000_000;
+
+    private final Path from;
+    private final Path to;
+    private final SafeFiles files;
+    private final Consumer<String> problems;
+    private long copied;
+
+    FileCopies(Path from, Path to, SafeFiles files, Consumer<String> problems) {
+        this.from = from;
+        this.to = to;
+        this.files = files;
+        this.problems = problems;
+    }
+
+    void copyDirectories() {
+        for (String name : DIRECTORIES) {
+            copy(name, file -> true);
+        }
+    }
+
+    /** Copies the files of a directory that are whole, as far as that can be told. */
+    void copy(String directory, Predicate<Path> isWhole) {
+        Path source = from.resolve(directory);
+        if (!Files.exists(source, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        try {
+            Path target = to;
+            for (Path part : Path.of(directory)) {
+                target = files.createPrivateDirectory(target.resolve(part));
+            }
+            List<Path> entries = files.list(source, MAX_FILES);
+            entries.sort(Comparator.naturalOrder());
+            for (Path entry : entries) {
+                if (isWhole.test(entry)) {
+                    copyFile(entry, target.resolve(entry.getFileName()));
+                }
+            }
+        } catch (IOException e) {
+            problems.accept(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void copyFile(Path source, Path target) {
+        try (FileChannel in = files.openForReading(source, Long.MAX_VALUE)) {
+            long size = in.size();
+            FreeSpace.requireRoom(target, size);
+            files.replaceUnsynced(target, out -> {
+                long at = 0;
+                long more = 1;
+                while (at < size && more > 0) {
+                    more = in.transferTo(at, size - at, out);
+                    at += more;
+                }
+                out.force(true);
+            });
+            copied++;
+        } catch (IOException e) {
+            problems.accept(String.valueOf(e.getMessage()));
+        }
+    }
+
+    long copied() {
+        return copied;
+    }
+}

@@ -1,0 +1,34 @@
+package io.waybill.salvage;
+
+import io.waybill.journal.JournalQueue;
+import io.waybill.query.LostRecords;
+import java.util.List;
+
+/**
+ * What became of one queue. Immutable.
+ *
+ * @param records that were copied
+ * @param bytes of those
+ * @param gaps numbers of records that are missing among them, the first ten thousand ranges
+ * @param lost how many those are; what is missing at the end nobody knows
+ * @param damages ranges of bytes that hold no record where one must be
+ * @param strangers whole records that don't belong where they lay, and were left out
+ */
+public record SalvagedQueue(
+        JournalQueue queue,
+        long records,
+        long bytes,
+        List<LostRecords.Range> gaps,
+        long lost,
+        long damages,
+        long strangers) {
+
+    public SalvagedQueue {
+        gaps = List.copyOf(gaps);
+    }
+
+    /** Whether nothing in the files showed that there was more. */
+    public boolean isWhole() {
+        return lost == 0 && damages == 0 && strangers == 0;
+    }
+}

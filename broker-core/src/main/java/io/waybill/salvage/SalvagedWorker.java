@@ -1,0 +1,31 @@
+package io.waybill.salvage;
+
+import io.waybill.api.WorkerInfo;
+import java.util.List;
+
+/**
+ * What became of one worker. Immutable.
+ *
+ * @param generation of its last life
+ * @param positions of its cursors that were taken over
+ * @param files besides the queues: kept values, archives, bundles, scripts
+ * @param problems what was left behind, and why
+ */
+public record SalvagedWorker(
+        WorkerInfo info,
+        long generation,
+        List<SalvagedQueue> queues,
+        int positions,
+        long files,
+        List<String> problems) {
+
+    public SalvagedWorker {
+        queues = List.copyOf(queues);
+        problems = List.copyOf(problems);
+    }
+
+    /** Whether all that was there is in the new home. */
+    public boolean isWhole() {
+        return problems.isEmpty() && queues.stream().allMatch(SalvagedQueue::isWhole);
+    }
+}

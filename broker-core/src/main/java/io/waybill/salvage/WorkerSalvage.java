@@ -1,0 +1,157 @@
+package io.waybill.salvage;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.home.CursorSlot;
+import io.waybill.home.Home;
+import io.waybill.home.StoredCursor;
+import io.waybill.home.StoredWorker;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.QueueCopy;
+import io.waybill.journal.QueueReader;
+import io.waybill.journal.Roll;
+import io.waybill.kept.KeptValues;
+import io.waybill.query.LostRecords;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.LongConsumer;
+
+/**
+ * Brings one worker into the new home. Its name is taken there from {@link #begin} to {@link #end}.
+ *
+ * <p>One thread, once: begin, queues, end.
+ */
+final class WorkerSalvage {
+
+    private static final int MAX_PROBLEMS = 1000;
+
+    private final WorkerInfo info;
+    private final Path from;
+    private final SafeFiles files;
+    private final List<StoredCursor> cursors;
+    private final long generation;
+    private final List<String> problems = new ArrayList<>();
+    private final Map<JournalQueue, Positions> positions = new EnumMap<>(JournalQueue.class);
+    private final List<SalvagedQueue> queues = new ArrayList<>();
+    private WorkerDirectory to;
+    private long copiedFiles;
+    private long untold;
+
+    /** Notes what the worker says of itself and its peers, before their queues are read: what it says of them is there then. */
+    WorkerSalvage(WorkerInfo info, Path from, SafeFiles files) {
+        this.info = info;
+        this.from = from;
+        this.files = files;
+        StoredWorker stored = new StoredWorker(info, from, files);
+        cursors = stored.cursors();
+        generation = stored.generation();
+        stored.problems().forEach(this::problem);
+        for (JournalQueue queue : JournalQueue.values()) {
+            positions.put(queue, new Positions());
+        }
+    }
+
+    WorkerInfo info() {
+        return info;
+    }
+
+    List<StoredCursor> cursors() {
+        return cursors;
+    }
+
+    /** What others have read of this worker's queue. */
+    Positions positions(JournalQueue queue) {
+        return positions.get(queue);
+    }
+
+    void begin(Home home) throws IOException {
+        to = home.restore(info, generation);
+    }
+
+    /** Copies the queues, and what lies beside them. */
+    void copy(Roll roll, LongConsumer progress) throws IOException {
+        LostRecords lost = new LostRecords();
+        for (JournalQueue queue : JournalQueue.values()) {
+            copyQueue(queue, roll, lost, progress);
+        }
+        lost.write(to.path(), files);
+        FileCopies copies = new FileCopies(from, to.path(), files, this::problem);
+        copies.copyDirectories();
+        copies.copy(KeptValues.DIRECTORY, this::isWholeValue);
+        copiedFiles = copies.copied();
+    }
+
+    private void copyQueue(JournalQueue queue, Roll roll, LostRecords lost, LongConsumer progress) throws IOException {
+        Path source = queue.in(from);
+        if (!Files.exists(source, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        try {
+            files.requireDirectory(source);
+        } catch (IOException e) {
+            problem(String.valueOf(e.getMessage()));
+            return;
+        }
+        JournalSettings reading = new JournalSettings(
+                roll, 4L * QueueCopy.MAX_RECORD_BYTES, QueueCopy.MAX_RECORD_BYTES, QueueCopy.MAX_RECORD_BYTES);
+        Path target = to.subdirectory(queue.directoryName());
+        try (QueueReader reader = QueueReader.open(source, files, reading);
+                QueueCopy copy = QueueCopy.open(target, roll, files, new FreeSpace(files))) {
+            queues.add(new QueueSalvage(
+                            queue, info.id(), roll, reader, copy, positions.get(queue), lost, this::problem, progress)
+                    .run());
+        }
+    }
+
+    private boolean isWholeValue(Path file) {
+        String damage = KeptValues.damage(file, info.id(), files);
+        if (!damage.isEmpty()) {
+            problem(damage);
+        }
+        return damage.isEmpty();
+    }
+
+    private void problem(String text) {
+        if (problems.size() < MAX_PROBLEMS) {
+            problems.add(text);
+        } else {
+            untold++;
+        }
+    }
+
+    /** Takes over the cursors, as far as their peers are here, and leaves. */
+    SalvagedWorker end(Map<Integer, WorkerSalvage> peers) throws IOException {
+        int known = 0;
+        for (StoredCursor cursor : cursors) {
+            WorkerSalvage peer = peers.get(cursor.peerId());
+            if (peer != null) {
+                CursorSlot slot = to.cursors().slot(cursor.peerId());
+                slot.requestsIndex(peer.positions(JournalQueue.REQUESTS).of(cursor.requestsIndex()));
+                slot.responsesIndex(peer.positions(JournalQueue.RESPONSES).of(cursor.responsesIndex()));
+                slot.requestsConsumed(cursor.requestsConsumed());
+                slot.requestBytesConsumed(cursor.requestBytesConsumed());
+                known++;
+            }
+        }
+        to.leave();
+        if (untold > 0) {
+            problems.add(untold + " more");
+        }
+        return new SalvagedWorker(info, generation, queues, known, copiedFiles, problems);
+    }
+
+    /** Gives the name back, when something failed on the way. */
+    void abandon() throws IOException {
+        if (to != null) {
+            to.leave();
+        }
+    }
+}
