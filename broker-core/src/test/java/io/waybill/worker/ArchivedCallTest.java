@@ -269,6 +269,53 @@ class ArchivedCallTest {
         assertThat(caller.archiveStatus().usedBytes()).isBetween(900_000L, (long) (1 << 20));
     }
 
+    /** Calls whose records fill a file of the queue with about ten. */
+    private List<Kept> callThroughManyFiles(ArchiveSettings archive) throws IOException {
+        workers.handle(handlers, "0x142", (message, outbox) -> outbox.reply(ByteBuffer.allocate(0)));
+        Worker server = join("server", ArchiveSettings.DEFAULTS);
+        Worker caller = workers.join(
+                "caller",
+                workers.registry(),
+                Workers.SETTINGS
+                        .withTensors(TENSORS)
+                        .withArchive(archive)
+                        .withJournal(Workers.SETTINGS.journal().withFileBytes(1 << 20)));
+        ByteBuffer payload = ByteBuffer.allocate(100_000);
+        for (int i = 0; i < 40; i++) {
+            Tensor sent = bytes(caller, 90_000, i);
+            caller.call(Request.raw("server", MessageType.userRequest(0x42), payload, List.of(sent)))
+                    .close();
+            sent.storage().release();
+            Waits.until(
+                    "what was sent is archived", () -> caller.archiveStatus().waitingStorages() == 0);
+        }
+        caller.close();
+        server.close();
+        return archive("caller", JournalQueue.REQUESTS);
+    }
+
+    @Test
+    void keepsAFileForEachFileOfTheQueue() throws IOException {
+        List<Kept> kept = callThroughManyFiles(ALL);
+        for (int i = 0; i < kept.size(); i++) {
+            assertThat(kept.get(i).bytes()).as("call %d", i).isEqualTo(expected(90_000, i));
+        }
+        assertThat(kept).hasSize(40);
+        try (ArchiveReader reader = ArchiveReader.open(workerPath("caller"), workers.host.files())) {
+            assertThat(reader.fileNames(JournalQueue.REQUESTS)).hasSizeGreaterThan(2);
+        }
+    }
+
+    @Test
+    void takesTheOldestFilesAwayForItsQuota() throws IOException {
+        List<Kept> kept = callThroughManyFiles(ALL.withTotalBytes(3 << 19));
+        assertThat(kept.get(0).found().omission()).contains(Omission.REMOVED);
+        assertThat(kept.get(0).found().describe()).contains("archive.total-bytes");
+        assertThat(kept.get(39).bytes()).isEqualTo(expected(90_000, 39));
+        long bytes = kept.stream().mapToLong(one -> one.bytes().length).sum();
+        assertThat(bytes).isLessThan(3 << 19);
+    }
+
     @Test
     void dropsAndCountsWhatItDoesNotKeepUpWith() throws IOException {
         echo();
