@@ -274,6 +274,7 @@ public final class Archive implements RegionHolder, AutoCloseable {
             isFull();
             return Omission.DISK_FULL;
         }
+        storage.queue.enter(storage);
         return space.isWithinQuota(bytes, inUse()) ? null : Omission.QUOTA;
     }
 

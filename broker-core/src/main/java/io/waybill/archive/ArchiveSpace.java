@@ -31,6 +31,7 @@ final class ArchiveSpace {
     private final long quotaBytes;
     private final long keepFreeBytes;
     private long nextRecountNs = Long.MIN_VALUE;
+    private List<Path> keptFor = List.of();
     private long freeBytes; // as of the last look, less what was written since
     private long writtenSince = Long.MAX_VALUE;
     private volatile long usedBytes; // written by the archive's thread, read by whoever asks for its status
@@ -75,9 +76,11 @@ final class ArchiveSpace {
             return true;
         }
         long nowNs = clock.monotonicNs();
-        if (nextRecountNs != Long.MIN_VALUE && nowNs - nextRecountNs < 0) {
+        // a file that was in use a moment ago may give its records up now
+        if (nextRecountNs != Long.MIN_VALUE && nowNs - nextRecountNs < 0 && inUse.equals(keptFor)) {
             return false;
         }
+        keptFor = inUse;
         nextRecountNs = nowNs + RECOUNT_NS;
         recount();
         makeRoom(bytes, inUse);

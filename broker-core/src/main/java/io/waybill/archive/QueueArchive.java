@@ -108,6 +108,11 @@ final class QueueArchive implements SentStorages {
         }
     }
 
+    /** Goes on to the file that a storage belongs to; the one before is not in use any more. */
+    void enter(WaitingStorage storage) throws IOException {
+        writerFor(storage);
+    }
+
     private ArchiveWriter writerFor(WaitingStorage storage) throws IOException {
         behindLast = Math.max(behindLast, storage.sequence + 1);
         return writerFor(storage.file);
