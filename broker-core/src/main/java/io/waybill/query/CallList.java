@@ -2,7 +2,6 @@ package io.waybill.query;
 
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPlace;
-import io.waybill.journal.index.JournalIndex;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.util.ArrayDeque;
@@ -82,18 +81,7 @@ final class CallList {
             return Optional.empty();
         }
         StoredRecord request = seen.source().store(seen.place(), record.get());
-        StoredCall call = new StoredCall(request, operation, responseTo(request));
+        StoredCall call = new StoredCall(request, operation, journals.responseTo(request));
         return filter.takesOutcome(call) ? Optional.of(call) : Optional.empty();
-    }
-
-    private Optional<StoredRecord> responseTo(StoredRecord request) throws IOException {
-        Optional<StoredJournal> callee = journals.find(request.to());
-        if (callee.isEmpty()) {
-            return Optional.empty();
-        }
-        JournalIndex index = journals.index(callee.get());
-        return index.find(JournalQueue.RESPONSES, request.id())
-                .map(place -> StoredRecord.of(
-                        callee.get().info(), JournalQueue.RESPONSES, place, index.record(JournalQueue.RESPONSES)));
     }
 }

@@ -1,12 +1,14 @@
 package io.waybill.query;
 
+import io.waybill.api.Invocation;
 import java.util.List;
 import java.util.Optional;
 
 /**
  * All that the journals hold under one id. Immutable.
  *
- * @param children ids of requests that were sent from the request's handler, oldest first
+ * @param ancestors the requests whose handlers led to this one, the first of all first
+ * @param children the requests that were sent from this request's handler, oldest first, with theirs
  * @param notes what a reader should know: damage, a missing journal, an index that is not used
  */
 public record FoundMessage(
@@ -15,10 +17,17 @@ public record FoundMessage(
         Optional<Payload> requestPayload,
         Optional<StoredRecord> response,
         Optional<Payload> responsePayload,
-        List<Long> children,
+        List<StoredCall> ancestors,
+        List<CallTree> children,
         List<String> notes) {
 
     public boolean isEmpty() {
         return request.isEmpty() && response.isEmpty();
+    }
+
+    /** The request with its outcome; empty when there is no request. */
+    public Optional<StoredCall> call() {
+        return request.map(asked ->
+                new StoredCall(asked, requestPayload.flatMap(Payload::call).map(Invocation::name), response));
     }
 }

@@ -35,17 +35,13 @@ public final class HomeJournals implements Closeable {
         EVERY_RECORD
     }
 
-    private static final int MAX_CHILDREN = 1000;
-    /** A clock may have been set, and a handler may go on behind its answer. */
-    private static final long LATE_CHILD_NS = 10_000_000_000L;
-
-    private static final long MAX_CHILD_SEARCH_RECORDS = 5_000_000;
-
     private final StoredJournals journals;
+    private final StoredTensors tensors;
     private LongConsumer progress = records -> {};
 
     private HomeJournals(StoredJournals journals) {
         this.journals = journals;
+        this.tensors = new StoredTensors(journals);
     }
 
     public static HomeJournals open(Home home) throws IOException {
@@ -81,6 +77,21 @@ public final class HomeJournals implements Closeable {
         return journals.problems();
     }
 
+    /** Where the bytes of tensors are. Closed with this. */
+    public StoredTensors tensors() {
+        return tensors;
+    }
+
+    /** What a record carries; empty when it is not there any more, or was damaged since. */
+    public Optional<Payload> payload(StoredRecord record) throws IOException {
+        Optional<StoredJournal> journal = journals.find(record.worker().id());
+        if (journal.isEmpty()) {
+            return Optional.empty();
+        }
+        JournalIndex index = journals.index(journal.get());
+        return index.find(record.queue(), record.id()).map(place -> Payload.of(index.record(record.queue())));
+    }
+
     /** All that is known of a message. */
     public FoundMessage show(long id, Effort effort) throws IOException {
         List<String> notes = new ArrayList<>();
@@ -91,35 +102,62 @@ public final class HomeJournals implements Closeable {
         } else {
             notes.add("worker " + MessageId.worker(id) + " has no journal in this home");
         }
-        Found response = new Found();
-        List<Long> children = List.of();
-        if (request.record != null) {
-            Optional<StoredJournal> callee = journals.find(request.record.to());
-            if (callee.isPresent()) {
-                response = find(callee.get(), JournalQueue.RESPONSES, id, effort, notes);
-                children = children(callee.get(), request.record, response.record, notes);
-            } else {
-                notes.add("worker " + request.record.to() + ", to which the request went, has no journal in this home");
-            }
-            if (callee.isPresent() && response.record == null) {
-                noteIfRemoved(callee.get(), request.record, notes);
-            }
-        } else {
-            if (caller.isPresent()) {
-                noteIfRemoved(caller.get(), id, notes);
-            }
-            for (StoredJournal any : journals.all()) {
-                if (response.record == null) {
-                    response = find(any, JournalQueue.RESPONSES, id, effort, notes);
-                }
-            }
+        if (request.record == null && caller.isPresent()) {
+            noteIfRemoved(caller.get(), id, notes);
         }
-        return new FoundMessage(
+        Found response =
+                request.record == null ? anybodys(id, effort, notes) : responseTo(request.record, effort, notes);
+        FoundMessage found = new FoundMessage(
                 id,
                 Optional.ofNullable(request.record),
                 Optional.ofNullable(request.payload),
                 Optional.ofNullable(response.record),
                 Optional.ofNullable(response.payload),
+                List.of(),
+                List.of(),
+                notes);
+        return withNested(found, notes);
+    }
+
+    private Found responseTo(StoredRecord request, Effort effort, List<String> notes) throws IOException {
+        Optional<StoredJournal> callee = journals.find(request.to());
+        if (callee.isPresent()) {
+            Found response = find(callee.get(), JournalQueue.RESPONSES, request.id(), effort, notes);
+            if (response.record == null) {
+                noteIfRemoved(callee.get(), request, notes);
+            }
+            return response;
+        }
+        notes.add("worker " + request.to() + ", to which the request went, has no journal in this home");
+        return new Found();
+    }
+
+    /** A response whose request is gone may be anybody's. */
+    private Found anybodys(long id, Effort effort, List<String> notes) throws IOException {
+        Found response = new Found();
+        for (StoredJournal any : journals.all()) {
+            if (response.record == null) {
+                response = find(any, JournalQueue.RESPONSES, id, effort, notes);
+            }
+        }
+        return response;
+    }
+
+    private FoundMessage withNested(FoundMessage found, List<String> notes) throws IOException {
+        List<StoredCall> ancestors = List.of();
+        List<CallTree> children = List.of();
+        if (found.call().isPresent()) {
+            StoredCall call = found.call().get();
+            ancestors = new NestedCalls(journals, progress, notes).ancestors(call.request());
+            children = new NestedCalls(journals, progress, notes).descendants(call);
+        }
+        return new FoundMessage(
+                found.id(),
+                found.request(),
+                found.requestPayload(),
+                found.response(),
+                found.responsePayload(),
+                ancestors,
                 children,
                 notes.stream().distinct().toList());
     }
@@ -167,34 +205,6 @@ public final class HomeJournals implements Closeable {
             found.payload = Payload.of(index.record(queue));
         }
         return found;
-    }
-
-    /** The requests that the callee sent on behalf of this one: they lie in its queue between request and response. */
-    private List<Long> children(StoredJournal callee, StoredRecord request, StoredRecord response, List<String> notes)
-            throws IOException {
-        List<Long> children = new ArrayList<>();
-        long untilNs = response == null ? Long.MAX_VALUE - LATE_CHILD_NS : response.sentNs();
-        long read = 0;
-        try (QueueReader reader = callee.read(JournalQueue.REQUESTS, journals.host())) {
-            for (Step step = reader.skim(); step != Step.END; step = reader.skim()) {
-                if (step != Step.RECORD) {
-                    continue;
-                }
-                RecordView record = reader.record();
-                if (record.sentNs() > untilNs + LATE_CHILD_NS) {
-                    break;
-                }
-                if (record.parent() == request.id() && children.size() < MAX_CHILDREN) {
-                    children.add(record.id());
-                }
-                if (++read > MAX_CHILD_SEARCH_RECORDS) {
-                    notes.add("only the first " + MAX_CHILD_SEARCH_RECORDS + " requests of worker "
-                            + callee.info().name() + " were searched for children");
-                    break;
-                }
-            }
-        }
-        return children;
     }
 
     /**
@@ -250,7 +260,8 @@ public final class HomeJournals implements Closeable {
     }
 
     @Override
-    public void close() {
+    public void close() throws IOException {
+        tensors.close();
         journals.close();
     }
 }

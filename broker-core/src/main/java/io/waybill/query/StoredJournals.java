@@ -3,6 +3,7 @@ package io.waybill.query;
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
+import io.waybill.journal.JournalQueue;
 import io.waybill.journal.index.JournalIndex;
 import java.io.Closeable;
 import java.io.IOException;
@@ -96,6 +97,18 @@ final class StoredJournals implements Closeable {
             indexes.put(journal.info().id(), known);
         }
         return known;
+    }
+
+    /** The answer that the receiver's journal has. */
+    Optional<StoredRecord> responseTo(StoredRecord request) throws IOException {
+        Optional<StoredJournal> callee = find(request.to());
+        if (callee.isEmpty()) {
+            return Optional.empty();
+        }
+        JournalIndex index = index(callee.get());
+        return index.find(JournalQueue.RESPONSES, request.id())
+                .map(place -> StoredRecord.of(
+                        callee.get().info(), JournalQueue.RESPONSES, place, index.record(JournalQueue.RESPONSES)));
     }
 
     @Override

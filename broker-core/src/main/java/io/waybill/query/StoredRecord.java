@@ -15,7 +15,8 @@ import io.waybill.wire.RecordView;
  * @param sequence number of the record in its queue
  * @param from worker id of the sender, as written
  * @param sentNs wall clock in ns since 1970
- * @param deadlineNs on the clock that goes on during suspension; 0 for none
+ * @param deadlineNs of a request, on the clock that goes on during suspension; 0 for none
+ * @param begunNs of a response: when the handler began, in ns since 1970; 0 when none did, or nobody looked at the clock
  * @param traceHigh first half of the trace id
  * @param errorKind of an exception; {@link ErrorKind#UNKNOWN_ERROR} otherwise
  * @param errorCode of an exception
@@ -33,6 +34,7 @@ public record StoredRecord(
         long parent,
         long sentNs,
         long deadlineNs,
+        long begunNs,
         long traceHigh,
         long traceLow,
         int payloadBytes,
@@ -54,7 +56,8 @@ public record StoredRecord(
                 record.isRepeated(),
                 record.parent(),
                 record.sentNs(),
-                record.deadlineNs(),
+                record.type().isResponse() ? 0 : record.deadlineNs(),
+                record.type().isResponse() ? record.begunNs() : 0,
                 record.traceHigh(),
                 record.traceLow(),
                 record.payloadLength(),

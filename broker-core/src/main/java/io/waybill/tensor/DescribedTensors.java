@@ -6,16 +6,23 @@ import io.waybill.api.Tensor;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What the tensors of a stored record are, for those who look at journals: kind and shape, without the elements. Stateless. */
+/**
+ * What the tensors of a stored record are, for those who look at journals: kind and shape, with the elements of those that were inlined.
+ * Stateless.
+ */
 public final class DescribedTensors {
+
+    private static final ByteBuffer NONE = ByteBuffer.allocate(0);
 
     private DescribedTensors() {}
 
     /**
-     * The tensors of a record that has passed its own check. Whoever asks their storages for bytes gets an exception.
+     * The tensors of a record that has passed its own check. Whoever asks a storage for bytes that were not inlined, or for an address, gets
+     * an exception.
      *
      * @throws MalformedRecordException when the record's tensor section is none
      */
@@ -24,34 +31,43 @@ public final class DescribedTensors {
         if (record.tensorCount() > 0) {
             SectionView section = new SectionView();
             section.check(record);
+            List<Described> storages = new ArrayList<>();
+            for (int i = 0; i < section.storageCount(); i++) {
+                storages.add(described(record, section, i));
+            }
             for (int i = 0; i < section.tensorCount(); i++) {
-                int storage = section.storageOf(i);
-                tensors.add(section.tensor(
-                        i,
-                        new Unread(
-                                section.targetDevice(storage),
-                                section.size(storage),
-                                section.isInline(storage),
-                                storage)));
+                tensors.add(section.tensor(i, storages.get(section.storageOf(i))));
             }
         }
         return tensors;
     }
 
-    /** Whether the tensor's bytes lie in the record itself, and not in a segment. */
-    public static boolean isInline(Tensor tensor) {
-        return tensor.storage() instanceof Unread unread && unread.isInline();
+    private static Described described(RecordView record, SectionView section, int storage) {
+        ByteBuffer content = NONE;
+        if (section.isInline(storage)) {
+            byte[] copy = new byte[(int) section.size(storage)];
+            record.buffer().memory().getBytes((int) section.offset(storage), copy);
+            content = ByteBuffer.wrap(copy);
+        }
+        return new Described(
+                storage, section.targetDevice(storage), section.size(storage), section.isInline(storage), content);
     }
 
-    /** The number of the tensor's storage in its record. */
+    /** Whether the tensor's bytes lie in the record itself, and not in a segment. */
+    public static boolean isInline(Tensor tensor) {
+        return tensor.storage() instanceof Described described && described.isInline();
+    }
+
+    /** The number of the tensor's storage in its record; tensors of one number share a storage. */
     public static int storageOf(Tensor tensor) {
-        if (tensor.storage() instanceof Unread unread) {
-            return unread.number();
+        if (tensor.storage() instanceof Described described) {
+            return described.number();
         }
         throw new IllegalArgumentException("expected a tensor that was only described");
     }
 
-    private record Unread(Device device, long sizeBytes, boolean isInline, int number) implements Storage {
+    private record Described(int number, Device device, long sizeBytes, boolean isInline, ByteBuffer content)
+            implements Storage {
 
         private static final String TEXT = "the tensor is only described: its bytes were not read";
 
@@ -62,7 +78,12 @@ public final class DescribedTensors {
 
         @Override
         public ByteBuffer bytes(long offset, int length) {
-            throw new IllegalStateException(TEXT);
+            if (!isInline) {
+                throw new IllegalStateException(TEXT);
+            }
+            return content.slice(Math.toIntExact(offset), length)
+                    .asReadOnlyBuffer()
+                    .order(ByteOrder.nativeOrder());
         }
 
         @Override

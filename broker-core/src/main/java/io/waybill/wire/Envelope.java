@@ -20,7 +20,9 @@ package io.waybill.wire;
  *  30     2   tensor count    0..1024
  *  32     4   payload length  in bytes
  *  36     4   section length  of the tensor section in bytes; 0 when there are no tensors
- *  40     8   deadline        signed; CLOCK_BOOTTIME in ns; 0: none
+ *  40     8   deadline        requests: signed; CLOCK_BOOTTIME in ns; 0: none
+ *             begun           responses: signed; wall clock in ns since 1970 when the handler began; 0: none did, or it ran
+ *                            on the thread that polled
  *  48     8   sent            signed; wall clock in ns since 1970
  *  56     8   parent          id of the request whose handler sent this one; all ones: none
  *  64    16   trace id        W3C trace context; 0: none

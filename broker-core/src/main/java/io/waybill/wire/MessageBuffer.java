@@ -123,6 +123,12 @@ public final class MessageBuffer {
         return this;
     }
 
+    /** Of a response: when the request's handler began; it stands where requests have their deadline. */
+    public MessageBuffer begunNs(long wallNs) {
+        memory.putLong(Envelope.DEADLINE, wallNs, ByteOrder.LITTLE_ENDIAN);
+        return this;
+    }
+
     public MessageBuffer sentNs(long wallNs) {
         memory.putLong(Envelope.SENT, wallNs, ByteOrder.LITTLE_ENDIAN);
         return this;

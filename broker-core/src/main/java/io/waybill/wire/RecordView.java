@@ -166,7 +166,12 @@ public final class RecordView {
         return memory.getInt(Envelope.SECTION_LENGTH, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** On CLOCK_BOOTTIME; 0 for none. */
+    /** Of a response: when the request's handler began, by the wall clock; 0 when none did, or when it ran on the thread that polled. */
+    public long begunNs() {
+        return memory.getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /** Of a request: on CLOCK_BOOTTIME; 0 for none. */
     public long deadlineNs() {
         return memory.getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN);
     }

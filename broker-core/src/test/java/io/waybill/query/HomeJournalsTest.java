@@ -8,6 +8,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Value;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.WrittenQueue;
+import io.waybill.journal.index.IndexBuilder;
 import io.waybill.query.StoredCall.Outcome;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -100,11 +101,113 @@ class HomeJournalsTest {
             requests.append(written.request(child, WrittenHome.CALLEE, WrittenHome.CALLER, "x", 8)
                     .parent(parent));
         }
-        assertThat(show(8).children()).containsExactly(child);
+        assertThat(show(8).children())
+                .extracting(tree -> tree.call().request().id())
+                .containsExactly(child);
         try (HomeJournals journals = open()) {
             FoundMessage found = journals.show(child, HomeJournals.Effort.INDEX);
             assertThat(found.request().orElseThrow().parent()).isEqualTo(parent);
+            assertThat(found.ancestors())
+                    .extracting(call -> call.request().id())
+                    .containsExactly(parent);
         }
+    }
+
+    /** 3.8 leads to 4.0 and 4.1, 4.0 to 3.300, and that to 4.2. */
+    private void nest() {
+        nested(MessageId.of(WrittenHome.CALLEE, 0), MessageId.of(WrittenHome.CALLER, 8));
+        nested(MessageId.of(WrittenHome.CALLEE, 1), MessageId.of(WrittenHome.CALLER, 8));
+        nested(MessageId.of(WrittenHome.CALLER, 300), MessageId.of(WrittenHome.CALLEE, 0));
+        nested(MessageId.of(WrittenHome.CALLEE, 2), MessageId.of(WrittenHome.CALLER, 300));
+    }
+
+    private void nested(long id, long parent) {
+        int from = MessageId.worker(id);
+        int to = from == WrittenHome.CALLER ? WrittenHome.CALLEE : WrittenHome.CALLER;
+        try (WrittenQueue requests = WrittenQueue.open(written.worker(from), JournalQueue.REQUESTS)) {
+            requests.append(written.request(id, from, to, "nested", 8).parent(parent));
+        }
+    }
+
+    private static List<String> texts(List<CallTree> trees) {
+        return trees.stream()
+                .map(tree -> MessageId.text(tree.call().request().id()) + texts(tree.children()))
+                .toList();
+    }
+
+    private void index() {
+        for (int worker : List.of(WrittenHome.CALLER, WrittenHome.CALLEE)) {
+            try (IndexBuilder builder =
+                    IndexBuilder.open(written.worker(worker), WrittenQueue.settings(), WrittenQueue.HOST)) {
+                while (builder.step(1000) == IndexBuilder.Progress.BEHIND) {
+                    continue;
+                }
+            }
+        }
+    }
+
+    @Test
+    void showsWhatAMessageLedToAcrossWorkers() throws IOException {
+        nest();
+        List<String> expected = List.of("4.0[3.300[4.2[]]]", "4.1[]");
+        assertThat(texts(show(8).children())).isEqualTo(expected);
+        index();
+        assertThat(texts(show(8).children())).isEqualTo(expected);
+        nested(MessageId.of(WrittenHome.CALLEE, 3), MessageId.of(WrittenHome.CALLEE, 1));
+        nested(MessageId.of(WrittenHome.CALLER, 301), MessageId.of(WrittenHome.CALLEE, 1));
+        assertThat(texts(show(8).children())).containsExactly("4.0[3.300[4.2[]]]", "4.1[3.301[]]");
+    }
+
+    @Test
+    void showsWhatLedToAMessage() throws IOException {
+        nest();
+        try (HomeJournals journals = open()) {
+            FoundMessage found = journals.show(MessageId.of(WrittenHome.CALLEE, 2), HomeJournals.Effort.INDEX);
+            assertThat(found.ancestors())
+                    .extracting(call -> MessageId.text(call.request().id()))
+                    .containsExactly("3.8", "4.0", "3.300");
+            assertThat(found.ancestors().get(0).operation()).contains("text.count");
+            assertThat(found.ancestors().get(0).outcome()).isEqualTo(Outcome.OK);
+            assertThat(found.notes()).isEmpty();
+        }
+    }
+
+    @Test
+    void isNotLedInACircle() throws IOException {
+        long first = MessageId.of(WrittenHome.CALLER, 400);
+        long second = MessageId.of(WrittenHome.CALLEE, 9);
+        nested(first, second);
+        nested(second, first);
+
+        FoundMessage found = show(400);
+
+        assertThat(texts(found.children())).containsExactly("4.9[]");
+        assertThat(found.ancestors()).hasSize(1);
+        assertThat(found.notes()).anyMatch(note -> note.contains("lead in a circle"));
+    }
+
+    @Test
+    void saysWhichAncestorIsMissing() throws IOException {
+        nested(MessageId.of(WrittenHome.CALLEE, 0), MessageId.of(99, 7));
+        try (HomeJournals journals = open()) {
+            FoundMessage found = journals.show(MessageId.of(WrittenHome.CALLEE, 0), HomeJournals.Effort.INDEX);
+            assertThat(found.notes()).containsExactly("the request 99.7, which led to it, is not in the journals");
+        }
+    }
+
+    @Test
+    void showsNoMoreOfATreeThanItsBound() throws IOException {
+        long parent = MessageId.of(WrittenHome.CALLER, 8);
+        try (WrittenQueue requests = WrittenQueue.open(written.worker(WrittenHome.CALLEE), JournalQueue.REQUESTS)) {
+            for (long counter = 0; counter < NestedCalls.MAX_CALLS + 10; counter++) {
+                long id = MessageId.of(WrittenHome.CALLEE, counter);
+                requests.append(written.request(id, WrittenHome.CALLEE, WrittenHome.CALLER, "x", 8)
+                        .parent(parent));
+            }
+        }
+        FoundMessage found = show(8);
+        assertThat(found.children()).hasSize(NestedCalls.MAX_CALLS);
+        assertThat(found.notes()).anyMatch(note -> note.contains("more requests below than are shown"));
     }
 
     @Test

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.rocksdb.AbstractNativeReference;
@@ -39,6 +40,7 @@ import org.rocksdb.util.StdErrLogger;
  * key                                        value
  * queue (1 byte), id (8, big-endian)         place: see {@link Checkpoint.PlaceCode}
  * 0xfe, queue (1), file (4), sender (2)      lowest id of this sender in the file (8)
+ * 0x10, parent (8), id (8, big-endian)       place of a request that the handler of another, its parent, sent
  * 0xff, queue (1 byte)                       the queue's {@link Checkpoint}
  * 0xff, 0xff                                 version of this layout (1 byte)
  * </pre>
@@ -50,12 +52,14 @@ import org.rocksdb.util.StdErrLogger;
  */
 final class IndexStore implements Closeable {
 
-    private static final byte VERSION = 2;
+    private static final byte VERSION = 3;
+    private static final byte CHILD = 0x10;
     private static final byte META = (byte) 0xff;
     private static final byte[] VERSION_KEY = {META, META};
     private static final byte LOWEST = (byte) 0xfe;
     private static final int KEY_LENGTH = 9;
     private static final int LOWEST_KEY_LENGTH = 8;
+    private static final int CHILD_KEY_LENGTH = 17;
     private static final int MAX_FILES = 10_000;
     private static final int BLOOM_BITS = 10;
     private static final long WRITE_BUFFER_BYTES = 8 << 20;
@@ -175,6 +179,31 @@ final class IndexStore implements Closeable {
                 : Checkpoint.PlaceCode.place(value);
     }
 
+    /** The requests of a parent, in the order of their ids. */
+    List<Child> children(long parent, int most) throws RocksDBException {
+        List<Child> children = new ArrayList<>();
+        byte[] prefix =
+                ByteBuffer.allocate(KEY_LENGTH).put(CHILD).putLong(parent).array();
+        try (RocksIterator entries = database.newIterator(reading)) {
+            for (entries.seek(prefix); entries.isValid() && children.size() < most; entries.next()) {
+                byte[] key = entries.key();
+                if (key.length != CHILD_KEY_LENGTH || Arrays.mismatch(key, prefix) != KEY_LENGTH) {
+                    break;
+                }
+                long id = ByteBuffer.wrap(key).getLong(KEY_LENGTH);
+                byte[] value = entries.value();
+                if (value.length == Checkpoint.PlaceCode.LENGTH) {
+                    Checkpoint.PlaceCode.place(value).ifPresent(place -> children.add(new Child(id, place)));
+                }
+            }
+            entries.status();
+        }
+        return children;
+    }
+
+    /** A request that a handler sent. */
+    record Child(long id, RecordPlace place) {}
+
     Optional<Checkpoint> checkpoint(JournalQueue queue) throws RocksDBException {
         return Checkpoint.of(database.get(checkpointKey(queue)));
     }
@@ -234,9 +263,33 @@ final class IndexStore implements Closeable {
                 : key(queue, MessageId.of(sender + 1, 0));
     }
 
+    /** Forgets the children that lay in files before this one. Looks at all of them. */
+    void removeChildrenBefore(int oldestFile) throws RocksDBException {
+        try (RocksIterator each = database.newIterator(reading)) {
+            for (each.seek(new byte[] {CHILD}); each.isValid() && each.key()[0] == CHILD; each.next()) {
+                Optional<RecordPlace> place = each.value().length == Checkpoint.PlaceCode.LENGTH
+                        ? Checkpoint.PlaceCode.place(each.value())
+                        : Optional.empty();
+                if (place.isEmpty() || place.get().cycle() < oldestFile) {
+                    database.delete(writing, each.key());
+                }
+            }
+        }
+    }
+
     /** Forgets that a sender had messages in a file. */
     void removeLowest(JournalQueue queue, int file, int sender) throws RocksDBException {
         database.delete(writing, lowestKey(queue, file, sender));
+    }
+
+    /** Adds an entry for a request that the handler of another sent. */
+    void addChild(long parent, long id, Roll roll, long index, long offset) throws RocksDBException {
+        byte[] key = ByteBuffer.allocate(CHILD_KEY_LENGTH)
+                .put(CHILD)
+                .putLong(parent)
+                .putLong(id)
+                .array();
+        batch.put(key, Checkpoint.PlaceCode.bytes(roll, index, offset));
     }
 
     /** Writes what was added, together with how far it reaches. */

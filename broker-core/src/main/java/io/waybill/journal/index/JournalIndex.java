@@ -10,6 +10,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -49,6 +50,16 @@ public final class JournalIndex implements Closeable {
     /** Like {@link #find}, by reading the whole queue: also finds what an index leaves out. */
     public Optional<RecordPlace> search(JournalQueue queue, long id) throws IOException {
         return queues.get(queue).search(id);
+    }
+
+    /**
+     * The requests of this worker that the handler of another request, their parent, sent, in the order of their ids.
+     *
+     * @param most no more than these
+     * @return empty when there is no index, and too much to know it without: only reading the queue can tell
+     */
+    public Optional<List<Long>> children(long parent, int most) throws IOException {
+        return queues.get(JournalQueue.REQUESTS).children(parent, most);
     }
 
     /** The record that was found last in the queue, whole and checked; valid until the next lookup. */

@@ -1,5 +1,6 @@
 package io.waybill.journal.index;
 
+import io.waybill.api.MessageId;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
@@ -106,6 +107,9 @@ final class QueueIndexing implements Closeable {
                 if (lowest.add(file, record.id())) {
                     store.addLowest(queue, file, record.id());
                 }
+                if (queue == JournalQueue.REQUESTS && record.parent() != MessageId.NONE) {
+                    store.addChild(record.parent(), record.id(), reader.roll(), reader.index(), reader.offset());
+                }
                 remember(record);
                 added++;
             }
@@ -130,6 +134,9 @@ final class QueueIndexing implements Closeable {
             for (long sender : file.getValue().keySet()) {
                 store.removeLowest(queue, file.getKey(), (int) sender);
             }
+        }
+        if (queue == JournalQueue.REQUESTS) {
+            store.removeChildrenBefore(oldest);
         }
         lowest.removeBelow(oldest);
         removedBelow = oldest;

@@ -12,7 +12,10 @@ import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import java.util.TreeSet;
 import org.agrona.collections.Long2ObjectHashMap;
 import org.rocksdb.RocksDBException;
 
@@ -32,6 +35,7 @@ final class QueueLookup implements Closeable {
     private final Path directory;
     private final QueueReader found;
     private final Long2ObjectHashMap<RecordPlace> recent = new Long2ObjectHashMap<>();
+    private final Long2ObjectHashMap<List<Long>> recentChildren = new Long2ObjectHashMap<>(); // by parent
     private QueueReader tail;
     private long storeInUse;
     private boolean someForgotten; // records that are neither in the store nor in memory
@@ -73,6 +77,33 @@ final class QueueLookup implements Closeable {
             shared.distrust(directory + " does not have message " + MessageId.text(id) + " at " + stored.get());
         }
         return search(id);
+    }
+
+    /**
+     * The requests that a parent's handler sent, in the order of their ids.
+     *
+     * @return empty when only reading the queue can tell
+     */
+    Optional<List<Long>> children(long parent, int most) throws IOException {
+        catchUp();
+        Optional<IndexStore> store = shared.store();
+        if (someForgotten) {
+            return Optional.empty();
+        }
+        TreeSet<Long> children = new TreeSet<>(Long::compareUnsigned);
+        try {
+            for (IndexStore.Child child :
+                    store.isPresent() ? store.get().children(parent, most) : List.<IndexStore.Child>of()) {
+                if (reads(child.place(), child.id()) && found.record().parent() == parent) {
+                    children.add(child.id());
+                }
+            }
+        } catch (RocksDBException e) {
+            shared.distrust(String.valueOf(e.getMessage()));
+            return Optional.empty();
+        }
+        children.addAll(recentChildren.getOrDefault(parent, List.of()));
+        return Optional.of(children.stream().limit(most).toList());
     }
 
     private Optional<RecordPlace> stored(long id) {
@@ -135,13 +166,21 @@ final class QueueLookup implements Closeable {
                 return;
             }
             recent.clear();
+            recentChildren.clear();
             someForgotten = true;
         }
         recent.put(tail.record().id(), tail.place());
+        long parent = tail.record().parent();
+        if (parent != MessageId.NONE) {
+            recentChildren
+                    .computeIfAbsent(parent, none -> new ArrayList<>())
+                    .add(tail.record().id());
+        }
     }
 
     private void beginBehindStore() throws IOException {
         recent.clear();
+        recentChildren.clear();
         someForgotten = false;
         lookedBehindEnd = false;
         tail.close();

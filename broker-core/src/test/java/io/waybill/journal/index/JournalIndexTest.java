@@ -7,6 +7,7 @@ import io.waybill.api.MessageType;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.Roll;
 import io.waybill.journal.WrittenQueue;
+import io.waybill.wire.MessageBuffer;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -99,6 +100,45 @@ class JournalIndexTest {
                 assertThat(index.record(JournalQueue.REQUESTS).to()).isEqualTo(9);
             }
             journal.index();
+        }
+    }
+
+    @Test
+    void findsWhatAHandlerSent() throws IOException {
+        long parent = MessageId.of(WrittenQueue.PEER, 7);
+        long other = MessageId.of(WrittenQueue.PEER, 8);
+        journal.write(0, 100);
+        children(parent, 200, 203);
+        children(other, 203, 205);
+        for (int indexed = 0; indexed < 2; indexed++) {
+            try (JournalIndex index = journal.open()) {
+                assertThat(index.children(parent, 10).orElseThrow()).containsExactly(id(200), id(201), id(202));
+                assertThat(index.children(parent, 2).orElseThrow()).containsExactly(id(200), id(201));
+                assertThat(index.children(other, 10).orElseThrow()).containsExactly(id(203), id(204));
+                assertThat(index.children(MessageId.of(WrittenQueue.PEER, 9), 10)
+                                .orElseThrow())
+                        .isEmpty();
+            }
+            journal.index();
+        }
+        children(parent, 205, 206);
+        try (JournalIndex index = journal.open()) {
+            assertThat(index.children(parent, 10).orElseThrow()).containsExactly(id(200), id(201), id(202), id(205));
+        }
+    }
+
+    private static long id(long counter) {
+        return MessageId.of(WrittenQueue.WORKER, counter);
+    }
+
+    private void children(long parent, long first, long end) {
+        MessageBuffer buffer = new MessageBuffer();
+        try (WrittenQueue requests = WrittenQueue.open(journal.path, JournalQueue.REQUESTS)) {
+            for (long counter = first; counter < end; counter++) {
+                requests.append(
+                        buffer.begin(MessageType.NAMED_CALL, id(counter), WrittenQueue.WORKER, WrittenQueue.PEER, 0, 0)
+                                .parent(parent));
+            }
         }
     }
 

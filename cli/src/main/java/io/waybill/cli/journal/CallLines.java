@@ -1,6 +1,7 @@
 package io.waybill.cli.journal;
 
 import io.waybill.api.MessageId;
+import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredCall;
@@ -28,7 +29,7 @@ final class CallLines {
         StoredRecord request = call.request();
         if (isJson) {
             RecordJson records = new RecordJson(journals);
-            RecordJson.printLine(out, json -> {
+            Json.printLine(out, json -> {
                 json.writeStartObject();
                 records.fields(request, json);
                 if (call.operation().isPresent()) {
@@ -64,7 +65,7 @@ final class CallLines {
                 Printable.oneLine(call.operation().orElse("")));
     }
 
-    private static String outcome(StoredCall call) {
+    static String outcome(StoredCall call) {
         String text = call.outcome().name().toLowerCase(Locale.ROOT);
         return call.outcome() == StoredCall.Outcome.ERROR
                 ? text + " " + call.response().orElseThrow().errorCode()

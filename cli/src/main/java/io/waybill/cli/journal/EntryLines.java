@@ -1,6 +1,7 @@
 package io.waybill.cli.journal;
 
 import io.waybill.api.MessageId;
+import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredEntry;
@@ -26,7 +27,7 @@ final class EntryLines implements Consumer<StoredEntry> {
         StoredRecord record = entry.record();
         if (isJson) {
             RecordJson records = new RecordJson(journals);
-            RecordJson.printLine(out, json -> {
+            Json.printLine(out, json -> {
                 json.writeStartObject();
                 records.fields(record, json);
                 if (entry.operation().isPresent()) {

@@ -1,6 +1,5 @@
 package io.waybill.cli.journal;
 
-import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.DType;
 import io.waybill.api.Device;
@@ -9,18 +8,16 @@ import io.waybill.api.MessageId;
 import io.waybill.api.SparseTensor;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
-import io.waybill.cli.show.Json;
 import io.waybill.cli.show.ValueJson;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.Payload;
 import io.waybill.query.StoredRecord;
+import io.waybill.query.StoredStorage;
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** Writes records as JSON. Times are in nanoseconds since 1970, ids as they are written elsewhere. */
@@ -32,18 +29,6 @@ final class RecordJson {
         this.journals = journals;
     }
 
-    /** Prints one document on one line. */
-    static void printLine(PrintWriter out, Json.Content content) {
-        StringWriter text = new StringWriter();
-        try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
-            content.writeTo(json);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        out.println(text);
-        out.flush();
-    }
-
     /** The fields of an open object. */
     void fields(StoredRecord record, JsonGenerator json) throws IOException {
         json.writeStringField("id", MessageId.text(record.id()));
@@ -53,6 +38,9 @@ final class RecordJson {
         json.writeNumberField("to", record.to());
         json.writeStringField("to_name", journals.nameOf(record.to()));
         json.writeNumberField("sent_ns", record.sentNs());
+        if (record.begunNs() != 0) {
+            json.writeNumberField("begun_ns", record.begunNs());
+        }
         json.writeNumberField("payload_bytes", record.payloadBytes());
         json.writeNumberField("tensors", record.tensorCount());
         if (record.parent() != MessageId.NONE) {
@@ -74,8 +62,13 @@ final class RecordJson {
         json.writeNumberField("sequence", record.sequence());
     }
 
-    /** The fields of what a record carries. */
-    void payload(Payload payload, JsonGenerator json) throws IOException {
+    /**
+     * The fields of what a record carries.
+     *
+     * @param files where tensors were put, by their numbers
+     */
+    void payload(StoredRecord record, Payload payload, Map<Integer, String> files, JsonGenerator json)
+            throws IOException {
         if (payload.call().isPresent()) {
             json.writeStringField("operation", payload.call().get().name());
             if (payload.call().get().mode() == Invocation.Mode.ASYNC) {
@@ -98,15 +91,40 @@ final class RecordJson {
             json.writeBinaryField("first_bytes", payload.start());
         }
         if (!payload.tensors().isEmpty()) {
-            json.writeFieldName("tensor_kinds");
-            ValueJson.write(
-                    new Value.Items(
-                            payload.tensors().stream().map(RecordJson::describe).toList()),
-                    json);
+            json.writeArrayFieldStart("tensor_kinds");
+            for (int i = 0; i < payload.tensors().size(); i++) {
+                tensor(record, payload.tensors().get(i), files.get(i), json);
+            }
+            json.writeEndArray();
         }
         if (!payload.problem().isEmpty()) {
             json.writeStringField("problem", payload.problem());
         }
+    }
+
+    private void tensor(StoredRecord record, Tensor tensor, String file, JsonGenerator json) throws IOException {
+        StoredStorage storage = journals.tensors().storageOf(record, tensor);
+        json.writeStartObject();
+        json.writeStringField("dtype", tensor.dtype().torchName());
+        json.writeFieldName("shape");
+        json.writeArray(tensor.sizes(), 0, tensor.dimensions());
+        json.writeStringField("device", tensor.device().toString());
+        if (!tensor.isContiguous()) {
+            json.writeFieldName("strides");
+            json.writeArray(tensor.strides(), 0, tensor.dimensions());
+        }
+        json.writeNumberField("storage", storage.number());
+        json.writeNumberField("storage_bytes", storage.sizeBytes());
+        json.writeStringField("kept", storage.place().name().toLowerCase(Locale.ROOT));
+        if (storage.isKept()) {
+            json.writeStringField("crc32c", storage.digest());
+        } else {
+            json.writeStringField("why", storage.text());
+        }
+        if (file != null) {
+            json.writeStringField("file", file);
+        }
+        json.writeEndObject();
     }
 
     /** The value with kind and shape in the place of each tensor. */

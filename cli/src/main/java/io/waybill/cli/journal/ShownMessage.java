@@ -2,15 +2,19 @@ package io.waybill.cli.journal;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.MessageId;
+import io.waybill.api.Tensor;
 import io.waybill.cli.show.Printable;
 import io.waybill.query.FoundMessage;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.Payload;
+import io.waybill.query.StoredCall;
 import io.waybill.query.StoredRecord;
+import io.waybill.query.StoredStorage;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.util.Arrays;
+import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Collectors;
 
 /** What {@code journal show} prints of a message. */
 final class ShownMessage {
@@ -25,7 +29,7 @@ final class ShownMessage {
         this.message = message;
     }
 
-    void print(PrintWriter out) {
+    void print(PrintWriter out) throws IOException {
         out.println("message " + MessageId.text(message.id()));
         if (message.request().isPresent()) {
             print("request", message.request().get(), message.requestPayload().orElseThrow(), out);
@@ -41,16 +45,16 @@ final class ShownMessage {
         } else {
             out.println("response  none");
         }
-        if (!message.children().isEmpty()) {
-            out.println("children  "
-                    + message.children().stream().map(MessageId::text).collect(Collectors.joining(" ")));
+        if (!message.ancestors().isEmpty() || !message.children().isEmpty()) {
+            out.println("tree");
+            new TreeLines(journals).print(message.ancestors(), message.call().orElseThrow(), message.children(), out);
         }
         for (String note : message.notes()) {
             out.println("note      " + Printable.oneLine(note));
         }
     }
 
-    private void print(String what, StoredRecord record, Payload payload, PrintWriter out) {
+    private void print(String what, StoredRecord record, Payload payload, PrintWriter out) throws IOException {
         out.printf(
                 "%-9s %s from %s (id %d) to %s (id %d)%s%n",
                 what,
@@ -60,6 +64,10 @@ final class ShownMessage {
                 journals.nameOf(record.to()),
                 record.to(),
                 record.isRepeated() ? ", repeated" : "");
+        if (begunAfterNs().isPresent() && record.type().isResponse()) {
+            out.println("  begun    " + ShownTime.took(begunAfterNs().get()) + " after the request was sent, answered "
+                    + ShownTime.took(record.sentNs() - record.begunNs()) + " after that");
+        }
         out.println("  sent     " + ShownTime.of(record.sentNs()) + took(record));
         if (record.isError()) {
             out.println("  error    " + record.errorCode() + " (" + record.errorKind() + ")");
@@ -70,9 +78,9 @@ final class ShownMessage {
         }
         out.println("  size     " + record.payloadBytes() + " bytes of payload, " + record.tensorCount()
                 + " tensors in " + record.sectionBytes() + " bytes");
-        if (!payload.tensors().isEmpty()) {
-            out.println("  tensors  "
-                    + payload.tensors().stream().map(PayloadText::tensor).collect(Collectors.joining(", ")));
+        for (int i = 0; i < payload.tensors().size(); i++) {
+            out.println(
+                    "  tensor   " + i + ": " + tensor(record, payload.tensors().get(i)));
         }
         if (record.parent() != MessageId.NONE) {
             out.println("  parent   " + MessageId.text(record.parent()));
@@ -84,11 +92,40 @@ final class ShownMessage {
                 + record.queue().directoryName() + "/" + record.place() + ", record " + record.sequence());
     }
 
+    private String tensor(StoredRecord record, Tensor tensor) throws IOException {
+        StoredStorage storage = journals.tensors().storageOf(record, tensor);
+        String strides = tensor.isContiguous() ? "" : " strides " + Arrays.toString(tensor.strides());
+        return PayloadText.tensor(tensor) + strides + ", storage " + storage.number() + " of " + storage.sizeBytes()
+                + " bytes: " + storage.text();
+    }
+
     private String took(StoredRecord record) {
         Optional<StoredRecord> request = message.request();
         return record.type().isResponse() && request.isPresent()
                 ? ", " + ShownTime.took(record.sentNs() - request.get().sentNs()) + " after the request"
                 : "";
+    }
+
+    /** From sending the request to the begin of its handler; empty when that is not on record. */
+    private Optional<Long> begunAfterNs() {
+        return message.call()
+                .flatMap(StoredCall::response)
+                .filter(response -> response.begunNs() != 0)
+                .map(response ->
+                        response.begunNs() - message.request().orElseThrow().sentNs());
+    }
+
+    private void stages(JsonGenerator json) throws IOException {
+        Optional<Long> took = message.call().flatMap(StoredCall::tookNs);
+        if (took.isPresent()) {
+            json.writeObjectFieldStart("stages");
+            if (begunAfterNs().isPresent()) {
+                json.writeNumberField("waited_ns", begunAfterNs().get());
+                json.writeNumberField("ran_ns", took.get() - begunAfterNs().get());
+            }
+            json.writeNumberField("took_ns", took.get());
+            json.writeEndObject();
+        }
     }
 
     void writeJson(JsonGenerator json) throws IOException {
@@ -97,11 +134,8 @@ final class ShownMessage {
         json.writeStringField("id", MessageId.text(message.id()));
         part("request", message.request(), message.requestPayload(), records, json);
         part("response", message.response(), message.responsePayload(), records, json);
-        json.writeArrayFieldStart("children");
-        for (long child : message.children()) {
-            json.writeString(MessageId.text(child));
-        }
-        json.writeEndArray();
+        stages(json);
+        new TreeLines(journals).write(message.ancestors(), message.children(), json);
         json.writeArrayFieldStart("notes");
         for (String note : message.notes()) {
             json.writeString(note);
@@ -120,7 +154,7 @@ final class ShownMessage {
         if (record.isPresent()) {
             json.writeObjectFieldStart(name);
             records.fields(record.get(), json);
-            records.payload(payload.orElseThrow(), json);
+            records.payload(record.get(), payload.orElseThrow(), Map.of(), json);
             json.writeEndObject();
         }
     }

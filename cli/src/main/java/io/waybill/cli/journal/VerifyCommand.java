@@ -3,6 +3,7 @@ package io.waybill.cli.journal;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.cli.HomeOption;
 import io.waybill.cli.Surroundings;
+import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
 import io.waybill.host.Host;
 import io.waybill.query.Finding;
@@ -57,7 +58,7 @@ final class VerifyCommand implements Callable<Integer> {
 
     private void print(Finding finding, PrintWriter out) {
         if (json) {
-            RecordJson.printLine(out, generator -> write(finding, generator));
+            Json.printLine(out, generator -> write(finding, generator));
         } else {
             out.println(text(finding));
         }
@@ -65,7 +66,7 @@ final class VerifyCommand implements Callable<Integer> {
 
     private void print(Verification verification, PrintWriter out) {
         if (json) {
-            RecordJson.printLine(out, generator -> write(verification, generator));
+            Json.printLine(out, generator -> write(verification, generator));
         } else {
             out.printf(
                     Locale.ROOT,
