@@ -17,6 +17,7 @@ import picocli.CommandLine.Spec;
             ListCommand.class,
             TailCommand.class,
             StatsCommand.class,
+            ExportCommand.class,
             VerifyCommand.class,
             SalvageCommand.class
         },

@@ -40,6 +40,10 @@ record ElementType(DType dtype, int swapBytes) {
         return new ElementType(dtype, order == '>' ? unit : 1);
     }
 
+    static boolean isKnown(DType dtype) {
+        return BY_CODE.containsValue(dtype);
+    }
+
     /** The {@code descr} of a type in this machine's order, little-endian as everywhere this runs. */
     static String descr(DType dtype) throws NpyException {
         for (Map.Entry<String, DType> entry : BY_CODE.entrySet()) {

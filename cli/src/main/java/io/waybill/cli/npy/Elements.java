@@ -19,10 +19,20 @@ final class Elements {
         void accept(ByteBuffer chunk) throws IOException;
     }
 
-    Elements(Tensor tensor) {
+    private Elements(Tensor tensor, boolean isFortranOrder) {
         this.tensor = tensor;
         this.size = tensor.dtype().sizeBytes();
-        this.isFortranOrder = !tensor.isContiguous() && isColumnMajor(tensor);
+        this.isFortranOrder = isFortranOrder;
+    }
+
+    /** In the order in which they lie, when a file can say so; otherwise row by row. */
+    static Elements asTheyLie(Tensor tensor) {
+        return new Elements(tensor, !tensor.isContiguous() && isColumnMajor(tensor));
+    }
+
+    /** Row by row: the last dimension's neighbours side by side. */
+    static Elements byRows(Tensor tensor) {
+        return new Elements(tensor, false);
     }
 
     private static boolean isColumnMajor(Tensor tensor) {

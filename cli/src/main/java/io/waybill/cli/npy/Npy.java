@@ -1,5 +1,6 @@
 package io.waybill.cli.npy;
 
+import io.waybill.api.DType;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import java.io.IOException;
@@ -127,11 +128,30 @@ public final class Npy {
 
     /** Writes an array. A file of this name is replaced when all is written, and is as it was when that fails. */
     public static void write(Path file, Tensor tensor) throws IOException {
+        requireCpu(file, tensor);
+        Elements elements = Elements.asTheyLie(tensor);
+        byte[] header = NpyHeader.bytes(ElementType.descr(tensor.dtype()), elements.isFortranOrder(), tensor.sizes());
+        write(file, header, elements);
+    }
+
+    /** Whether a file can hold elements of this type. */
+    public static boolean has(DType dtype) {
+        return ElementType.isKnown(dtype);
+    }
+
+    /** Writes the elements row by row and nothing else, for types that NumPy does not have. */
+    public static void writeRaw(Path file, Tensor tensor) throws IOException {
+        requireCpu(file, tensor);
+        write(file, new byte[0], Elements.byRows(tensor));
+    }
+
+    private static void requireCpu(Path file, Tensor tensor) throws NpyException {
         if (!tensor.device().isCpu()) {
             throw new NpyException("expected a tensor on cpu for " + file + ", found one on " + tensor.device());
         }
-        Elements elements = new Elements(tensor);
-        byte[] header = NpyHeader.bytes(ElementType.descr(tensor.dtype()), elements.isFortranOrder(), tensor.sizes());
+    }
+
+    private static void write(Path file, byte[] header, Elements elements) throws IOException {
         Path target = target(file);
         Path partial = target.resolveSibling("." + target.getFileName() + "." + System.nanoTime() + ".partial");
         boolean written = false;

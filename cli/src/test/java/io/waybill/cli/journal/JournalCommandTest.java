@@ -132,7 +132,7 @@ class JournalCommandTest {
 
     @Test
     void showsAnExampleInEachHelp() {
-        for (String subcommand : List.of("show", "list", "tail", "stats", "verify", "salvage")) {
+        for (String subcommand : List.of("show", "list", "tail", "stats", "export", "verify", "salvage")) {
             assertThat(run("journal", subcommand, "--help")).isZero();
             assertThat(out.toString()).contains("waybill journal " + subcommand);
         }

@@ -1,0 +1,102 @@
+package io.waybill.cli.journal;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.api.MessageId;
+import io.waybill.cli.CommandFailedException;
+import io.waybill.query.HomeJournals;
+import io.waybill.query.Payload;
+import io.waybill.query.StoredCall;
+import io.waybill.query.StoredRecord;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** Writes calls and their tensors into a directory, one after the other. Memory is bounded by one call. For one thread. */
+final class Export implements Closeable {
+
+    private final HomeJournals journals;
+    private final RecordJson records;
+    private final TensorExport tensors;
+    private final Writer lines;
+    private final Path directory;
+    private long calls;
+
+    private Export(Path directory, HomeJournals journals) throws IOException {
+        this.journals = journals;
+        this.directory = directory;
+        this.records = new RecordJson(journals);
+        this.tensors = new TensorExport(directory.resolve("tensors"), journals.tensors());
+        this.lines = Files.newBufferedWriter(directory.resolve("calls.jsonl"), StandardCharsets.UTF_8);
+    }
+
+    /** Makes the directory, for its owner alone, or takes an empty one. */
+    static Export into(Path directory, HomeJournals journals) throws IOException, CommandFailedException {
+        if (!Files.exists(directory)) {
+            Files.createDirectories(
+                    directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        }
+        if (!Files.isDirectory(directory)) {
+            throw new CommandFailedException(directory + " is no directory: name one that is empty or not there");
+        }
+        try (Stream<Path> entries = Files.list(directory)) {
+            if (entries.findAny().isPresent()) {
+                throw new CommandFailedException(
+                        directory + " is not empty: name a directory that is empty or not there");
+            }
+        }
+        return new Export(directory, journals);
+    }
+
+    /** @throws UncheckedIOException when it can't be written */
+    void add(StoredCall call) {
+        try (JsonGenerator json =
+                new JsonFactory().createGenerator(lines).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
+            json.writeStartObject();
+            json.writeStringField("id", MessageId.text(call.request().id()));
+            json.writeStringField("outcome", call.outcome().name().toLowerCase(Locale.ROOT));
+            if (call.tookNs().isPresent()) {
+                json.writeNumberField("took_ns", call.tookNs().get());
+            }
+            part("request", call.request(), json);
+            if (call.response().isPresent()) {
+                part("response", call.response().get(), json);
+            }
+            json.writeEndObject();
+            json.writeRaw('\n');
+            calls++;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void part(String name, StoredRecord record, JsonGenerator json) throws IOException {
+        json.writeObjectFieldStart(name);
+        records.fields(record, json);
+        Optional<Payload> payload = journals.payload(record);
+        if (payload.isPresent()) {
+            Map<Integer, String> files = tensors.write(name, record, payload.get());
+            records.payload(record, payload.get(), files, json);
+        }
+        json.writeEndObject();
+    }
+
+    /** What was written, in one line. */
+    String summary() {
+        return calls + " calls, " + tensors.summary() + " in " + directory;
+    }
+
+    @Override
+    public void close() throws IOException {
+        lines.close();
+    }
+}

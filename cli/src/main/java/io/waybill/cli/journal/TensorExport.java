@@ -1,0 +1,89 @@
+package io.waybill.cli.journal;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.cli.npy.Npy;
+import io.waybill.query.Payload;
+import io.waybill.query.StoredRecord;
+import io.waybill.query.StoredStorage;
+import io.waybill.query.StoredTensors;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+
+/** Writes the tensors of messages as files of their own, as far as their bytes were kept. For one thread. */
+final class TensorExport {
+
+    private final Path directory;
+    private final StoredTensors stored;
+    private long written;
+    private long missing;
+
+    /** @param directory is made when there is something to write */
+    TensorExport(Path directory, StoredTensors stored) {
+        this.directory = directory;
+        this.stored = stored;
+    }
+
+    /**
+     * Writes those of one record.
+     *
+     * @param part what the record is of its message
+     * @return the files' paths below the export's directory, by the tensors' numbers
+     */
+    Map<Integer, String> write(String part, StoredRecord record, Payload payload) throws IOException {
+        Map<Integer, String> files = new HashMap<>();
+        for (int i = 0; i < payload.tensors().size(); i++) {
+            Tensor tensor = payload.tensors().get(i);
+            String name = MessageId.text(record.id()) + "-" + part + "-" + i
+                    + (Npy.has(tensor.dtype()) ? ".npy" : "." + tensor.dtype().torchName() + ".bin");
+            if (write(record, tensor, name)) {
+                files.put(i, directory.getFileName().resolve(name).toString());
+                written++;
+            } else {
+                missing++;
+            }
+        }
+        return files;
+    }
+
+    private boolean write(StoredRecord record, Tensor tensor, String name) throws IOException {
+        StoredStorage storage = stored.storageOf(record, tensor);
+        if (!storage.isKept()) {
+            return false;
+        }
+        Files.createDirectories(directory);
+        Path file = directory.resolve(name);
+        if (storage.place() == StoredStorage.Place.RECORD) {
+            write(file, tensor, HostView.of(tensor.storage()));
+            return true;
+        }
+        Path spool = directory.resolve("." + name + ".storage");
+        try (SpooledStorage spooled = SpooledStorage.create(spool, storage.sizeBytes())) {
+            boolean isWhole = stored.readArchived(record, tensor, spooled::append);
+            if (isWhole) {
+                write(file, tensor, spooled);
+            }
+            return isWhole;
+        } finally {
+            Files.deleteIfExists(spool);
+        }
+    }
+
+    private static void write(Path file, Tensor tensor, Storage bytes) throws IOException {
+        Tensor onHost =
+                new Tensor(tensor.dtype(), tensor.sizes(), tensor.strides(), tensor.storageOffset(), false, bytes);
+        if (Npy.has(tensor.dtype())) {
+            Npy.write(file, onHost);
+        } else {
+            Npy.writeRaw(file, onHost);
+        }
+    }
+
+    String summary() {
+        return written + " tensors" + (missing == 0 ? "" : ", " + missing + " that were not kept");
+    }
+}

@@ -1,0 +1,165 @@
+package io.waybill.cli.journal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.DType;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.MessageId;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.cli.Commands;
+import io.waybill.cli.Surroundings;
+import io.waybill.cli.npy.Npy;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Calls of real workers, with tensors and calls within calls, as they are shown and exported. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class StoredCallsTest {
+
+    @TempDir
+    Path temporary;
+
+    private final Host host = Host.real();
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+    private Worker app;
+    private Worker callee;
+    private String call;
+
+    @BeforeEach
+    void callWithTensors() throws IOException {
+        Home home = Home.open(temporary.resolve("home"), host);
+        app = join(home, "app", "text.inner", (message, outbox) -> outbox.reply(Value.of("in")));
+        callee = join(home, "callee", "tensor.pass", (message, outbox) -> {
+            try (Response inner = outbox.caller().call(Request.operation("app", "text.inner"))) {
+                outbox.reply(Value.of(inner.value().toString().length()));
+            }
+        });
+        Storage floats = app.buffers().allocate(24);
+        floats.bytes(0, 24).order(ByteOrder.nativeOrder()).asFloatBuffer().put(new float[] {1, 2, 3, 4, 5, 6});
+        Storage halves = app.buffers().allocate(4);
+        halves.bytes(0, 4).put(new byte[] {0, 63, -128, 63});
+        Request request = Request.operation("callee", "tensor.pass");
+        request.body()
+                .tensor("x", Tensor.contiguous(DType.FLOAT32, new long[] {2, 3}, floats))
+                .tensor("h", Tensor.contiguous(DType.BFLOAT16, new long[] {2}, halves));
+        try (Response response = app.call(request)) {
+            call = MessageId.text(response.id());
+        } finally {
+            floats.release();
+            halves.release();
+        }
+    }
+
+    @AfterEach
+    void leave() throws IOException {
+        app.close();
+        callee.close();
+    }
+
+    private Worker join(Home home, String name, String operation, MessageHandler handler) throws IOException {
+        HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        Provider provider = new Provider("test-" + name, "1.0.0");
+        registry.add(HandlerSpec.of(
+                HandlerKey.parse(operation),
+                handler,
+                provider,
+                registry.newExecutor(provider, ExecutorSettings.forProcessors(2))));
+        Worker worker = Worker.join(home, name, JoinOptions.defaults(), WorkerSettings.defaults(), registry);
+        worker.ready(Map.of());
+        return worker;
+    }
+
+    private int run(String... args) {
+        return Commands.run(
+                new Surroundings(
+                        new PrintWriter(out),
+                        new PrintWriter(err),
+                        Surroundings.Watcher.PROGRAM,
+                        temporary.resolve("home"),
+                        Optional.empty(),
+                        temporary,
+                        "17",
+                        Map.of()),
+                args);
+    }
+
+    @Test
+    void showsTensorsAndTheTree() {
+        assertThat(run("journal", "show", call)).as(err.toString()).isZero();
+        assertThat(out.toString())
+                .containsPattern("  tensor   0: torch.float32\\[2, 3\\], storage 0 of 24 bytes: in the record, crc32c"
+                        + " [0-9a-f]{8}\n")
+                .contains("  tensor   1: torch.bfloat16[2], storage 1 of ")
+                .containsPattern("\ntree\n  " + call + " app -> callee tensor.pass  ok  [^\n]*  <- this message\n"
+                        + "    1\\.[0-9]+ callee -> app text.inner  ok  ");
+    }
+
+    @Test
+    void showsTheSameToPrograms() {
+        assertThat(run("journal", "show", call, "--json")).as(err.toString()).isZero();
+        assertThat(out.toString())
+                .contains("\"stages\"", "\"took_ns\"", "\"kept\" : \"record\"", "\"operation\" : \"text.inner\"");
+    }
+
+    @Test
+    void exportsCallsAndTensors() throws IOException {
+        Path directory = temporary.resolve("export");
+
+        assertThat(run("journal", "export", "--from", "app", "--out", directory.toString()))
+                .as(err.toString())
+                .isZero();
+
+        assertThat(out.toString()).isEqualTo("1 calls, 2 tensors in " + directory + "\n");
+        List<String> lines = Files.readAllLines(directory.resolve("calls.jsonl"));
+        assertThat(lines).hasSize(1);
+        assertThat(lines.get(0))
+                .startsWith("{\"id\":\"" + call + "\",\"outcome\":\"ok\",\"took_ns\":")
+                .contains("\"file\":\"tensors/" + call + "-request-0.npy\"")
+                .contains("\"file\":\"tensors/" + call + "-request-1.bfloat16.bin\"")
+                .contains("\"operation\":\"tensor.pass\"")
+                .contains("\"response\":{");
+        Path floats = directory.resolve("tensors").resolve(call + "-request-0.npy");
+        Npy.check(floats);
+        byte[] npy = Files.readAllBytes(floats);
+        ByteBuffer elements = ByteBuffer.wrap(npy, npy.length - 24, 24).order(ByteOrder.LITTLE_ENDIAN);
+        assertThat(elements.getFloat()).isEqualTo(1f);
+        assertThat(Files.readAllBytes(directory.resolve("tensors").resolve(call + "-request-1.bfloat16.bin")))
+                .containsExactly(0, 63, -128, 63);
+    }
+
+    @Test
+    void refusesADirectoryThatIsNotEmpty() {
+        assertThat(run("journal", "export", "--out", temporary.toString())).isEqualTo(1);
+        assertThat(err.toString()).contains("is not empty").hasLineCount(1);
+    }
+}
