@@ -221,8 +221,22 @@ final class Answers {
             ErrorKind kind,
             ErrorCode code,
             String text) {
+        fail(to, id, parent, handlerSequence, flags, kind, code, text, 0);
+    }
+
+    /** The same when the handler had begun, by the wall clock. */
+    void fail(
+            PeerLink to,
+            long id,
+            long parent,
+            long handlerSequence,
+            int flags,
+            ErrorKind kind,
+            ErrorCode code,
+            String text,
+            long begunNs) {
         counters.countFailure(code);
-        Error error = new Error(kind, code, text.getBytes(StandardCharsets.UTF_8));
+        Error error = new Error(kind, code, text.getBytes(StandardCharsets.UTF_8), begunNs);
         append(to, id, MessageType.EXCEPTION, parent, handlerSequence, flags, error);
     }
 
@@ -248,7 +262,7 @@ final class Answers {
         default void appended(Lane lane, long sequence, long id) {}
     }
 
-    private record Error(ErrorKind kind, ErrorCode code, byte[] utf8) implements Content {
+    private record Error(ErrorKind kind, ErrorCode code, byte[] utf8, long begunNs) implements Content {
 
         @Override
         public int payloadLength() {
@@ -257,7 +271,7 @@ final class Answers {
 
         @Override
         public void write(MessageBuffer record) {
-            record.payload(utf8, 0, payloadLength()).error(kind, code);
+            record.payload(utf8, 0, payloadLength()).error(kind, code).begunNs(begunNs);
         }
     }
 

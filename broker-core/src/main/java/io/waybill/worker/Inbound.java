@@ -50,6 +50,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     private Parking.Delivered delivered = Parking.Delivered.FIRST;
     private HandlerEntry entry;
     private long handlerSequence;
+    private long begunNs; // by the wall clock; 0: not begun, or on the thread that polls, which would pay for the look
     private LateAnswer late;
     // Written by the handler's thread and by the one that ends its executor, each read by the other.
     private final AtomicBoolean begun = new AtomicBoolean();
@@ -122,6 +123,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         entry = chosen;
         tensors = arrived;
         handlerSequence = sequence;
+        begunNs = 0;
         begun.lazySet(false);
         late = null;
         reply.reset();
@@ -195,6 +197,9 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
 
     /** Calls the handler and sends its answer. */
     private void run(InvocationSlot slot) {
+        if (inlineThread == null) {
+            begunNs = context.clock().wallNs();
+        }
         begun.lazySet(true);
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
@@ -370,6 +375,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         if (references != null && references.creates()) {
             references.create(body);
         }
+        body.begunAt(begunNs);
         context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
     }
 
@@ -378,9 +384,10 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             references.createFailed(kind, code, text);
             ReplyBody body = new ReplyBody();
             references.nameCreated(body);
+            body.begunAt(begunNs);
             context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
         } else {
-            context.answers().fail(link, view.id(), view.parent(), handlerSequence, flags(), kind, code, text);
+            context.answers().fail(link, view.id(), view.parent(), handlerSequence, flags(), kind, code, text, begunNs);
         }
     }
 

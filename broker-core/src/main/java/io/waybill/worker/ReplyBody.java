@@ -35,6 +35,7 @@ final class ReplyBody implements Answers.Content {
     private List<? extends RRef> rawReferences = List.of();
     private Plan plan;
     private Sharing sharing;
+    private long begunNs;
 
     /** Forgets the answer, and gives back the counts that came with its tensors, and its references. */
     void reset() {
@@ -95,6 +96,11 @@ final class ReplyBody implements Answers.Content {
         rawReferences = taken;
     }
 
+    /** When its handler began, by the wall clock; 0 when nobody looked at it. */
+    void begunAt(long wallNs) {
+        begunNs = wallNs;
+    }
+
     /** How it is sent. @param tensors null for none @param shared the references; null for none */
     void travelsWith(Plan tensors, Sharing shared) {
         plan = tensors;
@@ -113,7 +119,7 @@ final class ReplyBody implements Answers.Content {
 
     @Override
     public void write(MessageBuffer record) {
-        record.payload(array(), 0, length());
+        record.payload(array(), 0, length()).begunNs(begunNs);
         if (sharing != null) {
             sharing.write(record, length());
         }
