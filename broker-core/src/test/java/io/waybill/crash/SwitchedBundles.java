@@ -73,7 +73,8 @@ final class SwitchedBundles {
         OsgiHost framework = OsgiHost.start(settings, registry, new NoConverters(), host);
         registry.expectMore(); // the framework expects no more, and the first of ours may be still to come
         Path[] versions = {bundles.resolve("0.jar"), bundles.resolve("1.jar")};
-        if (framework.bundles().list().isEmpty()) {
+        if (framework.bundles().list().stream()
+                .noneMatch(bundle -> bundle.symbolicName().equals(NAME))) {
             framework.bundles().install(versions[0]);
         }
         SwitchedBundles switched = new SwitchedBundles(framework, versions);
