@@ -46,6 +46,15 @@ public final class StoredWorker {
         return Math.max(said().map(WorkerRecord::generation).orElse(0L), lockGeneration());
     }
 
+    /** Where {@code worker.json} and the lock name two lives; a worker that is joining is between the two. */
+    public Optional<String> generationProblem() {
+        long said = said().map(WorkerRecord::generation).orElse(0L);
+        long locked = lockGeneration();
+        return said == 0 || said == locked
+                ? Optional.empty()
+                : Optional.of(path + ": worker.json has generation " + said + ", and the lock " + locked);
+    }
+
     /** What it says of itself. */
     public Optional<WorkerRecord> said() {
         Path file = path.resolve(WorkerDirectory.RECORD_FILE);
@@ -115,6 +124,7 @@ public final class StoredWorker {
                         peer,
                         slot.getLong(CursorLayout.REQUESTS_INDEX),
                         slot.getLong(CursorLayout.RESPONSES_INDEX),
+                        slot.getLong(CursorLayout.REQUESTS_FINISHED),
                         slot.getLong(CursorLayout.REQUESTS_CONSUMED),
                         slot.getLong(CursorLayout.REQUEST_BYTES_CONSUMED)));
             }

@@ -150,7 +150,7 @@ public enum Roll {
     }
 
     /** The number of the record in its file. */
-    long sequenceInFile(long index) {
+    public long sequenceInFile(long index) {
         return cycle.toSequenceNumber(index);
     }
 }

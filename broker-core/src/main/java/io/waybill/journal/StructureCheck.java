@@ -8,6 +8,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * Checks all of a queue's files that is no record. By positional reads: nothing is mapped, locked or written, and nothing that lies there
@@ -21,36 +22,40 @@ public final class StructureCheck {
 
     /** Checks the files of a queue. What can't be opened is left to {@link QueueReader}. */
     public static void check(Path directory, SafeFiles files, StructureFindings findings) throws IOException {
-        TableCheck.check(directory, files, findings);
         List<RollFile> rolled;
         try {
             rolled = RollFile.in(directory, files);
         } catch (NoSuchFileException e) {
             return;
         }
+        List<RollFile> begun = new ArrayList<>(rolled);
+        begun.removeIf(file -> !hasBegun(file));
+        believe(found -> TableCheck.check(directory, begun, files, found), findings);
         for (int i = 0; i < rolled.size(); i++) {
-            check(rolled.get(i), hasBegun(rolled.subList(i + 1, rolled.size())), files, findings);
+            RollFile file = rolled.get(i);
+            boolean hasNewer = rolled.subList(i + 1, rolled.size()).stream().anyMatch(begun::contains);
+            believe(found -> look(file, hasNewer, files, found), findings);
         }
     }
 
     /** A live writer may be between two steps: only what two looks find is believed. */
-    private static void check(RollFile file, boolean hasNewer, SafeFiles files, StructureFindings findings) {
-        Found found = look(file, hasNewer, files);
+    private static void believe(Consumer<StructureFindings> look, StructureFindings findings) {
+        Found found = new Found();
+        look.accept(found);
         if (!found.isEmpty()) {
-            Found again = look(file, hasNewer, files);
+            Found again = new Found();
+            look.accept(again);
             found.damages.stream().filter(again.damages::contains).forEach(findings::damaged);
             found.notes.stream().filter(again.notes::contains).forEach(findings::noted);
         }
     }
 
-    private static Found look(RollFile file, boolean hasNewer, SafeFiles files) {
-        Found found = new Found();
+    private static void look(RollFile file, boolean hasNewer, SafeFiles files, StructureFindings found) {
         try (FileCheck check = new FileCheck(file, files, found)) {
             check.check(hasNewer);
         } catch (IOException e) {
             // told by the reader of its records
         }
-        return found;
     }
 
     private static final class Found implements StructureFindings {
@@ -78,13 +83,12 @@ public final class StructureCheck {
         }
     }
 
-    private static boolean hasBegun(List<RollFile> newer) throws IOException {
-        for (RollFile file : newer) {
-            if (Files.isRegularFile(file.path(), LinkOption.NOFOLLOW_LINKS)
-                    && !QueueStructure.isUnpublished(file.path())) {
-                return true;
-            }
+    private static boolean hasBegun(RollFile file) {
+        try {
+            return Files.isRegularFile(file.path(), LinkOption.NOFOLLOW_LINKS)
+                    && !QueueStructure.isUnpublished(file.path());
+        } catch (IOException e) {
+            return false;
         }
-        return false;
     }
 }

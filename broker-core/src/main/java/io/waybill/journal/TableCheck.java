@@ -7,6 +7,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -19,34 +20,49 @@ final class TableCheck {
 
     private static final int MAX_BYTES = 1 << 20;
     private static final int NAME_AT = Frame.LENGTH + 2;
+    private static final String HIGHEST = "listing.highestCycle";
+    private static final String LOWEST = "listing.lowestCycle";
     private static final long ANY = 0;
     private static final long NONE = -1;
 
     /** The names of the entries, and the values of those that have but one. */
     private static final Map<String, Long> ENTRIES = Map.of(
-            "listing.highestCycle", ANY,
-            "listing.lowestCycle", ANY,
-            "listing.modCount", ANY,
-            "chronicle.write.lock", QueueStructure.LOCK_FREE,
-            "chronicle.append.lock", QueueStructure.LOCK_FREE,
-            "chronicle.lastIndexReplicated", NONE,
-            "chronicle.lastAcknowledgedIndexReplicated", NONE,
-            "chronicle.lastIndexMSynced", NONE,
-            "normalisedEOFsTo", ANY);
+            HIGHEST,
+            ANY,
+            LOWEST,
+            ANY,
+            "listing.modCount",
+            ANY,
+            "chronicle.write.lock",
+            QueueStructure.LOCK_FREE,
+            "chronicle.append.lock",
+            QueueStructure.LOCK_FREE,
+            "chronicle.lastIndexReplicated",
+            NONE,
+            "chronicle.lastAcknowledgedIndexReplicated",
+            NONE,
+            "chronicle.lastIndexMSynced",
+            NONE,
+            "normalisedEOFsTo",
+            ANY);
 
     private final Path file;
     private final StructureFindings findings;
     private final ByteBuffer bytes;
+    private final List<RollFile> rolled;
 
-    private TableCheck(Path file, SafeFiles files, StructureFindings findings) throws IOException {
+    private TableCheck(Path file, List<RollFile> rolled, SafeFiles files, StructureFindings findings)
+            throws IOException {
+        this.rolled = rolled;
         this.file = file;
         this.findings = findings;
         this.bytes = ByteBuffer.wrap(files.readSmall(file, MAX_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    static void check(Path directory, SafeFiles files, StructureFindings findings) {
+    /** @param rolled the files of the queue that were begun, oldest first */
+    static void check(Path directory, List<RollFile> rolled, SafeFiles files, StructureFindings findings) {
         try {
-            new TableCheck(directory.resolve(QueueStructure.TABLE), files, findings).check();
+            new TableCheck(directory.resolve(QueueStructure.TABLE), rolled, files, findings).check();
         } catch (NoSuchFileException e) {
             // its owner makes one
         } catch (IOException e) {
@@ -103,7 +119,19 @@ final class TableCheck {
     private void checkValue(String name, int at) {
         long value = bytes.getLong(at);
         long expected = ENTRIES.get(name);
-        if (expected == QueueStructure.LOCK_FREE && value != expected) {
+        if (name.equals(LOWEST) && !rolled.isEmpty() && value != rolled.get(0).cycle()) {
+            noted(
+                    at,
+                    "a tailer begins with file " + value + ", and the oldest one is "
+                            + rolled.get(0).cycle());
+        } else if (name.equals(HIGHEST)
+                && !rolled.isEmpty()
+                && value != rolled.get(rolled.size() - 1).cycle()) {
+            noted(
+                    at,
+                    "a tailer ends with file " + value + ", and the newest one is "
+                            + rolled.get(rolled.size() - 1).cycle());
+        } else if (expected == QueueStructure.LOCK_FREE && value != expected) {
             noted(at, name + " is held by process " + (int) value);
         } else if (expected == ANY ? value < -1 || value > Integer.MAX_VALUE : value != expected) {
             noted(at, name + " is " + value);

@@ -43,6 +43,8 @@ public record Finding(
         MISPLACED,
         /** An answer to a request that its caller's journal does not have. */
         NO_REQUEST,
+        /** A worker says that it has read more of a queue than there is. */
+        BEYOND_END,
         /** More than one answer to a request. */
         ANSWERED_AGAIN,
         /** A request without an answer. */

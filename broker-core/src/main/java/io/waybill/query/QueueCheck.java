@@ -6,6 +6,7 @@ import io.waybill.journal.Damage;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.QueueReader;
 import io.waybill.journal.QueueReader.Step;
+import io.waybill.journal.RecordPlace;
 import io.waybill.query.Finding.Kind;
 import io.waybill.query.Finding.Severity;
 import io.waybill.wire.RecordView;
@@ -38,8 +39,8 @@ final class QueueCheck implements Closeable {
     private long lastSequence = NONE;
     private long lastCounter = NONE;
     private long lastId;
-    private String lastFile = "";
     private long missing;
+    private RecordPlace last; // null: none
     private Damage unexplained; // damage since the last record; null: none
 
     QueueCheck(
@@ -56,6 +57,11 @@ final class QueueCheck implements Closeable {
     /** Whether it is known that records were lost before this journal was brought here. */
     boolean knowsOfLost() {
         return !lost.isEmpty(queue);
+    }
+
+    /** Where it ends, as far as it was read. */
+    QueueEnd end() {
+        return new QueueEnd(Optional.ofNullable(last));
     }
 
     int worker() {
@@ -83,6 +89,7 @@ final class QueueCheck implements Closeable {
             } else if (step == Step.RECORD) {
                 check(reader.record());
                 each.accept(reader.record());
+                last = reader.place();
                 if (++records % PROGRESS_RECORDS == 0) {
                     progress.accept(PROGRESS_RECORDS);
                 }
@@ -134,7 +141,6 @@ final class QueueCheck implements Closeable {
         }
         lastSequence = Math.max(lastSequence, sequence);
         lastId = record.id();
-        lastFile = reader.place().fileName();
         unexplained = null;
     }
 
@@ -143,8 +149,8 @@ final class QueueCheck implements Closeable {
         String cause = unexplained == null ? "" : ", in the damaged range before";
         if (isKnown) {
             cause = ", lost before this journal was brought here";
-        } else if (!reader.place().fileName().equals(lastFile)) {
-            cause += ", from " + lastFile + " on";
+        } else if (reader.place().cycle() != last.cycle()) {
+            cause += ", from " + last.fileName() + " on";
         }
         missing += record.sequence() - expected;
         find(

@@ -38,6 +38,7 @@ final class Verifier {
     private final LongConsumer progress;
     private final Map<Integer, RequestIds> requests = new HashMap<>();
     private final Map<Integer, QueueCheck> requestChecks = new HashMap<>();
+    private final Map<Integer, QueueEnd> responseEnds = new HashMap<>();
     private final Set<Integer> lossy = new HashSet<>(); // workers of whose responses some are lost
     private final Map<Sort, Long> counts = new LinkedHashMap<>();
     private long records;
@@ -65,6 +66,8 @@ final class Verifier {
         }
         DirectoryCheck directories = new DirectoryCheck(journals.home(), this::found);
         directories.checkRecords(journals.all());
+        BesideCheck beside = new BesideCheck(journals.home(), this::found);
+        beside.begin(journals.all());
         try {
             for (StoredJournal journal : journals.all()) {
                 for (JournalQueue queue : JournalQueue.values()) {
@@ -79,6 +82,7 @@ final class Verifier {
             for (StoredJournal journal : journals.all()) {
                 tellUnanswered(journal);
             }
+            beside.end(requestEnds(), responseEnds);
             tellCounts();
         } catch (UncheckedIOException e) {
             throw e.getCause();
@@ -86,6 +90,12 @@ final class Verifier {
             requestChecks.values().forEach(QueueCheck::close);
         }
         return new Verification(journals.all().size(), records, damages, unanswered);
+    }
+
+    private Map<Integer, QueueEnd> requestEnds() {
+        Map<Integer, QueueEnd> ends = new HashMap<>();
+        requestChecks.forEach((worker, check) -> ends.put(worker, check.end()));
+        return ends;
     }
 
     private QueueCheck check(StoredJournal journal, JournalQueue queue) {
@@ -117,6 +127,7 @@ final class Verifier {
             check.read(answers::match);
             records += check.records();
             check.requireReaches(indexed);
+            responseEnds.put(journal.info().id(), check.end());
             if (check.hasLost()) {
                 lossy.add(journal.info().id());
             }
