@@ -12,7 +12,6 @@ import static io.waybill.home.CursorLayout.REQUESTS_ON_DISK_AT;
 import static io.waybill.home.CursorLayout.RESPONSES_ON_DISK_AT;
 import static io.waybill.home.CursorLayout.SLOTS;
 import static io.waybill.home.CursorLayout.SLOTS_AT;
-import static io.waybill.home.CursorLayout.UNKNOWN;
 import static io.waybill.home.CursorLayout.WAKE_AT_NS_AT;
 
 import io.waybill.host.Host;
@@ -73,6 +72,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class Cursors {
     private static final Logger LOG = LoggerFactory.getLogger(Cursors.class);
+    /** Nothing is known of where a queue is on the disk. */
+    public static final long UNKNOWN = CursorLayout.UNKNOWN;
+
     private static final String WRITTEN_ASIDE = ".cursors.new";
 
     /** Where the table comes from. */

@@ -80,6 +80,29 @@ public final class Journal implements Closeable {
      */
     public static Journal open(Path directory, JournalSettings settings, Clock clock, DiskSpace disk)
             throws JournalFullException {
+        return open(directory, settings, clock, disk, Integer.MIN_VALUE);
+    }
+
+    /**
+     * The same, in no file that may have been written before the host was started anew.
+     *
+     * @throws IOException when it can't be noted that the queue is whole in this boot
+     */
+    public static Journal open(
+            Path directory, JournalSettings settings, Clock clock, DiskSpace disk, QueueBeginning beginning)
+            throws JournalFullException, IOException {
+        Journal journal = open(directory, settings, clock, disk, beginning.firstCycle());
+        try {
+            beginning.opened();
+            return journal;
+        } catch (IOException e) {
+            journal.close();
+            throw e;
+        }
+    }
+
+    private static Journal open(Path directory, JournalSettings settings, Clock clock, DiskSpace disk, int firstCycle)
+            throws JournalFullException {
         ChronicleFlags.require();
         LastRecord last;
         try {
@@ -91,7 +114,7 @@ public final class Journal implements Closeable {
         reserveTable(directory.resolve(QueueStructure.TABLE), disk);
         Journal journal = new Journal(directory, settings, disk, last);
         try {
-            journal.enterFirst(clock.wallNs());
+            journal.enterFirst(clock.wallNs(), firstCycle);
             journal.createFile();
             return journal;
         } catch (JournalFullException | RuntimeException e) {
@@ -201,11 +224,12 @@ public final class Journal implements Closeable {
     }
 
     /** Goes on in the last file of an earlier life, unless that has grown to its size or its time is over. */
-    private void enterFirst(long wallNs) throws JournalFullException {
+    private void enterFirst(long wallNs, int firstCycle) throws JournalFullException {
         boolean goesOn = last.cycle() != Integer.MIN_VALUE
+                && last.cycle() >= firstCycle
                 && last.endPosition() < settings.fileBytes()
                 && wallNs < settings.roll().endMs(last.cycle()) * NS_PER_MS;
-        enterCycle(goesOn ? last.cycle() : nextCycle(last.cycle(), wallNs));
+        enterCycle(goesOn ? last.cycle() : Math.max(firstCycle, nextCycle(last.cycle(), wallNs)));
     }
 
     private int nextCycle(int after, long wallNs) {

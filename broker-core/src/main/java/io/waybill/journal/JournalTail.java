@@ -339,11 +339,30 @@ public final class JournalTail implements Closeable {
         return tailer.index();
     }
 
-    /** The next poll begins at {@code nextIndex}, whether a record is there already or not yet. */
+    /**
+     * The next poll begins at {@code nextIndex}, whether a record is there already or not yet; where none will ever be, because a newer
+     * file was begun, at the first record of that.
+     */
     public boolean moveTo(long nextIndex) {
-        boolean there = tailer.moveToIndex(nextIndex) || tailer.index() == nextIndex;
+        boolean there = tailer.moveToIndex(nextIndex) || moveToFileBehind(nextIndex) || tailer.index() == nextIndex;
         moved();
         return there;
+    }
+
+    private boolean moveToFileBehind(long nextIndex) {
+        int next = Integer.MAX_VALUE;
+        for (int cycle : cyclesNewestFirst()) {
+            if (cycle > roll.cycleOf(nextIndex) && tailer.excerptsInCycle(cycle) >= 0) {
+                next = cycle;
+            }
+        }
+        if (next == Integer.MAX_VALUE) {
+            return tailer.moveToIndex(nextIndex);
+        }
+        // the first: written just before the newer file was begun
+        return tailer.moveToIndex(nextIndex)
+                || tailer.moveToIndex(roll.indexOf(next, 0))
+                || tailer.index() == roll.indexOf(next, 0);
     }
 
     /**

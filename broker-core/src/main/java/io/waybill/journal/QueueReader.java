@@ -64,16 +64,21 @@ public final class QueueReader implements Closeable {
     private long recordIndex;
     private Damage damage;
 
-    private QueueReader(Path directory, SafeFiles safeFiles, int maxRecordBytes) {
+    private QueueReader(Path directory, RollFiles files, SafeFiles safeFiles, int maxRecordBytes) {
         this.directory = directory;
+        this.files = files;
         this.safeFiles = safeFiles;
         this.maxRecordBytes = maxRecordBytes;
-        this.files = new RollFiles(directory, safeFiles);
     }
 
     /** Opens at the oldest record. The queue need not be there yet. */
     public static QueueReader open(Path directory, SafeFiles safeFiles, JournalSettings settings) {
-        return new QueueReader(directory, safeFiles, settings.maxRecordBytes());
+        return new QueueReader(directory, new RollFiles(directory, safeFiles), safeFiles, settings.maxRecordBytes());
+    }
+
+    /** Opens one file of a queue, and reads no other. */
+    static QueueReader openFile(Path directory, RollFile file, SafeFiles safeFiles, JournalSettings settings) {
+        return new QueueReader(directory, RollFiles.of(file), safeFiles, settings.maxRecordBytes());
     }
 
     /** Reads the next record, and checks all of it. */

@@ -25,6 +25,13 @@ final class RollFiles {
         this.safeFiles = safeFiles;
     }
 
+    /** One file, whatever others there are. */
+    static RollFiles of(RollFile file) {
+        RollFiles only = new RollFiles(null, null);
+        only.files = List.of(file);
+        return only;
+    }
+
     /** The oldest file that is newer than {@code file}, or the oldest of all for null; null when there is none. */
     RollFile after(RollFile file) throws IOException {
         RollFile known = find(file);
@@ -49,6 +56,9 @@ final class RollFiles {
     }
 
     private void refresh() throws IOException {
+        if (directory == null) {
+            return; // of one file
+        }
         try {
             FileTime changed = Files.getLastModifiedTime(directory, LinkOption.NOFOLLOW_LINKS);
             if (changed.equals(listedAt)) {

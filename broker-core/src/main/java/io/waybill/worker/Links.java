@@ -227,6 +227,11 @@ final class Links {
             slot.life(
                     own.generation()); // before it is settled where to begin: from here on the peer keeps what it says
             PeerCursors cursors = PeerCursors.open(peer, host.files());
+            if (peer.state() == PeerState.STARTING
+                    && peer.id() != own.id()
+                    && cursors.generation() != peer.generation()) {
+                return null; // it may be writing its queues anew: at a later refresh
+            }
             responses = JournalTail.open(responsesPath, journal);
             responses.moveToEnd();
             if (settings.role() == WorkerSettings.Role.SERVES) {

@@ -16,6 +16,7 @@ import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
+import io.waybill.home.Cursors;
 import io.waybill.home.Home;
 import io.waybill.home.HomeException;
 import io.waybill.home.JoinOptions;
@@ -30,6 +31,7 @@ import io.waybill.journal.Durability;
 import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.JournalSettings;
+import io.waybill.journal.QueueBeginning;
 import io.waybill.journal.Quota;
 import io.waybill.journal.Roll;
 import io.waybill.journal.index.IndexBuilder;
@@ -118,13 +120,15 @@ public final class Worker implements Caller, AutoCloseable {
             HandlerRegistry registry,
             Quota quota,
             Journal requests,
-            Journal responses)
+            Journal responses,
+            long leastCounter)
             throws IOException {
         this.directory = directory;
         this.host = directory.home().host();
         this.registry = registry;
         int id = directory.id();
-        long firstCounter = requests.size() == 0 ? 0 : MessageId.counter(requests.lastId()) + 1;
+        long behindLast = requests.size() == 0 ? 0 : MessageId.counter(requests.lastId()) + 1;
+        long firstCounter = Math.max(leastCounter, behindLast);
         archive = Archive.open(
                 settings.archive(),
                 directory.path(),
@@ -250,9 +254,13 @@ public final class Worker implements Caller, AutoCloseable {
         Journal requests = null;
         Journal responses = null;
         try {
-            requests = openJournal(directory, REQUESTS, settings, quota);
-            responses = openJournal(directory, RESPONSES, settings, quota);
-            Worker worker = new Worker(directory, settings, registry, quota, requests, responses);
+            Cursors cursors = directory.cursors();
+            QueueBeginning asking = beginning(directory, REQUESTS, settings, cursors.requestsOnDiskBefore());
+            QueueBeginning answering = beginning(directory, RESPONSES, settings, cursors.responsesOnDiskBefore());
+            requests = openJournal(directory, REQUESTS, settings, quota, asking);
+            responses = openJournal(directory, RESPONSES, settings, quota, answering);
+            Worker worker =
+                    new Worker(directory, settings, registry, quota, requests, responses, asking.firstCounter());
             worker.start();
             return worker;
         } catch (IOException | RuntimeException e) {
@@ -270,6 +278,8 @@ public final class Worker implements Caller, AutoCloseable {
             WorkerDirectory directory, JournalSettings settings, Links links, Lane requests, Lane responses)
             throws IOException {
         if (settings.durability() == Durability.PROCESS) {
+            directory.cursors().requestsOnDisk(Cursors.UNKNOWN);
+            directory.cursors().responsesOnDisk(Cursors.UNKNOWN);
             return null;
         }
         Syncer syncer = Syncer.open(directory.home().host(), settings, directory.cursors(), links, requests, responses);
@@ -285,13 +295,22 @@ public final class Worker implements Caller, AutoCloseable {
         directory.close();
     }
 
-    private static Journal openJournal(WorkerDirectory directory, String name, WorkerSettings settings, DiskSpace disk)
-            throws IOException {
+    private static QueueBeginning beginning(
+            WorkerDirectory directory, String name, WorkerSettings settings, long onDiskBefore) throws IOException {
         Host host = directory.home().host();
         Path path = directory.subdirectory(name);
         host.files().requireQueueDirectory(path);
+        return QueueBeginning.find(
+                path, settings.journal(), host, new FileSpace(host.files()), directory.generation(), onDiskBefore);
+    }
+
+    private static Journal openJournal(
+            WorkerDirectory directory, String name, WorkerSettings settings, DiskSpace disk, QueueBeginning beginning)
+            throws IOException {
+        Host host = directory.home().host();
+        Path path = directory.path().resolve(name);
         try {
-            return Journal.open(path, settings.journal(), host.clock(), disk);
+            return Journal.open(path, settings.journal(), host.clock(), disk, beginning);
         } catch (JournalFullException e) {
             throw new HomeException("no room for the journal of worker " + directory.name() + ": " + e.getMessage(), e);
         }
@@ -328,6 +347,16 @@ public final class Worker implements Caller, AutoCloseable {
 
     /** What was appended can't be brought to the disk: the worker stops, and all that wait for it hear of it. */
     private void failed(IOException cause) {
+        for (Lane lane : List.of(requestLane, responseLane)) {
+            try {
+                QueueBeginning.failed(lane.journal().directory(), host.files());
+            } catch (IOException e) {
+                LOG.warn(
+                        "It could not be noted that {} needs to be written anew",
+                        lane.journal().directory(),
+                        e);
+            }
+        }
         calls.fail("the journal of worker " + directory.name() + " failed: " + cause.getMessage());
         try {
             close();

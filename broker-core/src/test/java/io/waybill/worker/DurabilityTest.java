@@ -9,6 +9,8 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.host.Boots;
+import io.waybill.host.Host;
 import io.waybill.host.WatchedSyncs;
 import io.waybill.journal.Durability;
 import java.io.IOException;
@@ -267,8 +269,33 @@ class DurabilityTest {
         assertThat(codeOf(lost)).isEqualTo(ErrorCode.WORKER_LOST);
         server.failure().get(30, TimeUnit.SECONDS);
         failing = "none";
+        Path boot = server.directory().path().resolve("responses/boot");
+        assertThat(boot).content().contains("boot=failed");
         workers.join("server", handlers, EACH);
+        assertThat(boot).content().doesNotContain("failed");
         caller.call(request("server")).close();
+    }
+
+    @Test
+    void givesNoIdAgainAfterTheHostWasStartedAnew() throws Exception {
+        workers.join("server", handlers);
+        Worker caller = workers.join("caller");
+        long before;
+        try (Response response = caller.call(request("server"))) {
+            before = response.id();
+        }
+        workers.close();
+        for (WorkerSettings settings : List.of(Workers.SETTINGS, EACH)) {
+            try (Workers again = new Workers(directory, Boots.in(Host.real(), "boot-" + settings.hashCode()))) {
+                again.join("server", handlers, settings);
+                Worker returned = again.join("caller", again.registry(), settings);
+                try (Response response = returned.call(request("server"))) {
+                    assertThat(response.id()).isGreaterThanOrEqualTo(before + (1L << 32));
+                    before = response.id();
+                }
+            }
+        }
+        assertThat(handled).hasValue(3);
     }
 
     @Test
