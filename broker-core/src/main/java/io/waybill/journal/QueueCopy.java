@@ -106,17 +106,17 @@ public final class QueueCopy implements Closeable {
         if (queue != null && newCycle < cycle) {
             throw new IllegalArgumentException("file " + newCycle + " comes before file " + cycle);
         }
+        if (queue == null) {
+            time = new RollTime(roll.startMs(newCycle));
+            openQueue(); // while there is no file: for the header of one that is only reserved Chronicle waits
+        } else {
+            time.advanceTo(roll.startMs(newCycle));
+        }
         Path file = directory.resolve(roll.fileName(newCycle));
         reservation.enter(file, 0);
         written.add(file);
         cycle = newCycle;
         position = 0;
-        if (queue == null) {
-            time = new RollTime(roll.startMs(newCycle));
-            openQueue();
-        } else {
-            time.advanceTo(roll.startMs(newCycle));
-        }
     }
 
     private void write(int length) {
