@@ -102,18 +102,17 @@ class RetentionTest {
         return bytes;
     }
 
-    /** Queue files that were removed and that this process still has open or mapped. */
-    private static List<String> heldAlthoughRemoved() {
+    /** Queue files of this test's home that were removed and that this process still has open or mapped. */
+    private List<String> heldAlthoughRemoved() {
         List<String> held = new ArrayList<>();
         try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"));
                 Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
-            maps.filter(line -> line.contains(".cq4") && line.endsWith("(deleted)"))
-                    .forEach(held::add);
+            maps.filter(this::isRemoved).forEach(held::add);
             for (Path descriptor : descriptors.toList()) {
                 String target = Files.isSymbolicLink(descriptor)
                         ? Files.readSymbolicLink(descriptor).toString()
                         : "";
-                if (target.contains(".cq4") && target.endsWith("(deleted)")) {
+                if (isRemoved(target)) {
                     held.add(target);
                 }
             }
@@ -121,6 +120,10 @@ class RetentionTest {
             return List.of("not known: " + e); // a descriptor was closed meanwhile
         }
         return held;
+    }
+
+    private boolean isRemoved(String file) {
+        return file.contains(directory.toString()) && file.contains(".cq4") && file.endsWith("(deleted)");
     }
 
     @Test

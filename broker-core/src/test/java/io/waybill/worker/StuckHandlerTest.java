@@ -66,7 +66,7 @@ class StuckHandlerTest {
     }
 
     private CompletableFuture<Response> hang(String operation) {
-        return caller.callAsync(to(operation, Duration.ofMillis(100)));
+        return caller.callAsync(to(operation, Duration.ofSeconds(1)));
     }
 
     private void othersAreServed() {
