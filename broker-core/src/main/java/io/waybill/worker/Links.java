@@ -20,9 +20,11 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -52,6 +54,7 @@ final class Links {
     private final Map<Integer, Long> retryAtNs = new HashMap<>(); // guarded by refreshing
     private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
     private final EndedLinks ended = new EndedLinks(); // guarded by refreshing
+    private final Set<Integer> linkedBefore = new HashSet<>(); // guarded by refreshing: peers, in any of their lives
     private boolean awaitsLinks; // guarded by refreshing: a peer that is there has none yet
     // Written under refreshing, read by the permit's holder at every poll.
     private volatile PeerLink[] current = new PeerLink[0];
@@ -233,7 +236,7 @@ final class Links {
                 return null; // it may be writing its queues anew: at a later refresh
             }
             responses = JournalTail.open(responsesPath, journal);
-            responses.moveToEnd();
+            placeResponses(responses, slot, peer.id());
             if (settings.role() == WorkerSettings.Role.SERVES) {
                 requests = JournalTail.open(requestsPath, journal);
             }
@@ -255,6 +258,7 @@ final class Links {
             tellWhatRunsAgain(link, peer);
             makeListener.accept(link);
             byId.put(peer.id(), link);
+            linkedBefore.add(peer.id());
             byName.put(peer.name(), link);
             tellOfLife(link);
             problems.remove(peer.id());
@@ -277,6 +281,19 @@ final class Links {
             }
             retryAtNs.put(peer.id(), host.clock().monotonicNs() + RETRY_NS);
             return null;
+        }
+    }
+
+    /**
+     * What a later life of a peer answered before this worker saw it may be what calls to the life before wait for: it is read on from
+     * where that one's link stands. The first link has nothing to wait for.
+     */
+    private void placeResponses(JournalTail responses, CursorSlot slot, int peerId) {
+        if (!linkedBefore.contains(peerId)) {
+            responses.moveToEnd();
+            slot.responsesIndex(responses.nextIndex());
+        } else if (slot.responsesIndex() <= 0 || !responses.moveTo(slot.responsesIndex())) {
+            responses.moveToStart();
         }
     }
 
