@@ -72,6 +72,11 @@ public final class PeerCursors {
         return table.getLongVolatile(CursorLayout.GENERATION_AT);
     }
 
+    /** Whether nobody may act on the peer's records before they are on its disk. Set when its life begins. */
+    public boolean readersWait() {
+        return table.getIntVolatile(CursorLayout.READERS_WAIT_AT) != 0;
+    }
+
     /** The index before which the peer's requests may be acted upon. */
     public long requestsReadableBefore() {
         return readableBefore(CursorLayout.REQUESTS_ON_DISK_AT);
@@ -83,9 +88,7 @@ public final class PeerCursors {
     }
 
     private long readableBefore(int onDiskAt) {
-        return table.getIntVolatile(CursorLayout.READERS_WAIT_AT) == 0
-                ? Long.MAX_VALUE
-                : table.getLongVolatile(onDiskAt);
+        return readersWait() ? table.getLongVolatile(onDiskAt) : Long.MAX_VALUE;
     }
 
     /** Until when the peer means to sleep, on the monotonic clock; 0 when it is awake. */

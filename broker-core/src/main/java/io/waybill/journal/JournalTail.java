@@ -64,6 +64,8 @@ public final class JournalTail implements Closeable {
     private long endPosition;
     private long limit = Long.MAX_VALUE;
     private int cycleRead = NO_CYCLE;
+    private long fileFrom; // indexes in the file that was read last
+    private long fileTo;
     private long sequenceOfFirst; // of the file that was read last
     private long lost;
 
@@ -245,7 +247,7 @@ public final class JournalTail implements Closeable {
                 Bytes<?> bytes = document.wire().bytes();
                 long length = bytes.readRemaining();
                 long start = bytes.readPosition();
-                if (roll.cycleOf(index) != cycleRead && length >= Envelope.HEADER_LENGTH) {
+                if ((index < fileFrom || index >= fileTo) && length >= Envelope.HEADER_LENGTH) {
                     enterFile(before, OS.memory().readLong(bytes.addressForRead(start) + Envelope.SEQUENCE));
                 }
                 endPosition = start + length;
@@ -286,6 +288,8 @@ public final class JournalTail implements Closeable {
             lost += sequence - expected;
         }
         cycleRead = roll.cycleOf(index);
+        fileFrom = roll.indexOf(cycleRead, 0);
+        fileTo = roll.indexOf(cycleRead + 1, 0);
         sequenceOfFirst = sequence - roll.sequenceInFile(index);
     }
 
@@ -297,6 +301,7 @@ public final class JournalTail implements Closeable {
     /** Whoever moves the tail misses nothing by that. */
     private void moved() {
         cycleRead = NO_CYCLE;
+        fileTo = 0;
         resumeAt = tailer.index();
     }
 

@@ -58,6 +58,7 @@ final class PeerLink {
     private final long generation;
     private final CursorSlot position;
     private final PeerCursors peerCursors;
+    private final boolean waitsForDisk;
     private final PeerDoorbell doorbell;
     private final int ownId;
     private final JournalTail requests;
@@ -118,6 +119,7 @@ final class PeerLink {
         this.ownId = ownId;
         this.position = position;
         this.peerCursors = peerCursors;
+        this.waitsForDisk = peerCursors.readersWait(); // as the peer's life began
         this.doorbell = doorbell;
         this.requests = requests;
         this.responses = responses;
@@ -292,12 +294,16 @@ final class PeerLink {
             }
             placed = true; // last: a fault in another file may end this anywhere
         }
-        requests.readBefore(peerCursors.requestsReadableBefore());
+        if (waitsForDisk) {
+            requests.readBefore(peerCursors.requestsReadableBefore());
+        }
         return requests;
     }
 
     JournalTail responses() {
-        responses.readBefore(peerCursors.responsesReadableBefore());
+        if (waitsForDisk) {
+            responses.readBefore(peerCursors.responsesReadableBefore());
+        }
         return responses;
     }
 
