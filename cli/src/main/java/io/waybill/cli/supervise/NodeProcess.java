@@ -27,38 +27,31 @@ final class NodeProcess {
     private final long startedNs = System.nanoTime();
     private final LastLines lastLines = new LastLines(LAST_LINES);
     private final CrashReport crash = new CrashReport();
-    private final Thread out;
-    private final Thread err;
+    private Thread out;
+    private Thread err;
 
-    private NodeProcess(
-            Process process,
-            MemoryKills memoryKills,
-            Threads threads,
-            BiConsumer<Long, Integer> ready,
-            Consumer<String> log) {
+    private NodeProcess(Process process, MemoryKills memoryKills) {
         this.process = process;
         this.memoryKills = memoryKills;
         this.memoryKillsBefore = memoryKills.count();
-        out = threads.start(
-                "waybill-up-out", () -> ChildOutput.read(process.getInputStream(), line -> said(line, ready)));
-        err = threads.start(
-                "waybill-up-err", () -> ChildOutput.read(process.getErrorStream(), line -> logged(line, log)));
+    }
+
+    /** Starts one, whose output waits until it is {@linkplain #listen listened to}. */
+    static NodeProcess start(ProcessBuilder builder, MemoryKills memoryKills) throws IOException {
+        return new NodeProcess(builder.start(), memoryKills);
     }
 
     /**
-     * Starts one.
+     * Reads what it says from now on; once, before its death is awaited.
      *
      * @param ready gets process id and worker id when it serves, on another thread
      * @param log gets what it says on standard error, on another thread
      */
-    static NodeProcess start(
-            ProcessBuilder builder,
-            MemoryKills memoryKills,
-            Threads threads,
-            BiConsumer<Long, Integer> ready,
-            Consumer<String> log)
-            throws IOException {
-        return new NodeProcess(builder.start(), memoryKills, threads, ready, log);
+    void listen(Threads threads, BiConsumer<Long, Integer> ready, Consumer<String> log) {
+        out = threads.start(
+                "waybill-up-out", () -> ChildOutput.read(process.getInputStream(), line -> said(line, ready)));
+        err = threads.start(
+                "waybill-up-err", () -> ChildOutput.read(process.getErrorStream(), line -> logged(line, log)));
     }
 
     private void said(String line, BiConsumer<Long, Integer> ready) {

@@ -70,6 +70,7 @@ final class SupervisedNode implements Runnable {
                 return false;
             }
             events.accept(new NodeEvent.Started(name, process.pid()));
+            process.listen(threads, (pid, id) -> events.accept(new NodeEvent.Ready(name, pid, id)), log);
             death = process.awaitDeath();
         } catch (IOException e) {
             death = new Death(ExitCodes.NOT_FOUND, String.valueOf(e.getMessage()), "", Duration.ZERO, List.of());
@@ -94,8 +95,7 @@ final class SupervisedNode implements Runnable {
     /** Null when it was told to stop. */
     private synchronized NodeProcess start() throws IOException {
         if (stop.getCount() > 0) {
-            running = NodeProcess.start(
-                    builder, memoryKills, threads, (pid, id) -> events.accept(new NodeEvent.Ready(name, pid, id)), log);
+            running = NodeProcess.start(builder, memoryKills);
         }
         return running;
     }

@@ -80,6 +80,7 @@ class SupervisorTest {
         await(said -> count(said, "ready a id=3") == 2);
         supervisor.close();
         assertThat(out.toString())
+                .containsSubsequence("started a pid=", "ready a", "died a", "started a pid=", "ready a")
                 .containsPattern("died a: killed by signal 9 \\(SIGKILL\\), after [0-9.]+ m?s; restarting in 10 ms\n")
                 .contains("stopped a: exit code 143")
                 .contains("stopped b: exit code 143");
