@@ -68,6 +68,23 @@ class ArchitectureTest {
                             "kept",
                             "injection")),
             Map.entry("query", List.of("api", "host", "wire", "home", "journal", "tensor", "archive", "rref", "kept")),
+            Map.entry(
+                    "replay",
+                    List.of(
+                            "api",
+                            "host",
+                            "wire",
+                            "home",
+                            "journal",
+                            "tensor",
+                            "archive",
+                            "device",
+                            "dispatch",
+                            "rref",
+                            "kept",
+                            "query",
+                            "worker",
+                            "osgi")),
             Map.entry("salvage", List.of("api", "host", "wire", "home", "journal", "query", "kept")),
             Map.entry("osgi", List.of("api", "host", "device", "dispatch"))));
 
