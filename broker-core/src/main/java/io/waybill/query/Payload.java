@@ -36,7 +36,8 @@ public record Payload(
     private static final int MAX_START_BYTES = 64;
     private static final int MAX_TEXT_BYTES = 64 << 10;
 
-    static Payload of(RecordView record) {
+    /** What a record carries, read as its type says. */
+    public static Payload of(RecordView record) {
         byte[] bytes = record.copyPayload();
         byte[] start = Arrays.copyOf(bytes, Math.min(bytes.length, MAX_START_BYTES));
         List<Tensor> tensors = List.of();

@@ -10,6 +10,7 @@ import io.waybill.query.Payload;
 import io.waybill.query.StoredCall;
 import io.waybill.query.StoredRecord;
 import io.waybill.query.StoredStorage;
+import io.waybill.query.ValueLine;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.Arrays;
@@ -95,7 +96,7 @@ final class ShownMessage {
     private String tensor(StoredRecord record, Tensor tensor) throws IOException {
         StoredStorage storage = journals.tensors().storageOf(record, tensor);
         String strides = tensor.isContiguous() ? "" : " strides " + Arrays.toString(tensor.strides());
-        return PayloadText.tensor(tensor) + strides + ", storage " + storage.number() + " of " + storage.sizeBytes()
+        return ValueLine.kind(tensor) + strides + ", storage " + storage.number() + " of " + storage.sizeBytes()
                 + " bytes: " + storage.text();
     }
 

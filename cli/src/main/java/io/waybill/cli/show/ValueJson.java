@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.SparseTensor;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.tensor.Element;
 import java.io.IOException;
 import java.util.Map;
 

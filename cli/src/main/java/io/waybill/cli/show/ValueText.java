@@ -3,6 +3,8 @@ package io.waybill.cli.show;
 import io.waybill.api.SparseTensor;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.query.ValueLine;
+import io.waybill.tensor.Element;
 import java.util.Arrays;
 import java.util.StringJoiner;
 
@@ -71,13 +73,8 @@ public final class ValueText {
     }
 
     private static String sparse(SparseTensor tensor) {
-        return kind(tensor) + "\nindices: " + tensor(tensor.indices()) + "\nvalues: " + tensor(tensor.values());
-    }
-
-    /** A sparse tensor's kind, without its elements. */
-    public static String kind(SparseTensor tensor) {
-        return "sparse " + tensor.dtype().torchName() + Arrays.toString(tensor.sizes()) + " nnz="
-                + tensor.elementCount() + (tensor.isCoalesced() ? " coalesced" : "");
+        return ValueLine.kind(tensor) + "\nindices: " + tensor(tensor.indices()) + "\nvalues: "
+                + tensor(tensor.values());
     }
 
     private static void elements(Tensor tensor, int dimension, long place, StringBuilder shown) {

@@ -3,8 +3,9 @@ package io.waybill.cli.conformance.play;
 import io.waybill.api.SparseTensor;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
-import io.waybill.cli.show.Element;
 import io.waybill.cli.show.ValueText;
+import io.waybill.query.ValueLine;
+import io.waybill.tensor.Element;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -83,7 +84,7 @@ final class Comparison {
 
     private String sparse(String place, SparseTensor expected, SparseTensor found) {
         if (!Arrays.equals(expected.sizes(), found.sizes()) || expected.isCoalesced() != found.isCoalesced()) {
-            return place + ": expected " + ValueText.kind(expected) + ", found " + ValueText.kind(found);
+            return place + ": expected " + ValueLine.kind(expected) + ", found " + ValueLine.kind(found);
         }
         String difference = tensors(place + ".indices", expected.indices(), found.indices());
         return difference == null ? tensors(place + ".values", expected.values(), found.values()) : difference;

@@ -3,7 +3,7 @@ package io.waybill.cli.conformance.play;
 import io.waybill.api.SparseTensor;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
-import io.waybill.cli.show.Element;
+import io.waybill.tensor.Element;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.Optional;

@@ -1,4 +1,4 @@
-package io.waybill.cli.show;
+package io.waybill.tensor;
 
 import io.waybill.api.DType;
 import io.waybill.api.Tensor;
