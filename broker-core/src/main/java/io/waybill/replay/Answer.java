@@ -3,8 +3,14 @@ package io.waybill.replay;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.api.ValueDecoder;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * An answer, on record or of a replay. Immutable, but for the array and the elements.
@@ -18,5 +24,22 @@ public record Answer(MessageType type, byte[] payload, List<Tensor> tensors, Err
 
     public boolean isError() {
         return type == MessageType.EXCEPTION;
+    }
+
+    /** The text of an exception. */
+    public String errorText() {
+        return new String(payload, StandardCharsets.UTF_8);
+    }
+
+    /** The payload as one value; empty when it does not read as one. */
+    public Optional<Value> value() {
+        try {
+            ValueDecoder decoder = new ValueDecoder(ByteBuffer.wrap(payload), tensors);
+            Value value = decoder.value();
+            decoder.end();
+            return Optional.of(value);
+        } catch (RejectedMessageException e) {
+            return Optional.empty();
+        }
     }
 }

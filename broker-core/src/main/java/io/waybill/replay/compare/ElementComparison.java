@@ -1,0 +1,154 @@
+package io.waybill.replay.compare;
+
+import io.waybill.api.Tensor;
+import io.waybill.query.ValueLine;
+import io.waybill.tensor.Element;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Optional;
+
+/**
+ * Compares the elements of two tensors of one dtype and the same sizes, in row-major order, wherever they lie. Copies none. For one
+ * comparison, on one thread.
+ */
+final class ElementComparison {
+
+    private static final int PIECE_BYTES = 1 << 16;
+    private static final long NO_ELEMENT = -1;
+
+    private final Tensor recorded;
+    private final Tensor replayed;
+    private final Closeness closeness;
+    private final StorageWindow recordedBytes;
+    private final StorageWindow replayedBytes;
+    private final int elementBytes;
+    private final long run; // elements that lie side by side in both
+    private long first = NO_ELEMENT; // the first that differs, by its number in row-major order
+    private long differing;
+
+    ElementComparison(Tensor recorded, Tensor replayed, Closeness closeness) {
+        this.recorded = recorded;
+        this.replayed = replayed;
+        this.closeness = closeness;
+        recordedBytes = new StorageWindow(recorded.storage());
+        replayedBytes = new StorageWindow(replayed.storage());
+        elementBytes = recorded.dtype().sizeBytes();
+        run = run(recorded, replayed);
+    }
+
+    private static long run(Tensor one, Tensor other) {
+        long run = 1;
+        for (int i = one.dimensions() - 1; i >= 0; i--) {
+            if (one.size(i) != 1) {
+                if (one.stride(i) != run || other.stride(i) != run) {
+                    return run;
+                }
+                run *= one.size(i);
+            }
+        }
+        return run;
+    }
+
+    void compare() {
+        int most = PIECE_BYTES / elementBytes;
+        long count = recorded.elementCount();
+        for (long number = 0; number < count; number += run) {
+            long one = place(recorded, number);
+            long other = place(replayed, number);
+            for (long done = 0; done < run; done += most) {
+                comparePiece(number + done, one + done, other + done, (int) Math.min(most, run - done));
+            }
+        }
+    }
+
+    /** From the storage's start, in elements. */
+    private static long place(Tensor tensor, long number) {
+        long place = tensor.storageOffset();
+        long rest = number;
+        for (int i = tensor.dimensions() - 1; i >= 0; i--) {
+            place += rest % tensor.size(i) * tensor.stride(i);
+            rest /= tensor.size(i);
+        }
+        return place;
+    }
+
+    private void comparePiece(long number, long recordedPlace, long replayedPlace, int elements) {
+        int done = 0;
+        while (done < elements) {
+            int bytes = (elements - done) * elementBytes;
+            ByteBuffer one = recordedBytes.at((recordedPlace + done) * elementBytes, bytes);
+            ByteBuffer other = replayedBytes.at((replayedPlace + done) * elementBytes, bytes);
+            int mismatch = one.mismatch(other);
+            if (mismatch < 0) {
+                return;
+            }
+            done += mismatch / elementBytes;
+            if (!isClose(recordedPlace + done, replayedPlace + done)) {
+                first = first == NO_ELEMENT ? number + done : first;
+                differing++;
+            }
+            done++;
+        }
+    }
+
+    private boolean isClose(long recordedPlace, long replayedPlace) {
+        if (closeness == Closeness.NONE) {
+            return false;
+        }
+        Object one = Element.at(recorded, recordedPlace);
+        Object other = Element.at(replayed, replayedPlace);
+        if (one instanceof double[] complex && other instanceof double[] otherComplex) {
+            return closeness.isClose(complex[0], complex[1], otherComplex[0], otherComplex[1]);
+        }
+        boolean isReal = one instanceof Float || one instanceof Double;
+        return isReal && closeness.isClose(((Number) one).doubleValue(), ((Number) other).doubleValue());
+    }
+
+    /** What differs first, and how many do; empty when none does. */
+    Optional<String> difference() {
+        if (first == NO_ELEMENT) {
+            return Optional.empty();
+        }
+        long one = place(recorded, first);
+        long other = place(replayed, first);
+        String recordedText = text(Element.at(recorded, one));
+        String replayedText = text(Element.at(replayed, other));
+        if (recordedText.equals(replayedText)) {
+            recordedText += bits(recordedBytes, one);
+            replayedText += bits(replayedBytes, other);
+        }
+        String at = recorded.dimensions() == 0 ? "" : " at " + Arrays.toString(coordinates(first));
+        return Optional.of(ValueLine.kind(recorded) + at + ": recorded " + recordedText + ", replayed " + replayedText
+                + " (differs in " + differing + " of " + recorded.elementCount() + " elements)");
+    }
+
+    private long[] coordinates(long number) {
+        long[] coordinates = recorded.sizes();
+        long rest = number;
+        for (int i = coordinates.length - 1; i >= 0; i--) {
+            long size = coordinates[i];
+            coordinates[i] = rest % size;
+            rest /= size;
+        }
+        return coordinates;
+    }
+
+    private static String text(Object element) {
+        if (element instanceof Boolean bool) {
+            return bool ? "True" : "False";
+        } else if (element instanceof double[] complex) {
+            return complex[0] + (complex[1] < 0 ? "" : "+") + complex[1] + "j";
+        }
+        return element.toString();
+    }
+
+    /** In hexadecimal, the highest byte first. */
+    private String bits(StorageWindow bytes, long place) {
+        ByteBuffer element = bytes.at(place * elementBytes, elementBytes);
+        StringBuilder text = new StringBuilder();
+        for (int i = elementBytes - 1; i >= 0; i--) {
+            text.append(String.format("%02x", element.get(element.position() + i)));
+        }
+        return " (bits 0x" + text + ")";
+    }
+}

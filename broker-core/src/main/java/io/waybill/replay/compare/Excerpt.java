@@ -1,0 +1,40 @@
+package io.waybill.replay.compare;
+
+/** Cuts texts to a length that is read at a glance. Stateless. */
+final class Excerpt {
+
+    /** Of a text, at most. */
+    static final int MOST_CHARS = 160;
+
+    private static final int CHARS_BEFORE = 40;
+    private static final String CUT = "…";
+
+    private Excerpt() {}
+
+    /** How the text begins, in quotes. */
+    static String start(String text) {
+        return quoted(text, 0);
+    }
+
+    /** How the text begins. */
+    static String cut(String text) {
+        return text.length() > MOST_CHARS ? text.substring(0, MOST_CHARS) + CUT : text;
+    }
+
+    /** Two texts that are not the same, around where they part. */
+    static String pair(String recorded, String replayed) {
+        int at = 0;
+        int common = Math.min(recorded.length(), replayed.length());
+        while (at < common && recorded.charAt(at) == replayed.charAt(at)) {
+            at++;
+        }
+        int from = at + CHARS_BEFORE < MOST_CHARS ? 0 : at - CHARS_BEFORE;
+        String where = from == 0 ? "" : ", from character " + at + " on";
+        return "recorded " + quoted(recorded, from) + ", replayed " + quoted(replayed, from) + where;
+    }
+
+    private static String quoted(String text, int from) {
+        int to = Math.min(text.length(), from + MOST_CHARS);
+        return "'" + (from > 0 ? CUT : "") + text.substring(from, to) + (to < text.length() ? CUT : "") + "'";
+    }
+}

@@ -1,0 +1,40 @@
+package io.waybill.replay.compare;
+
+import io.waybill.api.Tensor;
+import io.waybill.query.ValueLine;
+import java.util.Arrays;
+import java.util.Optional;
+
+/**
+ * Compares tensors by dtype, sizes, whether they require a gradient, and elements; not by strides or by what else lies in their storages.
+ * Thread-safe, as far as the storages are.
+ */
+final class TensorComparison {
+
+    private final Closeness closeness;
+
+    TensorComparison(Closeness closeness) {
+        this.closeness = closeness;
+    }
+
+    Optional<String> difference(String path, Tensor recorded, Tensor replayed) {
+        if (recorded.dtype() != replayed.dtype() || !Arrays.equals(recorded.sizes(), replayed.sizes())) {
+            return Optional.of(
+                    path + ": recorded " + ValueLine.kind(recorded) + ", replayed " + ValueLine.kind(replayed));
+        } else if (recorded.requiresGrad() != replayed.requiresGrad()) {
+            return Optional.of(path + ": requires_grad recorded " + recorded.requiresGrad() + ", replayed "
+                    + replayed.requiresGrad());
+        }
+        try {
+            return elements(recorded, replayed).map(difference -> path + ": " + difference);
+        } catch (IllegalStateException e) { // on a device, or released
+            return Optional.of(path + ": its elements can't be compared: " + e.getMessage());
+        }
+    }
+
+    private Optional<String> elements(Tensor recorded, Tensor replayed) {
+        ElementComparison elements = new ElementComparison(recorded, replayed, closeness);
+        elements.compare();
+        return elements.difference();
+    }
+}

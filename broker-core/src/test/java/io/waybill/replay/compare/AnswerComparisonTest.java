@@ -1,0 +1,202 @@
+package io.waybill.replay.compare;
+
+import static io.waybill.replay.compare.Answers.bytes;
+import static io.waybill.replay.compare.Answers.dict;
+import static io.waybill.replay.compare.Answers.error;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.DType;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageType;
+import io.waybill.api.SparseTensor;
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.replay.Answer;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What the first difference of two answers is called. */
+@Timeout(value = 60, unit = TimeUnit.SECONDS)
+class AnswerComparisonTest {
+
+    private static void assertSame(Answer recorded, Answer replayed) {
+        assertThat(AnswerComparison.exact().firstDifference(recorded, replayed)).isEmpty();
+    }
+
+    private static void assertPart(Answer recorded, Answer replayed, String difference) {
+        assertThat(AnswerComparison.exact().firstDifference(recorded, replayed)).contains(difference);
+    }
+
+    private static void assertPart(Value recorded, Value replayed, String difference) {
+        assertPart(Answers.of(recorded), Answers.of(replayed), difference);
+    }
+
+    @Test
+    void findsEqualAnswersTheSame() {
+        Value value = dict("words", Value.of(3), "parts", Value.list(Value.of("a"), Value.of(2.5)));
+        assertSame(Answers.of(value), Answers.of(value));
+        assertSame(bytes(0xff, 1, 2), bytes(0xff, 1, 2));
+        assertSame(
+                error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "late"),
+                error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "late"));
+    }
+
+    @Test
+    void namesTheFieldByItsPath() {
+        assertPart(
+                dict("lines", Value.of(1), "words", Value.of(3)),
+                dict("lines", Value.of(1), "words", Value.of(4)),
+                "reply.words: recorded 3, replayed 4");
+        assertPart(
+                Value.list(Value.list(Value.of(1), Value.of(2), Value.of(true))),
+                Value.list(Value.list(Value.of(1), Value.of(2), Value.of(false))),
+                "reply[0][2]: recorded True, replayed False");
+        assertPart(
+                dict("two words", Value.tuple(Value.of(0.5))),
+                dict("two words", Value.tuple(Value.of(0.25))),
+                "reply['two words'][0]: recorded 0.5, replayed 0.25");
+    }
+
+    @Test
+    void namesKeysThatAreMissingOrNew() {
+        assertPart(
+                dict("words", Value.of(3), "lines", Value.of(1)),
+                dict("words", Value.of(3)),
+                "reply.lines: recorded 1, replayed without this key");
+        assertPart(
+                dict("words", Value.of(3)),
+                dict("words", Value.of(3), "lines", Value.of(1)),
+                "reply.lines: recorded without this key, replayed 1");
+    }
+
+    @Test
+    void namesLengthsAndKinds() {
+        assertPart(
+                Value.list(Value.of(1), Value.of(2)), Value.list(Value.of(1)), "reply: length recorded 2, replayed 1");
+        assertPart(
+                dict("words", Value.of(3)),
+                dict("words", Value.of("3")),
+                "reply.words: recorded the int 3, replayed the text '3'");
+        assertPart(Value.list(Value.of(3)), Value.NONE, "reply: recorded the list [3], replayed None");
+        assertPart(Value.of(DType.INT8), Value.of(DType.INT16), "reply: recorded int8, replayed int16");
+    }
+
+    @Test
+    void saysThatOnlyTheOrderOfADictIsAnother() {
+        Answer recorded = Answers.of(dict("a", Value.of(1), "b", Value.of(1)));
+        Answer replayed = Answers.of(dict("b", Value.of(1), "a", Value.of(1)));
+        assertPart(
+                recorded,
+                replayed,
+                "payload: the same values, in another order or otherwise encoded: first other byte at offset 10:"
+                        + " recorded 0x61, replayed 0x62, of 35 bytes");
+        assertThat(AnswerComparison.within(Tolerance.DEFAULT).firstDifference(recorded, replayed))
+                .isEmpty();
+    }
+
+    @Test
+    void showsLongTextsAroundTheirParting() {
+        String start = "x".repeat(1_000);
+        assertPart(
+                Value.of(start + "recorded" + start),
+                Value.of(start + "replayed" + start),
+                "reply: recorded '…" + "x".repeat(38) + "recorded" + "x".repeat(114) + "…', replayed '…"
+                        + "x".repeat(38) + "replayed" + "x".repeat(114) + "…', from character 1002 on");
+        assertPart(Value.of("to be"), Value.of("to bee"), "reply: recorded 'to be', replayed 'to bee'");
+    }
+
+    @Test
+    void showsTheFirstOtherByteOfBytes() {
+        assertPart(
+                Value.of(new byte[] {1, 2, 3}),
+                Value.of(new byte[] {1, 2, 4, 5}),
+                "reply: recorded 3 bytes, replayed 4; first other byte at offset 2: recorded 0x03, replayed 0x04");
+        assertPart(
+                bytes(0xff, 1),
+                bytes(0xff),
+                "payload: recorded 2 bytes, replayed 1; first other byte at offset 1: recorded 0x01, replayed the"
+                        + " end");
+        assertPart(
+                Answers.of(Value.of(1)),
+                bytes(0xff),
+                "payload: recorded 9 bytes, replayed 1; first other byte at offset 0: recorded 0x03, replayed 0xff");
+    }
+
+    @Test
+    void comparesErrorsByCodeKindAndText() {
+        Answer failed = error(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, "no text");
+        assertPart(
+                failed,
+                error(ErrorKind.UNKNOWN_ERROR, ErrorCode.REFUSED, "no text"),
+                "error code: recorded HANDLER_FAILED, replayed REFUSED");
+        assertPart(
+                failed,
+                error(ErrorKind.TIMEOUT, ErrorCode.HANDLER_FAILED, "no text"),
+                "error kind: recorded UNKNOWN_ERROR, replayed TIMEOUT");
+        assertPart(
+                failed,
+                error(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, "no word"),
+                "error text: recorded 'no text', replayed 'no word'");
+    }
+
+    @Test
+    void saysThatOneIsAnErrorOrOfAnotherType() {
+        Answer three = Answers.of(Value.of(3));
+        assertPart(
+                three,
+                error(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, "no text"),
+                "recorded an answer of type NAMED_RET, replayed the error HANDLER_FAILED 'no text'");
+        assertPart(
+                three,
+                new Answer(
+                        MessageType.SCRIPT_RET, three.payload(), List.of(), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN),
+                "recorded an answer of type NAMED_RET, replayed an answer of type SCRIPT_RET");
+    }
+
+    @Test
+    void namesATensorByItsPathInTheAnswer() {
+        Tensor recorded = BufferStorage.floats(new long[] {2, 3}, 1, 2, 3, 4, 5, 1.5f);
+        Tensor replayed = BufferStorage.floats(new long[] {2, 3}, 1, 2, 3, 4, 5, 1.25f);
+        assertPart(
+                dict("out", Value.of(recorded)),
+                dict("out", Value.of(replayed)),
+                "reply.out: float32[2, 3] at [1, 2]: recorded 1.5, replayed 1.25 (differs in 1 of 6 elements)");
+    }
+
+    @Test
+    void comparesTensorsThatNoValueNames() {
+        Tensor one = BufferStorage.floats(new long[] {1}, 1);
+        Answer recorded = withTensors(one);
+        assertPart(recorded, withTensors(), "tensors: recorded 1, replayed 0");
+        assertPart(
+                recorded,
+                withTensors(BufferStorage.floats(new long[] {1}, 2)),
+                "tensor 0: float32[1] at [0]: recorded 1.0, replayed 2.0 (differs in 1 of 1 elements)");
+    }
+
+    private static Answer withTensors(Tensor... tensors) {
+        return new Answer(
+                MessageType.NAMED_RET, new byte[] {-1}, List.of(tensors), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
+    }
+
+    @Test
+    void comparesSparseTensorsByTheirParts() {
+        assertPart(
+                Value.of(sparse(1, false)),
+                Value.of(sparse(2, false)),
+                "reply.values: float32[1] at [0]: recorded 1.0, replayed 2.0 (differs in 1 of 1 elements)");
+        assertPart(
+                Value.of(sparse(1, false)),
+                Value.of(sparse(1, true)),
+                "reply: recorded sparse float32[5] nnz=1, replayed sparse float32[5] nnz=1 coalesced");
+    }
+
+    private static SparseTensor sparse(float element, boolean isCoalesced) {
+        Tensor indices = Tensor.contiguous(DType.INT64, new long[] {1, 1}, BufferStorage.counting(Long.BYTES));
+        // the indices say a place that is none: nobody reads it
+        return new SparseTensor(indices, BufferStorage.floats(new long[] {1}, element), new long[] {5}, isCoalesced);
+    }
+}

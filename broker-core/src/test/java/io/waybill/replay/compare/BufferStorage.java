@@ -1,0 +1,58 @@
+package io.waybill.replay.compare;
+
+import io.waybill.api.DType;
+import io.waybill.api.Device;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** A storage for tests, over a buffer. Counts nothing. */
+record BufferStorage(ByteBuffer buffer) implements Storage {
+
+    /** So many bytes, each its place. */
+    static BufferStorage counting(int sizeBytes) {
+        ByteBuffer bytes = ByteBuffer.allocateDirect(sizeBytes);
+        for (int i = 0; i < sizeBytes; i++) {
+            bytes.put(i, (byte) i);
+        }
+        return new BufferStorage(bytes);
+    }
+
+    static Tensor floats(long[] sizes, float... elements) {
+        ByteBuffer bytes =
+                ByteBuffer.allocateDirect(elements.length * Float.BYTES).order(ByteOrder.nativeOrder());
+        bytes.asFloatBuffer().put(elements);
+        return Tensor.contiguous(DType.FLOAT32, sizes, new BufferStorage(bytes));
+    }
+
+    @Override
+    public Device device() {
+        return Device.CPU;
+    }
+
+    @Override
+    public long sizeBytes() {
+        return buffer.capacity();
+    }
+
+    @Override
+    public long address() {
+        throw new IllegalStateException("not for native code");
+    }
+
+    @Override
+    public ByteBuffer bytes(long offset, int length) {
+        return buffer.slice(Math.toIntExact(offset), length);
+    }
+
+    @Override
+    public Storage retain() {
+        return this;
+    }
+
+    @Override
+    public void release() {
+        // the collector's
+    }
+}
