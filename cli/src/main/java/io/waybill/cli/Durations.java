@@ -6,7 +6,7 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
 /** Reads the times of options, as {@link Quantities#duration} does. Stateless. */
-final class Durations implements ITypeConverter<Duration> {
+public final class Durations implements ITypeConverter<Duration> {
 
     @Override
     public Duration convert(String text) {

@@ -1,5 +1,6 @@
 package io.waybill.cli.demo;
 
+import io.waybill.cli.show.ShellWord;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -37,12 +38,8 @@ public final class Story {
     void command(String... args) {
         out.println(INDENT + "$ waybill "
                 + List.of(args).stream()
-                        .map(word -> quoted(word.replace(directory, "")))
+                        .map(word -> ShellWord.quoted(word.replace(directory, "")))
                         .collect(Collectors.joining(" ")));
         out.flush();
-    }
-
-    private static String quoted(String word) {
-        return word.matches("[A-Za-z0-9_:./=@,+-]+") ? word : "'" + word.replace("'", "'\\''") + "'";
     }
 }

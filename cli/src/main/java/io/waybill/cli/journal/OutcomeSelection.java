@@ -7,7 +7,7 @@ import io.waybill.query.StoredCall;
 import picocli.CommandLine.Option;
 
 /** The options that select calls by what became of them. */
-final class OutcomeSelection {
+public final class OutcomeSelection {
 
     @Option(
             names = "--outcome",
@@ -21,7 +21,8 @@ final class OutcomeSelection {
             description = "Only answered later than so long after they were sent, such as 10ms.")
     private String slowerThan;
 
-    MessageFilter.Builder addTo(MessageFilter.Builder filter) throws UsageException {
+    /** Adds what was asked for. */
+    public MessageFilter.Builder addTo(MessageFilter.Builder filter) throws UsageException {
         if (outcome != null) {
             filter.outcome(outcomeNamed());
         }

@@ -1,20 +1,12 @@
 package io.waybill.cli.journal;
 
-import io.waybill.api.MessageType;
 import io.waybill.api.WorkerInfo;
 import io.waybill.cli.CommandFailedException;
 import io.waybill.cli.UsageException;
-import io.waybill.cli.node.Quantities;
 import io.waybill.host.Clock;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.MessageFilter;
-import java.time.DateTimeException;
-import java.time.Instant;
-import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.ZoneId;
-import java.util.Locale;
-import java.util.concurrent.TimeUnit;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** The options by which messages are selected. */
@@ -32,35 +24,8 @@ final class Selection {
             description = "Only to this worker. A name or an id.")
     private String peer;
 
-    @Option(
-            names = "--id",
-            paramLabel = "ID[..ID]",
-            description = "Only with this id, or with one from the first to the last: 3.1041, 3.1000..3.1999.")
-    private String ids;
-
-    @Option(names = "--parent", paramLabel = "ID", description = "Only sent by the handler of this request.")
-    private String parent;
-
-    @Option(
-            names = "--type",
-            paramLabel = "TYPE",
-            description = "Only of this type: SCRIPT_CALL, NAMED_CALL, 0x142, ...")
-    private String type;
-
-    @Option(
-            names = "--operation",
-            paramLabel = "NAME",
-            description = "Only calls of this operation; NAME* for all that begin with NAME.")
-    private String operation;
-
-    @Option(
-            names = "--since",
-            paramLabel = "TIME",
-            description = "Only sent at this time or later: 2026-11-20, 2026-11-20T08:00, or 10m for ten minutes ago.")
-    private String since;
-
-    @Option(names = "--until", paramLabel = "TIME", description = "Only sent before this time.")
-    private String until;
+    @Mixin
+    private MessageSelection messages;
 
     MessageFilter.Builder builder(HomeJournals journals, Clock clock) throws UsageException, CommandFailedException {
         MessageFilter.Builder filter = new MessageFilter.Builder();
@@ -70,26 +35,7 @@ final class Selection {
         if (peer != null) {
             filter.peer(workerId(journals, peer));
         }
-        if (ids != null) {
-            long[] range = Ids.range(ids);
-            filter.ids(range[0], range[1]);
-        }
-        if (parent != null) {
-            filter.parent(Ids.parse(parent));
-        }
-        if (type != null) {
-            filter.type(typeNamed(type));
-        }
-        if (operation != null) {
-            filter.operation(operation);
-        }
-        if (since != null) {
-            filter.since(timeNs(since, clock));
-        }
-        if (until != null) {
-            filter.until(timeNs(until, clock));
-        }
-        return filter;
+        return messages.addTo(filter, clock);
     }
 
     private static int workerId(HomeJournals journals, String nameOrId) throws CommandFailedException {
@@ -97,36 +43,5 @@ final class Selection {
                 .map(WorkerInfo::id)
                 .orElseThrow(() -> new CommandFailedException(
                         "no worker " + nameOrId + " has a journal here: waybill workers --all lists those that do"));
-    }
-
-    private static MessageType typeNamed(String name) throws UsageException {
-        return MessageType.named(name.toUpperCase(Locale.ROOT).replace("0X", "0x"))
-                .orElseThrow(() -> new UsageException("no message type is named " + name));
-    }
-
-    private static long timeNs(String text, Clock clock) throws UsageException {
-        try {
-            return clock.wallNs() - Quantities.duration(text).toNanos();
-        } catch (IllegalArgumentException notADuration) {
-            return nanoseconds(instant(text));
-        }
-    }
-
-    private static Instant instant(String text) throws UsageException {
-        try {
-            if (text.endsWith("Z")) {
-                return Instant.parse(text);
-            }
-            LocalDateTime local = text.contains("T")
-                    ? LocalDateTime.parse(text)
-                    : LocalDate.parse(text).atStartOfDay();
-            return local.atZone(ZoneId.systemDefault()).toInstant();
-        } catch (DateTimeException e) {
-            throw new UsageException("a time is written 2026-11-20, 2026-11-20T08:00:30 or 10m, not " + text, e);
-        }
-    }
-
-    private static long nanoseconds(Instant instant) {
-        return TimeUnit.SECONDS.toNanos(instant.getEpochSecond()) + instant.getNano();
     }
 }

@@ -71,9 +71,6 @@ public final class Node implements AutoCloseable {
         Path bundles = watched.isPresent()
                 ? watched.get().toAbsolutePath()
                 : worker.directory().subdirectory("bundles");
-        Map<String, String> framework = new HashMap<>(conf.framework());
-        framework.putIfAbsent(
-                NATIVES_PROPERTY, distribution.resolve("lib").resolve("native").toString());
         Path cache = worker.directory().subdirectory("osgi");
         NodeSettings settings = conf.settings();
         Path scripts = settings.scripts().isAbsolute()
@@ -82,8 +79,16 @@ public final class Node implements AutoCloseable {
         return OsgiSettings.of(distribution.resolve("bundles"), bundles, cache, conf.directory())
                 .withShipped(settings.shipped())
                 .withScripts(scripts)
-                .withFramework(framework)
+                .withFramework(framework(distribution, conf))
                 .withLimits(settings.drainLimit(), settings.startLimit(), settings.settleLimit());
+    }
+
+    /** Properties for the OSGi framework of a node. */
+    public static Map<String, String> framework(Path distribution, NodeConf conf) {
+        Map<String, String> framework = new HashMap<>(conf.framework());
+        framework.putIfAbsent(
+                NATIVES_PROPERTY, distribution.resolve("lib").resolve("native").toString());
+        return framework;
     }
 
     private static Map<String, String> shown(NodeConf conf, OsgiSettings osgi) {
