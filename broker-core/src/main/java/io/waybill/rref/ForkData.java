@@ -1,5 +1,6 @@
 package io.waybill.rref;
 
+import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
 import java.util.Objects;
 
@@ -26,5 +27,14 @@ public record ForkData(int owner, RRefId rref, ForkId fork, int parent, int owne
         if (ownerGeneration < 1) {
             throw new IllegalArgumentException("a generation is at least 1: " + ownerGeneration);
         }
+    }
+
+    /** The content of a {@code REMOTE_RET} that says that the value was created. */
+    public Value ids() {
+        return Value.tuple(
+                Value.of(rref.createdOn()),
+                Value.of(rref.localId()),
+                Value.of(fork.createdOn()),
+                Value.of(fork.localId()));
     }
 }

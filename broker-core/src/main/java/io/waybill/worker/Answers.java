@@ -5,6 +5,8 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageType;
 import io.waybill.api.Tensor;
+import io.waybill.handling.Failure;
+import io.waybill.handling.Reply;
 import io.waybill.host.Clock;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
@@ -32,7 +34,6 @@ import org.slf4j.LoggerFactory;
 final class Answers {
 
     private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
-    private static final int MOST_TEXT_BYTES = 64 << 10;
     private static final long LONGEST_WAIT_NS = 5_000_000_000L;
     private static final VarHandle LATEST;
 
@@ -115,7 +116,7 @@ final class Answers {
             plan = body.tensors().isEmpty() ? null : plan(body.tensors(), to);
             sharing = body.references().isEmpty() ? null : share(body, to);
             body.travelsWith(plan, sharing);
-            written = append(to, id, ReplyBody.typeFor(request), parent, handlerSequence, flags, body);
+            written = append(to, id, Reply.typeFor(request), parent, handlerSequence, flags, body);
         } catch (CallException e) { // the tensors or the references can't travel
             fail(to, id, parent, handlerSequence, flags, e.kind(), e.code(), nodeError(e.getMessage()));
         } finally {
@@ -240,9 +241,13 @@ final class Answers {
         append(to, id, MessageType.EXCEPTION, parent, handlerSequence, flags, error);
     }
 
+    int workerId() {
+        return workerId;
+    }
+
     /** PyTorch's prefix for errors that come from the broker or from decoding, and not from a handler's own words. */
     String nodeError(String text) {
-        return "Error on Node " + workerId + ": " + text;
+        return Failure.nodeError(workerId, text);
     }
 
     /** What an answer carries. */
@@ -266,7 +271,7 @@ final class Answers {
 
         @Override
         public int payloadLength() {
-            return Math.min(utf8.length, MOST_TEXT_BYTES);
+            return Math.min(utf8.length, Failure.MOST_TEXT_BYTES);
         }
 
         @Override

@@ -16,6 +16,9 @@ import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.Outcome;
+import io.waybill.handling.Delivered;
+import io.waybill.handling.Failure;
+import io.waybill.handling.InboundMessage;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
@@ -47,7 +50,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     private final OpenRequest inHand;
     private PeerLink link;
     private long index;
-    private Parking.Delivered delivered = Parking.Delivered.FIRST;
+    private Delivered delivered = Delivered.FIRST;
     private HandlerEntry entry;
     private long handlerSequence;
     private long begunNs; // by the wall clock; 0: not begun, or on the thread that polls, which would pay for the look
@@ -86,7 +89,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     }
 
     /** The record in the buffer is a request from this peer, which must not count as read before this is called. */
-    void arrivedFrom(PeerLink peer, long atIndex, Parking.Delivered how) {
+    void arrivedFrom(PeerLink peer, long atIndex, Delivered how) {
         link = peer;
         index = atIndex;
         delivered = how;
@@ -104,13 +107,13 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     }
 
     /** Whether an earlier life may have begun the request. */
-    Parking.Delivered delivered() {
+    Delivered delivered() {
         return delivered;
     }
 
     /** Of its answer. */
     private int flags() {
-        return delivered == Parking.Delivered.AGAIN ? Envelope.ACROSS_LIVES : 0;
+        return delivered == Delivered.AGAIN ? Envelope.ACROSS_LIVES : 0;
     }
 
     /** Where the record is in the peer's requests. */
@@ -267,22 +270,14 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         if (late != null) {
             late.handlerReturned();
         } else if (reply.isEmpty()) {
-            settle(
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.NO_ANSWER,
-                    context.answers().nodeError(entry.provider() + " returned without an answer to " + entry.key()));
+            settle(Failure.noAnswer(context.answers().workerId(), entry));
         } else {
             settle();
         }
     }
 
     private void rejected(RejectedMessageException e) {
-        // what a handler refuses in its own words travels as it is; the rest is the broker's and names the node
-        String text = String.valueOf(e.getMessage());
-        settle(
-                ErrorKind.UNKNOWN_ERROR,
-                e.code(),
-                e.code() == ErrorCode.REFUSED ? text : context.answers().nodeError(text));
+        settle(Failure.rejected(context.answers().workerId(), e));
     }
 
     private void threw(Throwable e) {
@@ -291,18 +286,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             return;
         }
         context.handlerErrors().log(entry, e);
-        settle(
-                ErrorKind.UNKNOWN_ERROR,
-                ErrorCode.HANDLER_FAILED,
-                context.answers().nodeError(describe(e)));
-    }
-
-    private static String describe(Throwable e) {
-        try {
-            return e.toString();
-        } catch (Throwable inMessage) { // an exception of a bundle, with code of its own
-            return e.getClass().getName();
-        }
+        settle(Failure.threw(context.answers().workerId(), e));
     }
 
     /** Answers without a handler, and is free again. */
@@ -360,6 +344,10 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         } else {
             giveUp(); // abandoned: the answer was sent without this thread
         }
+    }
+
+    private void settle(Failure failure) {
+        settle(failure.kind(), failure.code(), failure.text());
     }
 
     private void settle(ErrorKind kind, ErrorCode code, String text) {
@@ -519,11 +507,11 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
      *
      * @param failure null when the body is the answer
      */
-    void settleLate(ReplyBody body, ErrorCode failure, String failureText) {
+    void settleLate(ReplyBody body, Failure failure) {
         if (tensorsWereCut()) {
             settleCut();
         } else if (failure != null) {
-            settle(ErrorKind.UNKNOWN_ERROR, failure, failureText);
+            settle(failure);
         } else if (open.compareAndSet(handlerSequence, 0)) {
             answer(body);
             ended(Outcome.DONE);

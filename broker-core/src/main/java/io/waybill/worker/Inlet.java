@@ -8,6 +8,8 @@ import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.Tensor;
+import io.waybill.handling.Delivered;
+import io.waybill.handling.ErrorText;
 import io.waybill.host.Clock;
 import io.waybill.journal.JournalTail;
 import io.waybill.journal.Poll;
@@ -367,7 +369,7 @@ final class Inlet {
                 }
                 boolean request = found == Poll.RECORD && isRequest(inbound.view(), link);
                 if (request) { // before it counts as read: see FinishedPlaces
-                    inbound.arrivedFrom(link, tail.lastIndex(), Parking.Delivered.FIRST);
+                    inbound.arrivedFrom(link, tail.lastIndex(), Delivered.FIRST);
                 }
                 link.requestRead(inbound.buffer().length());
                 if (found == Poll.DAMAGED) {

@@ -4,6 +4,7 @@ import io.waybill.api.Body;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.handling.Failure;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -21,8 +22,7 @@ final class LateAnswer implements ValueReply {
     private final AtomicBoolean first = new AtomicBoolean();
     private final AtomicBoolean given = new AtomicBoolean();
     private final ReplyBody body = new ReplyBody();
-    private ErrorCode failure;
-    private String failureText;
+    private Failure failure; // null when the body is the answer
 
     LateAnswer(Inbound request, Answers answers) {
         this.request = request;
@@ -43,7 +43,7 @@ final class LateAnswer implements ValueReply {
 
     private void deliver() {
         try {
-            request.settleLate(body, failure, failureText);
+            request.settleLate(body, failure);
         } finally {
             body.reset();
         }
@@ -62,8 +62,7 @@ final class LateAnswer implements ValueReply {
     public void send() {
         if (begin()) {
             if (body.isEmpty()) {
-                failure = ErrorCode.NO_ANSWER;
-                failureText = answers.nodeError("a late answer was sent without a body");
+                failure = Failure.emptyLateAnswer(answers.workerId());
             }
             give();
         }
@@ -111,8 +110,7 @@ final class LateAnswer implements ValueReply {
     @Override
     public void fail(ErrorCode code, String text) {
         if (begin()) {
-            failure = code;
-            failureText = text;
+            failure = Failure.late(code, text);
             give();
         }
     }

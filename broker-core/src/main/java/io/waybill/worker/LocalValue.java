@@ -3,6 +3,7 @@ package io.waybill.worker;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Tensor;
+import io.waybill.handling.ResponseFields;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -56,7 +57,7 @@ final class LocalValue extends ResponseFields {
     }
 
     @Override
-    List<HeldReference> references() {
+    protected List<HeldReference> references() {
         return references;
     }
 

@@ -3,6 +3,7 @@ package io.waybill.worker;
 import io.waybill.api.MessageType;
 import io.waybill.api.Response;
 import io.waybill.api.Tensor;
+import io.waybill.handling.ResponseFields;
 import java.nio.ByteBuffer;
 import java.util.List;
 
@@ -65,7 +66,7 @@ final class OwnedResponse extends ResponseFields {
     }
 
     @Override
-    List<HeldReference> references() {
+    protected List<HeldReference> references() {
         return references.held();
     }
 

@@ -1,6 +1,7 @@
 package io.waybill.worker;
 
 import io.waybill.dispatch.HandlerKey;
+import io.waybill.handling.Delivered;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.List;
@@ -15,14 +16,6 @@ final class Parking {
 
     /** One parked request: which peer's requests, and where. */
     record Place(PeerLink link, long index, long id, long sinceNs, Delivered delivered) {}
-
-    /** Whether an earlier life may have begun a request. */
-    enum Delivered {
-        /** No handler has seen it. */
-        FIRST,
-        /** One may have. */
-        AGAIN
-    }
 
     private final Map<HandlerKey, ArrayDeque<Place>> byKey = new HashMap<>();
     private int size;

@@ -6,7 +6,6 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Value;
 import io.waybill.rref.Begun;
 import io.waybill.rref.ForkData;
 import io.waybill.rref.Holder;
@@ -117,10 +116,6 @@ final class RequestReferences {
 
     /** Makes the body a {@code REMOTE_RET}. */
     void nameCreated(ReplyBody body) {
-        body.value(Value.tuple(
-                Value.of(creates.rref().createdOn()),
-                Value.of(creates.rref().localId()),
-                Value.of(creates.fork().createdOn()),
-                Value.of(creates.fork().localId())));
+        body.value(creates.ids());
     }
 }

@@ -2,6 +2,7 @@ package io.waybill.worker;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.Tensor;
+import io.waybill.handling.ResponseFields;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -33,7 +34,7 @@ final class ResponseView extends ResponseFields {
     }
 
     @Override
-    List<HeldReference> references() {
+    protected List<HeldReference> references() {
         return references.held();
     }
 

@@ -13,6 +13,8 @@ import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
 import io.waybill.dispatch.Outcome;
+import io.waybill.handling.Delivered;
+import io.waybill.handling.Route;
 import io.waybill.host.Clock;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.MalformedRecordException;
@@ -139,7 +141,7 @@ final class Serving {
         Inbound inbound = readAgain(
                 found.link(),
                 found.index(),
-                found.verdict() == Repeats.Verdict.RUN ? Parking.Delivered.FIRST : Parking.Delivered.AGAIN);
+                found.verdict() == Repeats.Verdict.RUN ? Delivered.FIRST : Delivered.AGAIN);
         found.link().unserved().remove(found.index());
         return inbound == null || serveOnce(inbound);
     }
@@ -182,7 +184,7 @@ final class Serving {
                 absent(table, inbound);
                 return true;
             }
-            boolean mayHaveBegun = isForEarlier || inbound.delivered() == Parking.Delivered.AGAIN;
+            boolean mayHaveBegun = isForEarlier || inbound.delivered() == Delivered.AGAIN;
             if (mayHaveBegun && entry.delivery() != DeliveryPolicy.AT_LEAST_ONCE) {
                 return refuseLost(inbound);
             }
@@ -223,7 +225,7 @@ final class Serving {
 
     private boolean refuseLost(Inbound inbound) {
         counters.countExpired();
-        boolean mayHaveBegun = inbound.delivered() == Parking.Delivered.AGAIN;
+        boolean mayHaveBegun = inbound.delivered() == Delivered.AGAIN;
         inbound.refuse(
                 ErrorKind.UNKNOWN_ERROR,
                 ErrorCode.WORKER_LOST,
@@ -440,13 +442,13 @@ final class Serving {
 
     /** Serves the oldest request that an earlier life left unanswered. Returns whether this thread still has the permit. */
     boolean serveUnanswered(PeerLink link) {
-        Inbound inbound = readAgain(link, link.nextUnanswered(), Parking.Delivered.AGAIN);
+        Inbound inbound = readAgain(link, link.nextUnanswered(), Delivered.AGAIN);
         link.unansweredTaken();
         return inbound == null || serveOnce(inbound);
     }
 
     /** A request that was read before; null when it does not read any more. */
-    private Inbound readAgain(PeerLink link, long index, Parking.Delivered delivered) {
+    private Inbound readAgain(PeerLink link, long index, Delivered delivered) {
         Inbound inbound = spare != null ? takeSpare() : pool.take();
         if (!reread.read(link, index, inbound.buffer())) {
             counters.countDamaged();

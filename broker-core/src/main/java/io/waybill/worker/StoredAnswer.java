@@ -5,6 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.handling.ErrorText;
 import io.waybill.tensor.PeerSegments;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.tensor.TensorReceiver;

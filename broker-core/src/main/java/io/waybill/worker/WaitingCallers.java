@@ -1,5 +1,6 @@
 package io.waybill.worker;
 
+import io.waybill.handling.Failure;
 import io.waybill.host.Clock;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -45,8 +46,7 @@ final class WaitingCallers {
 
     void requireMayBlock() {
         if (!mayBlock()) {
-            throw new IllegalStateException("a non-blocking handler or a listener must not wait for another worker:"
-                    + " use callAsync, or declare the handler without @NonBlocking");
+            throw Failure.mustNotWait();
         }
     }
 

@@ -12,8 +12,6 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.Tensor;
-import io.waybill.api.Value;
-import io.waybill.api.ValueEncoder;
 import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
@@ -27,6 +25,7 @@ import io.waybill.host.Host;
 import io.waybill.rref.ControlMessage;
 import io.waybill.rref.ControlOutcome;
 import io.waybill.rref.ControlTransport;
+import io.waybill.rref.FetchRequest;
 import io.waybill.rref.ForkData;
 import io.waybill.rref.Holder;
 import io.waybill.rref.ReferenceListener;
@@ -264,14 +263,8 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     }
 
     private Request fetchRequest(UserReference user, Duration timeout) {
-        Value content = Value.tuple(
-                Value.of(user.id().createdOn()),
-                Value.of(user.id().localId()),
-                Value.of(user.owner()),
-                Value.of(references.ownerGeneration(user)));
-        ByteBuffer payload = ByteBuffer.wrap(new ValueEncoder().value(content).toBytes());
-        return Request.raw(String.valueOf(user.owner()), MessageType.SCRIPT_RREF_FETCH_CALL, payload, List.of())
-                .timeout(timeout);
+        FetchRequest fetch = new FetchRequest(user.id(), user.owner(), references.ownerGeneration(user));
+        return fetch.toRequest().timeout(timeout);
     }
 
     Duration defaultTimeout() {

@@ -18,6 +18,7 @@ import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.handling.Route;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,4 +1,4 @@
-package io.waybill.worker;
+package io.waybill.handling;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;

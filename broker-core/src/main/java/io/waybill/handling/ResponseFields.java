@@ -1,4 +1,4 @@
-package io.waybill.worker;
+package io.waybill.handling;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
@@ -12,10 +12,10 @@ import io.waybill.api.ValueDecoder;
 import java.util.List;
 
 /** The fields of a response, read from its payload at each call. */
-abstract class ResponseFields implements Response {
+public abstract class ResponseFields implements Response {
 
     /** The references among its values. */
-    abstract List<? extends RRef> references();
+    protected abstract List<? extends RRef> references();
 
     @Override
     public Value value() {

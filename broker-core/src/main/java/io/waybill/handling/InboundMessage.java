@@ -1,8 +1,9 @@
-package io.waybill.worker;
+package io.waybill.handling;
 
 import io.waybill.api.Invocation;
 import io.waybill.api.Message;
 import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
@@ -12,23 +13,24 @@ import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/** A request as its handler sees it: a view of the record in its {@link Inbound}. Belongs to the handler's thread. */
-final class InboundMessage implements Message {
+/** A request as its handler sees it: a view of a record. Belongs to the handler's thread. */
+public final class InboundMessage implements Message {
 
     private final RecordView view;
     private final Clock clock;
     private HandlerKey key;
-    private Parking.Delivered delivered = Parking.Delivered.FIRST;
+    private Delivered delivered = Delivered.FIRST;
     private List<Tensor> tensors = List.of();
-    private List<HeldReference> references = List.of();
+    private List<? extends RRef> references = List.of();
     private Invocation invocation;
 
-    InboundMessage(RecordView view, Clock clock) {
+    public InboundMessage(RecordView view, Clock clock) {
         this.view = view;
         this.clock = clock;
     }
 
-    void open(HandlerKey handledAs, Parking.Delivered how, List<Tensor> arrived) {
+    /** The view shows a request, which this handler takes. @param arrived its tensors */
+    public void open(HandlerKey handledAs, Delivered how, List<Tensor> arrived) {
         key = handledAs;
         delivered = how;
         tensors = arrived;
@@ -36,12 +38,13 @@ final class InboundMessage implements Message {
         invocation = null;
     }
 
-    void references(List<HeldReference> arrived) {
+    /** Its references. */
+    public void references(List<? extends RRef> arrived) {
         references = arrived;
     }
 
     /** Forgets what a handler's bundle might pin. */
-    void close() {
+    public void close() {
         key = null;
         tensors = List.of();
         references = List.of();
@@ -76,7 +79,7 @@ final class InboundMessage implements Message {
 
     @Override
     public boolean isRedelivery() {
-        return delivered == Parking.Delivered.AGAIN;
+        return delivered == Delivered.AGAIN;
     }
 
     @Override

@@ -1,4 +1,4 @@
-package io.waybill.worker;
+package io.waybill.handling;
 
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
@@ -17,10 +17,10 @@ import org.agrona.DirectBuffer;
  * handler of the function that it names when that function has one, and to the type's otherwise. Allocates nothing unless there is no
  * handler.
  */
-final class Route {
+public final class Route {
 
     /** Control calls by name, such as {@code bundle.install}. */
-    static final int CONTROL_CALL = 0x1f0;
+    public static final int CONTROL_CALL = 0x1f0;
 
     private static final int NAMED_CALL = MessageType.NAMED_CALL.code();
     private static final int SCRIPT_CALL = MessageType.SCRIPT_CALL.code();
@@ -35,7 +35,7 @@ final class Route {
     private Route() {}
 
     /** Whether the worker answers such requests itself: what keeps references in step, and fetches. */
-    static boolean isOfReferences(int typeCode) {
+    public static boolean isOfReferences(int typeCode) {
         return typeCode == FETCH || typeCode >= FIRST_OF_REFERENCES && typeCode <= LAST_OF_REFERENCES;
     }
 
@@ -45,7 +45,7 @@ final class Route {
     }
 
     /** The handler; null when there is none. */
-    static HandlerEntry find(HandlerTable table, RecordView request) {
+    public static HandlerEntry find(HandlerTable table, RecordView request) {
         int code = handledAs(request.typeCode());
         if (code == SCRIPT_CALL && isToFunction(table, request)) {
             return table.forFunction(request.buffer().memory(), NAME_AT, functionNameLength(request));
@@ -64,7 +64,7 @@ final class Route {
     }
 
     /** Why there is none. */
-    static Absence absence(HandlerTable table, RecordView request) {
+    public static Absence absence(HandlerTable table, RecordView request) {
         int code = handledAs(request.typeCode());
         if (code == SCRIPT_CALL && isToFunction(table, request)) {
             return table.absenceOfFunction(request.buffer().memory(), NAME_AT, functionNameLength(request));
@@ -83,12 +83,12 @@ final class Route {
     }
 
     /** Whether a call by name carries a name. */
-    static boolean isNamed(RecordView request) {
+    public static boolean isNamed(RecordView request) {
         return request.typeCode() != NAMED_CALL && request.typeCode() != CONTROL_CALL || nameLength(request) > 0;
     }
 
     /** What a handler would have to declare; the type when the request's name is one that no handler can have. */
-    static HandlerKey key(HandlerTable table, RecordView request) {
+    public static HandlerKey key(HandlerTable table, RecordView request) {
         int code = handledAs(request.typeCode());
         if (code == SCRIPT_CALL && isToFunction(table, request)) {
             String name = name(request, functionNameLength(request));

@@ -1,0 +1,12 @@
+/**
+ * What a handler is given and what it gives, whoever runs it: a worker, or a replay.
+ *
+ * <h2>Starting points</h2>
+ * <ul>
+ *   <li>{@link io.waybill.handling.Route} for which handler takes a request
+ *   <li>{@link io.waybill.handling.InboundMessage} for a request as its handler sees it
+ *   <li>{@link io.waybill.handling.Reply} for what it answers
+ *   <li>{@link io.waybill.handling.Failure} for the errors that stand for an answer
+ * </ul>
+ */
+package io.waybill.handling;
