@@ -31,9 +31,11 @@ public final class DescribedTensors {
         if (record.tensorCount() > 0) {
             SectionView section = new SectionView();
             section.check(record);
+            byte[] copy = new byte[record.sectionLength()]; // one for all: inlined storages that lie could overlap
+            record.buffer().memory().getBytes(record.sectionOffset(), copy);
             List<Described> storages = new ArrayList<>();
             for (int i = 0; i < section.storageCount(); i++) {
-                storages.add(described(record, section, i));
+                storages.add(described(section, i, copy, record.sectionOffset()));
             }
             for (int i = 0; i < section.tensorCount(); i++) {
                 tensors.add(section.tensor(i, storages.get(section.storageOf(i))));
@@ -42,12 +44,11 @@ public final class DescribedTensors {
         return tensors;
     }
 
-    private static Described described(RecordView record, SectionView section, int storage) {
+    private static Described described(SectionView section, int storage, byte[] copy, int copiedFrom) {
         ByteBuffer content = NONE;
         if (section.isInline(storage)) {
-            byte[] copy = new byte[(int) section.size(storage)];
-            record.buffer().memory().getBytes((int) section.offset(storage), copy);
-            content = ByteBuffer.wrap(copy);
+            int from = (int) section.offset(storage) - copiedFrom;
+            content = ByteBuffer.wrap(copy).slice(from, (int) section.size(storage));
         }
         return new Described(
                 storage, section.targetDevice(storage), section.size(storage), section.isInline(storage), content);
