@@ -60,7 +60,9 @@ public final class QueueReader implements Closeable {
     private long deadEndAt;
     private int readAhead = FileWindow.CAPACITY;
     private RecordPlace place;
+    private String fileName = "";
     private long recordAt;
+    private int recordBytes;
     private long recordIndex;
     private Damage damage;
 
@@ -105,6 +107,19 @@ public final class QueueReader implements Closeable {
         return found == NOWHERE || !isOpenNow() ? Step.END : skipTo(found, HOLE);
     }
 
+    /**
+     * Reads the rest of the record whose header {@link #skim} just gave, and checks all of it.
+     *
+     * @return false when it is damaged, as {@link #damage()} says; the next step is the same then
+     */
+    public boolean complete() throws IOException {
+        String problem = readWhole(recordAt, recordBytes);
+        if (!problem.isEmpty()) {
+            damaged(recordAt, Frame.behind(recordAt, recordBytes), problem);
+        }
+        return problem.isEmpty();
+    }
+
     private Step step(Depth depth) throws IOException {
         Step step = null;
         while (step == null) {
@@ -141,6 +156,7 @@ public final class QueueReader implements Closeable {
             }
         }
         recordAt = position;
+        recordBytes = bytes;
         if (depth == Depth.HEADER) {
             buffer.reserve(Envelope.HEADER_LENGTH);
             window.copy(position + Frame.LENGTH, buffer.memory(), Envelope.HEADER_LENGTH);
@@ -324,6 +340,7 @@ public final class QueueReader implements Closeable {
 
     private Step enter(RollFile file, long at, long sequence) throws IOException {
         current = file;
+        fileName = file.path().getFileName().toString();
         position = at;
         sequenceInFile = sequence;
         sequenceOfFirst = UNKNOWN;
@@ -403,6 +420,11 @@ public final class QueueReader implements Closeable {
     /** The index of the record that was read last. */
     public long index() {
         return recordIndex;
+    }
+
+    /** The name of the file of the record that was read last. */
+    public String fileName() {
+        return fileName;
     }
 
     /** The offset in its file of the record that was read last. */
