@@ -144,6 +144,14 @@ public final class ArchiveReader implements Closeable {
         return (int) checksum.getValue() == storage.checksum();
     }
 
+    /** Whether the archive's file is as long as the record of a storage that is kept says: worth making room for its bytes. */
+    public boolean reaches(JournalQueue queue, String queueFileName, ArchivedStorage storage) throws IOException {
+        Optional<ArchiveFile> file = file(path(queue, queueFileName));
+        return file.isPresent()
+                && storage.isKept()
+                && storage.sizeBytes() <= file.get().bytes().size() - storage.offset();
+    }
+
     /** Whether the bytes of a storage are those that were archived. */
     public boolean check(JournalQueue queue, String queueFileName, ArchivedStorage storage) throws IOException {
         return read(queue, queueFileName, storage, piece -> {});

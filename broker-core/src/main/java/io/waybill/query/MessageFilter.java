@@ -4,6 +4,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.wire.RecordView;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** Which messages are wanted. Immutable. */
 public final class MessageFilter {
@@ -124,12 +125,17 @@ public final class MessageFilter {
     }
 
     /** Whether requests of this worker may be wanted. */
-    boolean takesCaller(int id) {
+    public boolean takesCaller(int id) {
         return takesWorker(id) && id >= MessageId.worker(firstId) && id <= MessageId.worker(lastId);
     }
 
+    /** Whether requests to this worker may be wanted. */
+    public boolean takesReceiver(int id) {
+        return peer == ANY || peer == id;
+    }
+
     /** Whether a header is of a message that is wanted, as far as a header tells. */
-    boolean takes(RecordView header) {
+    public boolean takes(RecordView header) {
         return MessageType.isKnown(header.typeCode())
                 && (typeCode == ANY || typeCode == header.typeCode())
                 && (peer == ANY || peer == header.to())
@@ -149,6 +155,11 @@ public final class MessageFilter {
                 : name.isPresent() && name.get().equals(operation);
     }
 
+    /** Whether a whole request, whose header was taken, is wanted as far as it tells. */
+    public boolean takesOperationOf(RecordView request) {
+        return operation.isEmpty() || takesOperation(Payload.operationOf(request));
+    }
+
     /** Whether the payload decides as well. */
     boolean asksForOperation() {
         return !operation.isEmpty();
@@ -158,6 +169,24 @@ public final class MessageFilter {
         return (outcome == null || outcome == call.outcome())
                 && (slowerThanNs == Long.MIN_VALUE
                         || call.tookNs().isPresent() && call.tookNs().get() > slowerThanNs);
+    }
+
+    /** Whether a request that was sent at this time and has this answer is wanted, as far as the answer tells. */
+    public boolean takesAnswer(long sentNs, RecordView answer) {
+        StoredCall.Outcome found =
+                answer.type() == MessageType.EXCEPTION ? StoredCall.Outcome.ERROR : StoredCall.Outcome.OK;
+        return (outcome == null || outcome == found)
+                && (slowerThanNs == Long.MIN_VALUE || answer.sentNs() - sentNs > slowerThanNs);
+    }
+
+    /** Whether a request without an answer is wanted, as far as that tells. */
+    public boolean takesUnanswered() {
+        return (outcome == null || outcome == StoredCall.Outcome.NONE) && slowerThanNs == Long.MIN_VALUE;
+    }
+
+    /** The one id that is wanted; empty when there may be others. */
+    public OptionalLong onlyId() {
+        return firstId == lastId ? OptionalLong.of(firstId) : OptionalLong.empty();
     }
 
     /** Whether what became of a request decides as well. */

@@ -77,7 +77,7 @@ public record Payload(
     }
 
     /** The operation of a call by name, without reading its arguments; empty when there is none. */
-    static Optional<String> operationOf(RecordView record) {
+    public static Optional<String> operationOf(RecordView record) {
         if (!isCallByName(record.type()) || record.payloadLength() < 2) {
             return Optional.empty();
         }

@@ -14,7 +14,7 @@ import java.nio.file.Path;
  *
  * @param path of the worker's directory
  */
-record StoredJournal(WorkerInfo info, Path path) {
+public record StoredJournal(WorkerInfo info, Path path) {
 
     /** Greatest record that is believed, whatever its writer was set to. */
     private static final int MAX_RECORD_BYTES = 64 << 20;
@@ -22,11 +22,13 @@ record StoredJournal(WorkerInfo info, Path path) {
     private static final JournalSettings READING =
             new JournalSettings(Roll.DAILY, 4L * MAX_RECORD_BYTES, MAX_RECORD_BYTES, MAX_RECORD_BYTES);
 
-    QueueReader read(JournalQueue queue, Host host) {
+    /** The whole queue, from its oldest record on. The caller closes. */
+    public QueueReader read(JournalQueue queue, Host host) {
         return QueueReader.open(queue.in(path), host.files(), READING);
     }
 
-    JournalIndex index(Host host) {
+    /** By which its messages are found. The caller closes. */
+    public JournalIndex index(Host host) {
         return JournalIndex.open(path, READING, host);
     }
 

@@ -18,8 +18,11 @@ import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The journals of a home, by worker id, and the indexes of those that were asked last. One thread at a time. */
-final class StoredJournals implements Closeable {
+/**
+ * The journals of a home, by worker id, and the indexes of those that were asked last. Writes nothing, takes no lock, maps nothing of the
+ * queues. One thread at a time.
+ */
+public final class StoredJournals implements Closeable {
 
     private static final Pattern DIRECTORY = Pattern.compile("(0|[1-9][0-9]{0,4})-([A-Za-z0-9_:-]{1,127})");
     private static final int MAX_DIRECTORIES = 2 * (WorkerInfo.MAX_ID + 1);
@@ -31,7 +34,8 @@ final class StoredJournals implements Closeable {
     private final List<String> problems = new ArrayList<>();
     private final Map<Integer, JournalIndex> indexes = new LinkedHashMap<>(MAX_OPEN_INDEXES, LOAD, true);
 
-    StoredJournals(Home home) throws IOException {
+    /** Those that the home has now. */
+    public StoredJournals(Home home) throws IOException {
         this.home = home;
         refresh();
     }
@@ -71,23 +75,27 @@ final class StoredJournals implements Closeable {
         return home;
     }
 
-    Host host() {
+    public Host host() {
         return home.host();
     }
 
-    List<StoredJournal> all() {
+    /** Lowest id first. */
+    public List<StoredJournal> all() {
         return List.copyOf(byId.values());
     }
 
-    Optional<StoredJournal> find(int id) {
+    /** The journal of a worker. */
+    public Optional<StoredJournal> find(int id) {
         return Optional.ofNullable(byId.get(id));
     }
 
-    List<String> problems() {
+    /** What lies among the workers' directories and is none. */
+    public List<String> problems() {
         return List.copyOf(problems);
     }
 
-    JournalIndex index(StoredJournal journal) {
+    /** Closed with this, or when many others were asked for since. */
+    public JournalIndex index(StoredJournal journal) {
         JournalIndex known = indexes.get(journal.info().id());
         if (known == null) {
             if (indexes.size() == MAX_OPEN_INDEXES) {

@@ -3,9 +3,12 @@ package io.waybill.replay;
 import io.waybill.api.MessageId;
 import io.waybill.api.Tensor;
 import io.waybill.api.WorkerInfo;
+import io.waybill.host.Host;
 import io.waybill.query.MessageFilter;
+import io.waybill.rref.RRefId;
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
@@ -16,6 +19,11 @@ import java.util.Optional;
  * {@link IOException} when it can't be read; damaged records are passed over, and told by {@link #problems()}.
  */
 public interface Recording extends Closeable {
+
+    /** Opens the recording at a path: the directory of a home. */
+    static Recording open(Path path, Host host) throws IOException {
+        return HomeRecording.open(path, host);
+    }
 
     /** Who is in it, lowest id first. */
     List<WorkerInfo> workers();
@@ -36,6 +44,9 @@ public interface Recording extends Closeable {
     /** What the handler of a request called, in the order in which it sent. {@link MessageId#NONE} is nobody's. */
     List<RecordedCall> nested(long parentId) throws IOException;
 
+    /** The request that made the value which a reference names; empty when none on record did. */
+    Optional<RecordedCall> creation(RRefId reference) throws IOException;
+
     /**
      * The tensors of a message with their elements, those that share a storage sharing one.
      *
@@ -43,6 +54,11 @@ public interface Recording extends Closeable {
      * @throws NotRecordedException when bytes were not kept: says which, and why
      */
     List<Tensor> tensors(RecordedMessage message) throws IOException, NotRecordedException;
+
+    /** Why none of its requests can be run again; empty when it has what that takes. */
+    default Optional<String> withheld() {
+        return Optional.empty();
+    }
 
     /** What was wrong with the records so far. */
     List<String> problems();

@@ -22,39 +22,39 @@ import java.util.List;
 import java.util.Map;
 
 /** Real workers in one home, in this process. Closes what it opened. */
-final class Workers implements AutoCloseable {
+public final class Workers implements AutoCloseable {
 
-    static final WorkerSettings SETTINGS = WorkerSettings.defaults()
+    public static final WorkerSettings SETTINGS = WorkerSettings.defaults()
             .withDefaultTimeout(Duration.ofSeconds(20))
             .withJournal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20));
 
-    final Host host;
-    final Home home;
+    public final Host host;
+    public final Home home;
     private final List<Worker> open = new ArrayList<>();
 
-    Workers(Path directory) throws IOException {
+    public Workers(Path directory) throws IOException {
         this(directory, Host.real());
     }
 
-    Workers(Path directory, Host host) throws IOException {
+    public Workers(Path directory, Host host) throws IOException {
         this.host = host;
         home = Home.open(directory.resolve("home"), host);
     }
 
-    HandlerRegistry registry() {
+    public HandlerRegistry registry() {
         return registry(ParkingSettings.DEFAULT);
     }
 
-    HandlerRegistry registry(ParkingSettings parking) {
+    public HandlerRegistry registry(ParkingSettings parking) {
         return new HandlerRegistry(parking, host.threads(), host.clock());
     }
 
     /** A handler that may block. */
-    HandlerRegistry.Registration handle(HandlerRegistry registry, String key, MessageHandler handler) {
+    public HandlerRegistry.Registration handle(HandlerRegistry registry, String key, MessageHandler handler) {
         return handle(registry, key, handler, false);
     }
 
-    HandlerRegistry.Registration handleOnPoller(HandlerRegistry registry, String key, MessageHandler handler) {
+    public HandlerRegistry.Registration handleOnPoller(HandlerRegistry registry, String key, MessageHandler handler) {
         return handle(registry, key, handler, true);
     }
 
@@ -72,15 +72,15 @@ final class Workers implements AutoCloseable {
                 executor));
     }
 
-    Worker join(String name) throws IOException {
+    public Worker join(String name) throws IOException {
         return join(name, registry(), SETTINGS);
     }
 
-    Worker join(String name, HandlerRegistry registry) throws IOException {
+    public Worker join(String name, HandlerRegistry registry) throws IOException {
         return join(name, registry, SETTINGS);
     }
 
-    Worker join(String name, HandlerRegistry registry, WorkerSettings settings) throws IOException {
+    public Worker join(String name, HandlerRegistry registry, WorkerSettings settings) throws IOException {
         Worker worker = Worker.join(home, name, JoinOptions.defaults(), settings, registry);
         open.add(worker);
         worker.ready(Map.of());
@@ -88,7 +88,8 @@ final class Workers implements AutoCloseable {
     }
 
     /** The same on other threads. */
-    Worker join(String name, HandlerRegistry registry, WorkerSettings settings, Threads threads) throws IOException {
+    public Worker join(String name, HandlerRegistry registry, WorkerSettings settings, Threads threads)
+            throws IOException {
         Home same = Home.open(home.path(), host.withThreads(threads));
         Worker worker = Worker.join(same, name, JoinOptions.defaults(), settings, registry);
         open.add(worker);

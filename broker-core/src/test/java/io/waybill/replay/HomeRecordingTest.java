@@ -1,0 +1,457 @@
+package io.waybill.replay;
+
+import static io.waybill.replay.RecordedHome.handled;
+import static io.waybill.replay.RecordedHome.ids;
+import static io.waybill.replay.RecordedHome.raw;
+import static io.waybill.replay.RecordedHome.worker;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIOException;
+
+import io.waybill.api.LateReply;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.Response;
+import io.waybill.api.Value;
+import io.waybill.api.WorkerInfo;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.QueueReader;
+import io.waybill.journal.QueueReader.Step;
+import io.waybill.journal.RecordPlace;
+import io.waybill.query.MessageFilter;
+import io.waybill.query.StoredCall.Outcome;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import io.waybill.worker.Worker;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Journals that real workers wrote, read as a recording. */
+@Timeout(120)
+class HomeRecordingTest {
+
+    private static final MessageType ASK = MessageType.userRequest(0x42);
+
+    @TempDir
+    private Path directory;
+
+    private RecordedHome home;
+
+    @BeforeEach
+    void open() throws IOException {
+        home = new RecordedHome(directory);
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        home.close();
+    }
+
+    private HandlerRegistry echo() {
+        HandlerRegistry handlers = home.workers.registry();
+        home.handleInOrder("server", handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        return handlers;
+    }
+
+    private static byte[] number(int number) {
+        return ByteBuffer.allocate(4).putInt(number).array();
+    }
+
+    private static void call(int first, int count, Worker... callers) throws Exception {
+        List<CompletableFuture<Response>> answers = new ArrayList<>();
+        for (int i = first; i < first + count; i++) {
+            answers.add(callers[i % callers.length].callAsync(raw("server", 0x42, number(i))));
+        }
+        for (CompletableFuture<Response> answer : answers) {
+            answer.get(60, TimeUnit.SECONDS).close();
+        }
+    }
+
+    private static RecordView view(RecordedMessage message) {
+        return message.in(new MessageBuffer());
+    }
+
+    @Test
+    void givesTheCallsOfSeveralCallersInTheOrderInWhichTheyBegan() throws Exception {
+        Worker server = home.join("server", echo());
+        Worker one = home.join("one");
+        Worker two = home.join("two");
+        call(0, 3000, one, two);
+        List.of(one, two, server).forEach(HomeRecordingTest::leave);
+        try (Recording recording = home.recording()) {
+            List<RecordedCall> calls = handled(
+                    recording, "server", new MessageFilter.Builder().type(ASK).build());
+            assertThat(ids(calls)).isEqualTo(home.begun.get("server"));
+            assertThat(calls).hasSize(3000).allSatisfy(call -> {
+                RecordView request = view(call.request());
+                RecordView response = view(call.response().orElseThrow());
+                assertThat(request.id()).isEqualTo(call.id());
+                assertThat(response.id()).isEqualTo(call.id());
+                assertThat(response.copyPayload()).isEqualTo(request.copyPayload());
+                assertThat(call.request().worker().id()).isEqualTo(request.from());
+                assertThat(call.request().fileName()).endsWith(".cq4");
+            });
+            assertThat(recording.problems()).isEmpty();
+        }
+    }
+
+    @Test
+    void keepsTheOrderOverSeveralLives() throws Exception {
+        Worker caller = home.join("caller");
+        for (int life = 0; life < 3; life++) {
+            Worker server = home.join("server", echo());
+            call(0, 200, caller);
+            server.close();
+        }
+        caller.close();
+        try (Recording recording = home.recording()) {
+            List<RecordedCall> calls = handled(
+                    recording, "server", new MessageFilter.Builder().type(ASK).build());
+            assertThat(ids(calls)).hasSize(600).isEqualTo(home.begun.get("server"));
+        }
+    }
+
+    @Test
+    void givesWhatWasAnsweredLateWhereItBegan() throws Exception {
+        HandlerRegistry handlers = home.workers.registry();
+        List<LateReply> late = new CopyOnWriteArrayList<>();
+        home.handleInOrder("server", handlers, "0x142", (message, outbox) -> {
+            if (message.payload().getInt() % 10 == 0) {
+                late.add(outbox.later());
+            } else {
+                outbox.reply(message.payload());
+            }
+        });
+        Worker server = home.join("server", handlers);
+        Worker caller = home.join("caller");
+        List<CompletableFuture<Response>> answers = new ArrayList<>();
+        for (int i = 0; i < 500; i++) {
+            answers.add(caller.callAsync(raw("server", 0x42, number(i))));
+        }
+        answers.get(499).get(60, TimeUnit.SECONDS).close();
+        List<LateReply> backwards = new ArrayList<>(late);
+        Collections.reverse(backwards);
+        backwards.forEach(reply -> reply.send(Value.of(1)));
+        for (CompletableFuture<Response> answer : answers) {
+            answer.get(60, TimeUnit.SECONDS).close();
+        }
+        caller.close();
+        server.close();
+        try (Recording recording = home.recording()) {
+            List<RecordedCall> calls = handled(
+                    recording, "server", new MessageFilter.Builder().type(ASK).build());
+            assertThat(ids(calls)).hasSize(500).isEqualTo(home.begun.get("server"));
+        }
+    }
+
+    @Test
+    void givesThoseThatNeverBeganAndThoseWithoutAnAnswerLast() throws Exception {
+        HandlerRegistry handlers = echo();
+        List<LateReply> kept = new CopyOnWriteArrayList<>();
+        home.workers.handleOnPoller(handlers, "0x143", (message, outbox) -> kept.add(outbox.later()));
+        Worker server = home.join("server", handlers);
+        Worker caller = home.join("caller");
+        CompletableFuture<Response> open = caller.callAsync(raw("server", 0x43, number(0)));
+        CompletableFuture<Response> unknown = caller.callAsync(raw("server", 0x44, number(1)));
+        call(2, 10, caller);
+        assertThat(unknown).failsWithin(60, TimeUnit.SECONDS);
+        server.close(); // answers what is open with an error, or leaves it
+        caller.close();
+        assertThat(kept).hasSize(1);
+        assertThat(open).isNotNull();
+        try (Recording recording = home.recording()) {
+            List<RecordedCall> calls = handled(
+                    recording,
+                    "server",
+                    new MessageFilter.Builder().worker(caller.info().id()).build());
+            List<RecordedCall> raw = calls.stream()
+                    .filter(call -> MessageType.isKnown(view(call.request()).typeCode())
+                            && view(call.request()).typeCode() >= ASK.code()
+                            && view(call.request()).typeCode() <= ASK.code() + 2)
+                    .toList();
+            assertThat(raw).hasSize(12);
+            RecordedCall refused = raw.get(11);
+            assertThat(view(refused.request()).copyPayload()).isEqualTo(number(1));
+            assertThat(view(refused.response().orElseThrow()).handlerSequence()).isZero();
+        }
+    }
+
+    @Test
+    void takesWhatTheFilterTakes() throws Exception {
+        Worker server = home.join("server", echo());
+        Worker one = home.join("one");
+        Worker two = home.join("two");
+        call(0, 100, one, two);
+        assertThat(one.callAsync(raw("server", 0x44, number(7)))).failsWithin(60, TimeUnit.SECONDS);
+        List.of(one, two, server).forEach(HomeRecordingTest::leave);
+        try (Recording recording = home.recording()) {
+            MessageFilter.Builder ofTwo =
+                    new MessageFilter.Builder().worker(two.info().id()).type(ASK);
+            List<RecordedCall> calls = handled(recording, "server", ofTwo.build());
+            assertThat(calls).hasSize(50);
+            long id = calls.get(10).id();
+            assertThat(ids(handled(
+                            recording,
+                            "server",
+                            new MessageFilter.Builder().ids(id, id).build())))
+                    .containsExactly(id);
+            assertThat(handled(
+                            recording,
+                            "server",
+                            new MessageFilter.Builder()
+                                    .ids(id, id)
+                                    .peer(two.info().id())
+                                    .build()))
+                    .isEmpty();
+            assertThat(handled(recording, "server", ofTwo.outcome(Outcome.ERROR).build()))
+                    .isEmpty();
+            assertThat(handled(
+                            recording,
+                            "server",
+                            new MessageFilter.Builder().outcome(Outcome.ERROR).build()))
+                    .hasSize(1);
+            assertThat(handled(
+                            recording,
+                            "server",
+                            new MessageFilter.Builder()
+                                    .type(ASK)
+                                    .slowerThan(Long.MAX_VALUE - 1)
+                                    .build()))
+                    .isEmpty();
+        }
+    }
+
+    private HandlerRegistry asking(String next) {
+        HandlerRegistry handlers = home.workers.registry();
+        home.workers.handle(handlers, "0x142", (message, outbox) -> {
+            for (int i = 0; i < 2; i++) {
+                outbox.caller().call(raw(next, 0x42, number(i))).close();
+            }
+            outbox.reply(message.payload());
+        });
+        return handlers;
+    }
+
+    @Test
+    void givesWhatHandlersCalled() throws Exception {
+        Worker last = home.join("last", last());
+        Worker middle = home.join("middle", asking("last"));
+        Worker server = home.join("server", asking("middle"));
+        Worker caller = home.join("caller");
+        call(0, 20, caller);
+        List.of(caller, server, middle, last).forEach(HomeRecordingTest::leave);
+        requireTrees();
+        for (String name : List.of("caller", "server", "middle", "last")) {
+            remove(home.directory(name).resolve("index"));
+        }
+        requireTrees();
+    }
+
+    private HandlerRegistry last() {
+        HandlerRegistry handlers = home.workers.registry();
+        home.workers.handle(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        return handlers;
+    }
+
+    private void requireTrees() throws IOException {
+        try (Recording recording = home.recording()) {
+            List<RecordedCall> calls = handled(
+                    recording, "server", new MessageFilter.Builder().type(ASK).build());
+            assertThat(calls).hasSize(20);
+            for (RecordedCall call : calls) {
+                List<RecordedCall> below = recording.nested(call.id());
+                assertThat(below).hasSize(2).allSatisfy(nested -> {
+                    assertThat(view(nested.request()).parent()).isEqualTo(call.id());
+                    assertThat(nested.response()).isPresent();
+                });
+                List<RecordedCall> deepest = recording.nested(below.get(1).id());
+                assertThat(deepest).hasSize(2);
+                assertThat(view(deepest.get(1).request()).copyPayload()).isEqualTo(number(1));
+                assertThat(recording.nested(deepest.get(0).id())).isEmpty();
+                assertThat(recording.call(call.id()).orElseThrow().response()).isPresent();
+            }
+            assertThat(recording.nested(MessageId.NONE)).isEmpty();
+            assertThat(recording.call(MessageId.of(30_000, 5))).isEmpty();
+        }
+    }
+
+    private static void remove(Path tree) throws IOException {
+        if (!Files.exists(tree)) {
+            return;
+        }
+        try (Stream<Path> all = Files.walk(tree)) {
+            for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(each);
+            }
+        }
+    }
+
+    /** Turns a byte of the payload of a record over. */
+    private void damage(String worker, JournalQueue queue, long id) throws IOException {
+        Path directory = home.directory(worker);
+        RecordPlace place = null;
+        try (QueueReader reader =
+                QueueReader.open(queue.in(directory), home.workers.host.files(), RecordedHome.SETTINGS.journal())) {
+            for (Step step = reader.next(); step != Step.END; step = reader.next()) {
+                if (step == Step.RECORD && reader.record().id() == id) {
+                    place = reader.place();
+                }
+            }
+        }
+        assertThat(place).isNotNull();
+        try (RandomAccessFile file = new RandomAccessFile(
+                queue.in(directory).resolve(place.fileName()).toFile(), "rw")) {
+            file.seek(place.offset() + 4 + 104);
+            int was = file.read();
+            file.seek(place.offset() + 4 + 104);
+            file.write(was ^ 0xff);
+        }
+    }
+
+    @Test
+    void passesOverWhatIsDamagedAndTellsIt() throws Exception {
+        Worker server = home.join("server", echo());
+        Worker caller = home.join("caller");
+        call(0, 100, caller);
+        caller.close();
+        server.close();
+        MessageFilter asked = new MessageFilter.Builder().type(ASK).build();
+        List<Long> before;
+        try (Recording recording = home.recording()) {
+            before = ids(handled(recording, "server", asked));
+        }
+        damage("caller", JournalQueue.REQUESTS, before.get(20));
+        damage("server", JournalQueue.RESPONSES, before.get(50));
+        try (Recording recording = home.recording()) {
+            List<RecordedCall> calls = handled(recording, "server", asked);
+            List<Long> expected = new ArrayList<>(before);
+            expected.remove(50);
+            expected.remove(20);
+            expected.add(before.get(50)); // its answer is gone, and with it when it began
+            assertThat(ids(calls)).isEqualTo(expected);
+            assertThat(calls.get(98).response()).isEmpty();
+            assertThat(recording.problems())
+                    .anyMatch(text -> text.contains("checksum"))
+                    .anyMatch(text -> text.contains("no request on record"));
+        }
+    }
+
+    private Map<String, String> snapshot() throws IOException {
+        Map<String, String> found = new TreeMap<>();
+        try (Stream<Path> all = Files.walk(home.path())) {
+            for (Path each : all.toList()) {
+                Object content = Files.isRegularFile(each, LinkOption.NOFOLLOW_LINKS)
+                        ? Arrays.hashCode(Files.readAllBytes(each))
+                        : "";
+                found.put(each.toString(), Files.getLastModifiedTime(each, LinkOption.NOFOLLOW_LINKS) + " " + content);
+            }
+        }
+        return found;
+    }
+
+    private void permit(String directories, String files) throws IOException {
+        List<Path> all;
+        try (Stream<Path> walked = Files.walk(home.path())) {
+            all = walked.filter(path -> !Files.isSymbolicLink(path)).toList();
+        }
+        for (Path each : all) {
+            Files.setPosixFilePermissions(
+                    each, PosixFilePermissions.fromString(Files.isDirectory(each) ? directories : files));
+        }
+    }
+
+    @Test
+    void readsAHomeThatMayOnlyBeReadAndLeavesItAsItIs() throws Exception {
+        Worker server = home.join("server", echo());
+        Worker caller = home.join("caller");
+        call(0, 50, caller);
+        caller.close();
+        server.close();
+        permit("r-x------", "r--------");
+        try {
+            Map<String, String> before = snapshot();
+            try (Recording recording = Recording.open(home.path(), home.workers.host)) {
+                for (RecordedCall call : handled(recording, "server", MessageFilter.ALL)) {
+                    assertThat(recording.nested(call.id())).isEmpty();
+                    assertThat(recording.call(call.id())).isPresent();
+                }
+            }
+            assertThat(snapshot()).isEqualTo(before);
+        } finally {
+            permitAgain(home.path());
+        }
+    }
+
+    /** From the top, as nobody but root could look into what may not be read. */
+    private static void permitAgain(Path path) throws IOException {
+        if (Files.isSymbolicLink(path)) {
+            return;
+        }
+        boolean isDirectory = Files.isDirectory(path);
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(isDirectory ? "rwx------" : "rw-------"));
+        if (isDirectory) {
+            try (Stream<Path> below = Files.list(path)) {
+                for (Path each : below.toList()) {
+                    permitAgain(each);
+                }
+            }
+        }
+    }
+
+    @Test
+    void readsWhileWorkersLive() throws Exception {
+        home.join("server", echo());
+        Worker caller = home.join("caller");
+        call(0, 100, caller);
+        try (Recording recording = home.recording();
+                Recording.Handled handled = recording.handled(worker(recording, "server"), MessageFilter.ALL)) {
+            assertThat(handled.next()).isNotNull();
+            call(100, 100, caller);
+            int given = 1;
+            while (handled.next() != null) {
+                given++;
+            }
+            assertThat(given).isGreaterThanOrEqualTo(100);
+        }
+    }
+
+    @Test
+    void saysWhenAWorkerHasNoJournal() throws Exception {
+        home.join("server", echo()).close();
+        try (Recording recording = home.recording()) {
+            assertThatIOException()
+                    .isThrownBy(() -> recording.handled(new WorkerInfo(77, "nobody"), MessageFilter.ALL))
+                    .withMessageContaining("expected a journal of worker nobody");
+        }
+    }
+
+    private static void leave(Worker worker) {
+        try {
+            worker.close();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
