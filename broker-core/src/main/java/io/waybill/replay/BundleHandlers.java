@@ -1,0 +1,119 @@
+package io.waybill.replay;
+
+import io.waybill.device.DeviceRegistry;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.host.Host;
+import io.waybill.osgi.BundleRefusedException;
+import io.waybill.osgi.DeviceConverters;
+import io.waybill.osgi.OsgiHost;
+import io.waybill.osgi.OsgiSettings;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Optional;
+
+/**
+ * Handlers of bundles: those of the distribution, copies of those of the replayed worker, and a candidate, in a framework of its own below
+ * a temporary directory. Closes what it opened.
+ */
+final class BundleHandlers implements Closeable {
+
+    private static final String WATCHED = "bundles";
+    private static final String INSTALLED = "osgi/installed";
+    private static final String SCRIPTS = "scripts";
+
+    private final TemporaryDirectory directory;
+    private final OsgiHost osgi;
+
+    private BundleHandlers(TemporaryDirectory directory, OsgiHost osgi) {
+        this.directory = directory;
+        this.osgi = osgi;
+    }
+
+    /**
+     * Starts a framework.
+     *
+     * @param worker the worker's own directory, of which its bundles are copied; empty for none
+     * @param candidate put in the place of the bundle of its name, if there is one; empty for none
+     * @throws IOException when the candidate is refused, too
+     */
+    static BundleHandlers start(
+            Host host,
+            HandlerRegistry registry,
+            Distribution distribution,
+            Optional<Path> worker,
+            Optional<Path> candidate)
+            throws IOException {
+        TemporaryDirectory directory = new TemporaryDirectory("waybill-replay-");
+        try {
+            if (worker.isPresent()) {
+                copyBundles(worker.get(), directory.path());
+            }
+            OsgiHost osgi = OsgiHost.start(
+                    settings(distribution, directory.path()),
+                    registry,
+                    DeviceConverters.into(new DeviceRegistry()),
+                    host);
+            BundleHandlers handlers = new BundleHandlers(directory, osgi);
+            if (candidate.isPresent()) {
+                handlers.install(candidate.get());
+            }
+            return handlers;
+        } catch (IOException | RuntimeException e) {
+            directory.close();
+            throw e;
+        }
+    }
+
+    private static OsgiSettings settings(Distribution distribution, Path directory) {
+        Path conf = distribution.conf().orElse(directory.resolve("conf"));
+        return OsgiSettings.of(distribution.bundles(), directory.resolve(WATCHED), directory.resolve("osgi"), conf)
+                .withShipped(distribution.shipped())
+                .withScripts(directory.resolve(SCRIPTS))
+                .withFramework(distribution.framework());
+    }
+
+    private static void copyBundles(Path worker, Path to) throws IOException {
+        Files.createDirectories(to.resolve(INSTALLED));
+        copy(worker.resolve(WATCHED), to.resolve(WATCHED), "*.jar");
+        copy(worker.resolve(INSTALLED), to.resolve(INSTALLED), "*.jar");
+        copy(worker.resolve(SCRIPTS), to.resolve(SCRIPTS), "*");
+    }
+
+    private static void copy(Path from, Path to, String names) throws IOException {
+        Files.createDirectories(to);
+        if (!Files.isDirectory(from, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(from, names)) {
+            for (Path file : files) {
+                if (Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+                    Path copy = to.resolve(file.getFileName().toString());
+                    Files.copy(file, copy, LinkOption.NOFOLLOW_LINKS, StandardCopyOption.REPLACE_EXISTING);
+                }
+            }
+        }
+    }
+
+    private void install(Path candidate) throws IOException {
+        try {
+            osgi.bundles().install(candidate);
+        } catch (BundleRefusedException e) {
+            osgi.close();
+            throw new IOException("the candidate is not taken: " + e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        try {
+            osgi.close();
+        } finally {
+            directory.close();
+        }
+    }
+}

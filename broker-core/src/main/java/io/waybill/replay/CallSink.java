@@ -1,0 +1,11 @@
+package io.waybill.replay;
+
+import java.io.IOException;
+
+/** Takes replayed calls as they come, one after the other, on the thread that runs the replay. */
+@FunctionalInterface
+public interface CallSink {
+
+    /** The tensors of its answers are good until this returns. */
+    void accept(ReplayedCall call) throws IOException;
+}

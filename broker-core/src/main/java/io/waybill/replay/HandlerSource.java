@@ -1,0 +1,12 @@
+package io.waybill.replay;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.dispatch.HandlerRegistry;
+
+/** Handlers that are no bundle's, such as those of a plain program. */
+@FunctionalInterface
+public interface HandlerSource {
+
+    /** Puts the handlers of a worker into the registry. They run on the replay's thread, and not on their executor's. */
+    void fill(HandlerRegistry registry, WorkerInfo worker);
+}

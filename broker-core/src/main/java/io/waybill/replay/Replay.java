@@ -1,0 +1,240 @@
+package io.waybill.replay;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.host.Host;
+import io.waybill.query.MessageFilter;
+import io.waybill.replay.compare.AnswerComparison;
+import io.waybill.replay.run.Contender;
+import io.waybill.replay.run.Contenders;
+import io.waybill.replay.run.Records;
+import io.waybill.replay.run.RunSettings;
+import io.waybill.replay.run.WorkerReplay;
+import io.waybill.tensor.HostMemory;
+import io.waybill.tensor.NativeMemory;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.LongConsumer;
+
+/**
+ * Runs recorded requests again and compares the answers with those on record. Says what is wanted, one thing after the other, and then
+ * {@link #run(CallSink) runs}:
+ *
+ * <pre>{@code
+ * ReplayReport report = Replay.of(home).in(distribution).with(jar).run();
+ * }</pre>
+ *
+ * <p>Nothing is written into what is replayed, and no worker of it is called: what a handler asks others is answered from the record.
+ *
+ * <p><b>Threads.</b> One; it has others of its own while it runs.
+ */
+public final class Replay {
+
+    /** How long a handler may take, and after it a late answer. */
+    public static final Duration LIMIT_DEFAULT = Duration.ofSeconds(60);
+
+    /** The only contender when there is no candidate: the handlers that the worker had. */
+    public static final String INSTALLED = "installed";
+
+    private static final int BATCH = 256;
+
+    private final Opening recording;
+    private final Optional<Path> home;
+    private final List<Candidate> candidates = new ArrayList<>();
+    private final Set<String> workers = new HashSet<>();
+    private MessageFilter filter = MessageFilter.ALL;
+    private Optional<Distribution> distribution = Optional.empty();
+    private Comparison comparison = AnswerComparison.exact();
+    private Duration limit = LIMIT_DEFAULT;
+    private Pace pace = Pace.FASTEST;
+    private LongConsumer progress = calls -> {};
+    private Host host;
+
+    @FunctionalInterface
+    private interface Opening {
+        Recording open(Host host) throws IOException;
+    }
+
+    /** Handlers to replay with. */
+    private record Candidate(String name, Optional<Path> bundle, Optional<HandlerSource> handlers) {}
+
+    private Replay(Opening recording, Optional<Path> home) {
+        this.recording = recording;
+        this.home = home;
+    }
+
+    /** Of what {@link Recording#open} opens. */
+    public static Replay of(Path path) {
+        return new Replay(host -> Recording.open(path, host), Optional.of(path));
+    }
+
+    /** Of a recording, which the replay closes at its end. */
+    public static Replay of(Recording recording) {
+        return new Replay(host -> recording, Optional.empty());
+    }
+
+    /** Only what these workers handled, each named by its name or its id in decimal; otherwise what all did. */
+    public Replay worker(String nameOrId) {
+        workers.add(nameOrId);
+        return this;
+    }
+
+    /** Only these requests, and those that made the values that they ask for. */
+    public Replay select(MessageFilter wanted) {
+        filter = Objects.requireNonNull(wanted);
+        return this;
+    }
+
+    /** What the frameworks are made of. */
+    public Replay in(Distribution made) {
+        distribution = Optional.of(made);
+        return this;
+    }
+
+    /** One more contender: a candidate bundle in the place of the one of its name, beside all others that the worker had. */
+    public Replay with(Path bundle) {
+        candidates.add(new Candidate(bundle.getFileName().toString(), Optional.of(bundle), Optional.empty()));
+        return this;
+    }
+
+    /** One more contender: handlers that are no bundle's. */
+    public Replay with(String name, HandlerSource handlers) {
+        candidates.add(new Candidate(name, Optional.empty(), Optional.of(handlers)));
+        return this;
+    }
+
+    /** How answers are compared; otherwise bit for bit. */
+    public Replay compare(Comparison by) {
+        comparison = Objects.requireNonNull(by);
+        return this;
+    }
+
+    /** How long a handler may take, and after it a late answer; {@link Duration#ZERO} for ever, such as under a debugger. */
+    public Replay limit(Duration atMost) {
+        if (atMost.isNegative()) {
+            throw new IllegalArgumentException("a limit must be 0 or more: " + atMost);
+        }
+        limit = atMost;
+        return this;
+    }
+
+    /** When each request is run; otherwise as soon as possible. */
+    public Replay pace(Pace wanted) {
+        pace = Objects.requireNonNull(wanted);
+        return this;
+    }
+
+    /** Is told now and then how many calls were replayed. */
+    public Replay progress(LongConsumer told) {
+        progress = Objects.requireNonNull(told);
+        return this;
+    }
+
+    /** The machine; otherwise the real one. */
+    public Replay on(Host machine) {
+        host = Objects.requireNonNull(machine);
+        return this;
+    }
+
+    /** Runs, and counts. */
+    public ReplayReport run() throws IOException {
+        return run(call -> {});
+    }
+
+    /**
+     * Runs, and counts. The calls come worker by worker, in the order in which each began them.
+     *
+     * @throws IOException when the recording can't be read, a candidate is refused, or the sink throws it
+     */
+    public ReplayReport run(CallSink sink) throws IOException {
+        Host machine = host == null ? Host.real() : host;
+        Tally tally = new Tally(candidates().stream().map(Candidate::name).toList(), progress);
+        try (Recording opened = recording.open(machine)) {
+            long left = 0;
+            long brought = 0;
+            for (WorkerInfo worker : wanted(opened.workers())) {
+                Records records = new Records(opened, worker);
+                WorkerReplay replay = new WorkerReplay(machine, records, settings(machine), call -> {
+                    tally.add(call);
+                    sink.accept(call);
+                });
+                replay.run(opened.handled(worker, filter), batchSize(), () -> contenders(machine, worker));
+                left += replay.left();
+                brought += records.brought();
+            }
+            return tally.report(left, brought, opened.problems());
+        }
+    }
+
+    private List<WorkerInfo> wanted(List<WorkerInfo> all) {
+        for (String name : workers) {
+            if (all.stream().noneMatch(worker -> isNamed(worker, name))) {
+                throw new IllegalArgumentException("no worker " + name + " is on record, only "
+                        + all.stream().map(WorkerInfo::name).toList());
+            }
+        }
+        return all.stream()
+                .filter(worker -> workers.isEmpty() || workers.stream().anyMatch(name -> isNamed(worker, name)))
+                .toList();
+    }
+
+    private static boolean isNamed(WorkerInfo worker, String nameOrId) {
+        return worker.name().equals(nameOrId) || Integer.toString(worker.id()).equals(nameOrId);
+    }
+
+    private int batchSize() {
+        return pace == Pace.FASTEST ? BATCH : 1; // what is to be seen one by one must not wait for others
+    }
+
+    private RunSettings settings(Host machine) {
+        HostMemory memory = new HostMemory(new NativeMemory(machine.calls()));
+        return new RunSettings(comparison, limit, pace, memory::allocate);
+    }
+
+    private List<Candidate> candidates() {
+        return candidates.isEmpty()
+                ? List.of(new Candidate(INSTALLED, Optional.empty(), Optional.empty()))
+                : candidates;
+    }
+
+    private List<Contender> contenders(Host machine, WorkerInfo worker) throws IOException {
+        List<Contender> contenders = new ArrayList<>();
+        try {
+            for (Candidate candidate : candidates()) {
+                HandlerRegistry registry =
+                        new HandlerRegistry(ParkingSettings.DEFAULT, machine.threads(), machine.clock());
+                Closeable handlers = handlers(candidate, machine, registry, worker);
+                contenders.add(new Contender(candidate.name(), worker, registry, handlers));
+            }
+            return contenders;
+        } catch (IOException | RuntimeException e) {
+            new Contenders(contenders).close();
+            throw e;
+        }
+    }
+
+    private Closeable handlers(Candidate candidate, Host machine, HandlerRegistry registry, WorkerInfo worker)
+            throws IOException {
+        if (candidate.handlers().isPresent()) {
+            candidate.handlers().get().fill(registry, worker);
+            return () -> {};
+        }
+        if (distribution.isEmpty()) {
+            throw new IllegalArgumentException("bundles need a distribution, from which their framework is made");
+        }
+        Optional<Path> own = home.map(path -> path.resolve("workers").resolve(worker.id() + "-" + worker.name()))
+                .filter(path -> Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS));
+        return BundleHandlers.start(machine, registry, distribution.get(), own, candidate.bundle());
+    }
+}

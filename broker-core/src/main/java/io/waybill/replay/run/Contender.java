@@ -1,0 +1,159 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
+import io.waybill.api.Response;
+import io.waybill.api.WorkerInfo;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerTable;
+import io.waybill.replay.NotRecordedException;
+import io.waybill.rref.FetchRequest;
+import io.waybill.rref.ForkData;
+import io.waybill.rref.RRefId;
+import java.io.Closeable;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * Handlers that recorded requests are replayed with, and the values that these make.
+ *
+ * <p><b>Threads.</b> One runs the handlers; what references ask for may come from others. <b>Ownership.</b> Closes its handlers.
+ */
+public final class Contender implements Closeable {
+
+    private final String name;
+    private final WorkerInfo worker;
+    private final HandlerRegistry registry;
+    private final Closeable handlers;
+    private final Values values;
+    private Runner runner; // set before a thread that runs handlers starts
+    // Set by the thread that runs the handlers, read by their other threads too.
+    private final AtomicReference<Attempt> running = new AtomicReference<>();
+
+    public Contender(String name, WorkerInfo worker, HandlerRegistry registry, Closeable handlers) {
+        this.name = name;
+        this.worker = worker;
+        this.registry = registry;
+        this.handlers = handlers;
+        this.values = new Values(worker.id());
+    }
+
+    String name() {
+        return name;
+    }
+
+    WorkerInfo worker() {
+        return worker;
+    }
+
+    HandlerTable table() {
+        return registry.table();
+    }
+
+    Values values() {
+        return values;
+    }
+
+    void runs(Runner by) {
+        runner = by;
+    }
+
+    Runner runner() {
+        return runner;
+    }
+
+    /** What runs from now on. Returns what ran before, and goes on afterwards; null for nothing. */
+    Attempt begin(Attempt attempt) {
+        return running.getAndSet(attempt);
+    }
+
+    /** It ran to its end, unless its thread was given up and another one runs something else by now. */
+    void end(Attempt attempt, Attempt before) {
+        running.compareAndSet(attempt, before);
+    }
+
+    /** The references of a message. */
+    List<RRef> references(List<ForkData> recorded) {
+        if (recorded.isEmpty()) {
+            return List.of();
+        }
+        List<RRef> references = new ArrayList<>(recorded.size());
+        for (ForkData each : recorded) {
+            references.add(new ReplayedReference(this, each, Optional.empty()));
+        }
+        return references;
+    }
+
+    /** A recorded message calls these values by these names. */
+    void bind(List<ForkData> recorded, List<? extends RRef> replayed) {
+        for (int i = 0; i < Math.min(recorded.size(), replayed.size()); i++) {
+            if (recorded.get(i).owner() == worker.id()
+                    && replayed.get(i) instanceof ReplayedReference own
+                    && own.isOwner()) {
+                values.bind(recorded.get(i).rref(), own.id());
+            }
+        }
+    }
+
+    /** A value of this worker's; made now when the request that makes it was not run yet. */
+    Response read(RRefId id) {
+        OwnValue value;
+        try {
+            value = runner.isMine() ? runner.require(id) : made(id);
+        } catch (NotRecordedException | IOException e) {
+            throw stopped(Outcome.notReplayable(e.getMessage()));
+        }
+        if (value.failure().isPresent()) {
+            throw value.failure().get();
+        }
+        return new GivenResponse(
+                MessageType.SCRIPT_RREF_FETCH_RET,
+                MessageId.NONE,
+                worker.id(),
+                value.payload(),
+                value.retainTensors(),
+                value.references());
+    }
+
+    private OwnValue made(RRefId id) throws NotRecordedException {
+        return values.find(id)
+                .orElseThrow(() -> new NotRecordedException(
+                        "a thread of the handler's own reads the value of " + id + ", which was not made yet"));
+    }
+
+    /** A value of another worker's, on behalf of the request that runs. */
+    Response fetch(ReplayedReference reference, Duration timeout) {
+        Attempt attempt = running.get();
+        if (attempt == null) {
+            throw refused("no request is being replayed");
+        }
+        FetchRequest fetch = new FetchRequest(reference.id(), reference.owner(), reference.ownerGeneration());
+        return attempt.call(fetch.toRequest().timeout(timeout));
+    }
+
+    private CallException stopped(Outcome.Stopped why) {
+        Attempt attempt = running.get();
+        if (attempt != null) {
+            attempt.stop(why);
+        }
+        return refused(why.reason());
+    }
+
+    static CallException refused(String text) {
+        return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN_CALL, MessageId.NONE, "replay: " + text);
+    }
+
+    @Override
+    public void close() throws IOException {
+        values.close();
+        handlers.close();
+    }
+}

@@ -1,0 +1,62 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.handling.ErrorText;
+import io.waybill.query.Payload;
+import io.waybill.rref.ForkData;
+import io.waybill.rref.ForkTable;
+import io.waybill.wire.RecordView;
+import java.util.List;
+
+/**
+ * What a recorded message says. Immutable, but for the array.
+ *
+ * @param operation of a call by name; the type's name otherwise
+ * @param payload the values alone
+ * @param references behind the values
+ * @param sentNs wall clock
+ */
+record RecordContent(
+        long id,
+        MessageType type,
+        int from,
+        int to,
+        String operation,
+        byte[] payload,
+        List<ForkData> references,
+        int tensorCount,
+        long sentNs,
+        ErrorKind errorKind,
+        ErrorCode errorCode,
+        String errorText) {
+
+    /** @throws RejectedMessageException when its references are none */
+    static RecordContent of(RecordView record) throws RejectedMessageException {
+        return new RecordContent(
+                record.id(),
+                record.type(),
+                record.from(),
+                record.to(),
+                Payload.operationOf(record).orElse(record.type().name()),
+                record.copyPayload(),
+                record.hasReferences() ? ForkTable.decode(record.copyReferences()) : List.of(),
+                record.tensorCount(),
+                record.sentNs(),
+                record.errorKind(),
+                record.errorCode(),
+                record.type() == MessageType.EXCEPTION ? ErrorText.of(record) : "");
+    }
+
+    boolean isError() {
+        return type == MessageType.EXCEPTION;
+    }
+
+    /** What a caller was told whom this error answered. */
+    CallException failure() {
+        return new CallException(errorKind, errorCode, id, errorText);
+    }
+}

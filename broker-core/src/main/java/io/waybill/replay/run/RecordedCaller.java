@@ -1,0 +1,59 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Caller;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import java.util.concurrent.CompletableFuture;
+
+/** Answers calls from the record. An answer is there at once; one that is not on record never comes. Thread-safe. */
+final class RecordedCaller implements Caller {
+
+    private final Attempt attempt;
+
+    RecordedCaller(Attempt attempt) {
+        this.attempt = attempt;
+    }
+
+    @Override
+    public Response call(Request request) {
+        return attempt.call(request);
+    }
+
+    @Override
+    public CompletableFuture<Response> callAsync(Request request) {
+        NestedCall asked = attempt.ask(request);
+        CompletableFuture<Response> answer = new CompletableFuture<>();
+        if (asked.response().isPresent()) {
+            try {
+                answer.complete(attempt.response(asked));
+            } catch (CallException e) {
+                answer.completeExceptionally(e);
+            }
+        }
+        return answer;
+    }
+
+    @Override
+    public long call(Request request, ResponseListener listener) {
+        NestedCall asked = attempt.ask(request);
+        if (asked.response().isPresent()) {
+            tell(asked, listener);
+        }
+        return asked.call().id();
+    }
+
+    private void tell(NestedCall asked, ResponseListener listener) {
+        Response response;
+        try {
+            response = attempt.response(asked);
+        } catch (CallException e) {
+            listener.onFailure(e);
+            return;
+        }
+        try (response) {
+            listener.onResponse(response);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Tensor;
+import io.waybill.api.WorkerInfo;
+import io.waybill.replay.NotRecordedException;
+import io.waybill.replay.RecordedCall;
+import io.waybill.replay.RecordedMessage;
+import io.waybill.replay.Recording;
+import io.waybill.rref.RRefId;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Looks at a recording on behalf of handlers, one look at a time.
+ *
+ * <p><b>Threads.</b> Any: each waits for the other.
+ */
+public final class Records {
+
+    private final Recording recording;
+    private final WorkerInfo worker;
+    private final Map<String, WorkerInfo> workers = new HashMap<>();
+    // These are guarded by this.
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final RecordView view = new RecordView(buffer);
+    private final Set<Long> brought = new HashSet<>();
+
+    /** @param worker whose handlers these are */
+    public Records(Recording recording, WorkerInfo worker) {
+        this.recording = recording;
+        this.worker = worker;
+        for (WorkerInfo each : recording.workers()) {
+            workers.put(Integer.toString(each.id()), each);
+            workers.put(each.name(), each);
+        }
+    }
+
+    /** A worker by its name or its id in decimal. */
+    Optional<WorkerInfo> worker(String nameOrId) {
+        return Optional.ofNullable(workers.get(nameOrId));
+    }
+
+    /** Whose handlers these are. */
+    WorkerInfo worker() {
+        return worker;
+    }
+
+    /** Why none of the requests can be run again; empty when they can. */
+    Optional<String> withheld() {
+        return recording.withheld();
+    }
+
+    /** As a person knows it. */
+    String describe(int id) {
+        WorkerInfo info = workers.get(Integer.toString(id));
+        return info == null ? "worker " + id : "worker " + id + " (" + info.name() + ")";
+    }
+
+    /** What the handler of a request called. */
+    synchronized List<NestedCall> nested(long parentId) throws IOException, RejectedMessageException {
+        List<NestedCall> nested = new ArrayList<>();
+        for (RecordedCall call : recording.nested(parentId)) {
+            Optional<RecordContent> response = call.response().isPresent()
+                    ? Optional.of(read(call.response().get()))
+                    : Optional.empty();
+            nested.add(new NestedCall(call, read(call.request()), response));
+        }
+        return nested;
+    }
+
+    synchronized RecordContent content(RecordedMessage message) throws RejectedMessageException {
+        return read(message);
+    }
+
+    private RecordContent read(RecordedMessage message) throws RejectedMessageException {
+        message.in(buffer);
+        return RecordContent.of(view);
+    }
+
+    /** The caller's, who releases each tensor's storage once. */
+    synchronized List<Tensor> tensors(RecordedMessage message) throws IOException, NotRecordedException {
+        return recording.tensors(message);
+    }
+
+    /** The request that made a value of this worker's, which is brought along; empty when none on record did. */
+    synchronized Optional<RecordedCall> creation(RRefId id) throws IOException {
+        Optional<RecordedCall> creation = recording.creation(id);
+        if (creation.isEmpty() || creation.get().request().receiver() != worker.id()) {
+            return Optional.empty();
+        }
+        brought.add(creation.get().id());
+        return creation;
+    }
+
+    /** How many requests were brought along, each counted once. */
+    public synchronized long brought() {
+        return brought.size();
+    }
+}

@@ -1,0 +1,135 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.CallException;
+import io.waybill.api.RRef;
+import io.waybill.api.Response;
+import io.waybill.rref.ForkData;
+import io.waybill.rref.RRefId;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A remote reference in a replay: to a value of the replayed worker's own, or to one of another worker, which is fetched from the record.
+ * Handles are not counted: the values stay until the replay ends.
+ *
+ * <p><b>Threads.</b> Thread-safe.
+ */
+final class ReplayedReference implements RRef {
+
+    private final Contender contender;
+    private final RRefId id;
+    private final int owner;
+    private final int ownerGeneration;
+    private final String type;
+    private final Optional<CallException> failure;
+
+    /** @param failure why the value was not created; empty when it may have been */
+    ReplayedReference(Contender contender, ForkData recorded, Optional<CallException> failure) {
+        this(contender, recorded.rref(), recorded.owner(), recorded.ownerGeneration(), recorded.type(), failure);
+    }
+
+    /** To a value that the worker made by itself. */
+    ReplayedReference(Contender contender, RRefId id, String type) {
+        this(contender, id, contender.worker().id(), 1, type, Optional.empty());
+    }
+
+    private ReplayedReference(
+            Contender contender,
+            RRefId id,
+            int owner,
+            int ownerGeneration,
+            String type,
+            Optional<CallException> failure) {
+        this.contender = contender;
+        this.id = id;
+        this.owner = owner;
+        this.ownerGeneration = ownerGeneration;
+        this.type = type;
+        this.failure = failure;
+    }
+
+    RRefId id() {
+        return id;
+    }
+
+    int ownerGeneration() {
+        return ownerGeneration;
+    }
+
+    @Override
+    public Response toHere(Duration timeout) {
+        if (failure.isPresent()) {
+            throw failure.get();
+        }
+        return isOwner() ? contender.read(id) : contender.fetch(this, timeout);
+    }
+
+    @Override
+    public Response toHere() {
+        return toHere(Duration.ZERO);
+    }
+
+    @Override
+    public CompletableFuture<Response> toHereAsync(Duration timeout) {
+        try {
+            return CompletableFuture.completedFuture(toHere(timeout));
+        } catch (CallException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    @Override
+    public Response localValue() {
+        requireOwner("localValue()");
+        return toHere();
+    }
+
+    @Override
+    public void keep() {
+        requireOwner("keep()");
+        contender.read(id).close(); // waits until it is there, as a worker does; a replay writes nothing
+    }
+
+    private void requireOwner(String operation) {
+        if (!isOwner()) {
+            throw new IllegalStateException("For " + this + ", can't call " + operation + " on user "
+                    + contender.worker() + ". Call it on owner " + owner);
+        }
+    }
+
+    @Override
+    public int owner() {
+        return owner;
+    }
+
+    @Override
+    public boolean isOwner() {
+        return owner == contender.worker().id();
+    }
+
+    @Override
+    public boolean confirmedByOwner() {
+        return true;
+    }
+
+    @Override
+    public String type() {
+        return type;
+    }
+
+    @Override
+    public RRef retain() {
+        return this;
+    }
+
+    @Override
+    public void close() {
+        // the replay ends it
+    }
+
+    @Override
+    public String toString() {
+        return "RRef(" + id + ")";
+    }
+}

@@ -1,0 +1,117 @@
+package io.waybill.replay;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.waybill.api.Request;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.osgi.BundleForge;
+import io.waybill.osgi.BundleRefusedException;
+import io.waybill.osgi.DeviceConverters;
+import io.waybill.osgi.OsgiHost;
+import io.waybill.osgi.OsgiSettings;
+import io.waybill.worker.Worker;
+import io.waybill.worker.Workers;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Replays with the bundles that a node had, and with candidates in their place. */
+@Timeout(180)
+class CandidateBundleTest {
+
+    private static final Distribution DISTRIBUTION = Distribution.of(Path.of("target/system-bundles"));
+    private static final int CALLS = 200;
+
+    @TempDir
+    private Path directory;
+
+    private BundleForge forge;
+    private Path home;
+
+    @BeforeEach
+    void record() throws IOException, BundleRefusedException {
+        forge = new BundleForge(Files.createDirectory(directory.resolve("jars")));
+        try (Workers workers = new Workers(directory)) {
+            HandlerRegistry registry = workers.registry();
+            Worker node = workers.join("node", registry);
+            OsgiSettings settings = OsgiSettings.of(
+                    DISTRIBUTION.bundles(),
+                    node.directory().subdirectory("bundles"),
+                    node.directory().subdirectory("osgi"),
+                    directory.resolve("conf"));
+            try (OsgiHost osgi =
+                    OsgiHost.start(settings, registry, DeviceConverters.into(node.devices()), workers.host)) {
+                osgi.bundles().install(jar("1.0.0", "n * n"));
+                Worker caller = workers.join("caller");
+                for (int n = 0; n < CALLS; n++) {
+                    Request request = Request.operation("node", "math.square");
+                    request.body().int64("n", n);
+                    caller.call(request).close();
+                }
+            }
+            home = workers.home.path();
+        }
+    }
+
+    private Path jar(String version, String square) throws IOException {
+        return forge.bundle("org.acme.math", version)
+                .source("Square", """
+                        @Component @HandlesMessage("math.square")
+                        public final class Square implements MessageHandler {
+                            @Override
+                            public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+                                long n = message.int64("n");
+                                outbox.reply().int64("square", %s);
+                            }
+                        }
+                        """.formatted(square))
+                .build();
+    }
+
+    @Test
+    void runsTheBundlesThatTheNodeHad() throws IOException {
+        ReplayReport report = Replay.of(home).in(DISTRIBUTION).run();
+        assertThat(report.rows()).singleElement().satisfies(row -> {
+            assertThat(row.contender()).isEqualTo(Replay.INSTALLED);
+            assertThat(row.verdict()).isEqualTo(Verdict.SAME);
+            assertThat(row.count()).isEqualTo(CALLS);
+        });
+    }
+
+    @Test
+    void namesTheOneCallThatACandidateAnswersOtherwise() throws IOException {
+        Path good = jar("2.0.0", "n * n + 0");
+        Path bad = jar("0.9.0", "n == 123 ? -1 : n * n"); // older than what the node had, and in its place all the same
+        List<String> notSame = new ArrayList<>();
+        ReplayReport report = Replay.of(home)
+                .in(DISTRIBUTION)
+                .with(good)
+                .with(bad)
+                .run(call -> {
+                    for (ReplayedCall.Result result : call.results()) {
+                        if (result.verdict() != Verdict.SAME) {
+                            notSame.add(
+                                    call.call().id() % (1L << 48) + " " + result.contender() + " " + result.verdict());
+                        }
+                    }
+                });
+        assertThat(report.count(Verdict.SAME)).isEqualTo(2 * CALLS - 1);
+        assertThat(notSame).singleElement().asString().endsWith(bad.getFileName() + " DIFFERENT");
+    }
+
+    @Test
+    void saysWhyACandidateIsNotTaken() throws IOException {
+        Path text = Files.writeString(directory.resolve("no.jar"), "no bundle");
+        assertThatThrownBy(() -> Replay.of(home).in(DISTRIBUTION).with(text).run())
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("the candidate is not taken")
+                .hasMessageContaining("is not a jar");
+    }
+}

@@ -1,0 +1,380 @@
+package io.waybill.replay;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.LateReply;
+import io.waybill.api.Message;
+import io.waybill.api.MessageId;
+import io.waybill.api.Outbox;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.query.MessageFilter;
+import io.waybill.worker.Worker;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What real workers handled, handled again. */
+@Timeout(120)
+class ReplayTest {
+
+    private static final Duration SHORT = Duration.ofMillis(300);
+
+    @TempDir
+    private Path directory;
+
+    private static void twice(Message message, Outbox outbox) throws RejectedMessageException {
+        outbox.reply().int64("twice", 2 * message.int64("n"));
+    }
+
+    private static Response ask(Worker caller, String to, String operation, long n) {
+        Request request = Request.operation(to, operation);
+        request.body().int64("n", n);
+        return caller.call(request);
+    }
+
+    private static void askAll(Worker caller, int count) {
+        for (int n = 0; n < count; n++) {
+            ask(caller, "b", "math.twice", n).close();
+        }
+    }
+
+    /** Every replayed call with its verdicts and reasons, in the order of the replay. */
+    private static List<String> shown(Replay replay, List<ReplayReport> reports) throws IOException {
+        List<String> shown = new ArrayList<>();
+        reports.add(replay.run(call -> call.results()
+                .forEach(result -> shown.add(MessageId.text(call.call().id()) + " " + call.operation() + " "
+                        + result.contender() + " " + result.verdict() + " " + result.reason()))));
+        return shown;
+    }
+
+    private static List<ReplayedCall.Result> results(Replay replay) throws IOException {
+        List<ReplayedCall.Result> results = new ArrayList<>();
+        replay.run(call -> results.addAll(call.results()));
+        return results;
+    }
+
+    @Test
+    void givesTheSameAnswersWithTheSameHandlers() throws Exception {
+        Cast cast = new Cast().handles("b", "math.twice", ReplayTest::twice).handles("b", "math.refuse", (m, o) -> {
+            throw new RejectedMessageException(ErrorCode.REFUSED, "not " + m.int64("n"));
+        });
+        Path home = cast.record(directory, caller -> {
+            askAll(caller, 1000);
+            assertThatThrownBy(() -> ask(caller, "b", "math.refuse", 3)).isInstanceOf(CallException.class);
+        });
+        ReplayReport report = cast.replay(home).run();
+        assertThat(report.problems()).isEmpty();
+        assertThat(report.calls()).isEqualTo(1001);
+        assertThat(report.rows())
+                .extracting(row -> row.worker().name() + " " + row.operation() + " " + row.contender() + " "
+                        + row.verdict() + " " + row.count())
+                .containsExactly("b math.refuse played SAME 1", "b math.twice played SAME 1000");
+        assertThat(report.isAllSame()).isTrue();
+    }
+
+    @Test
+    void namesTheCallThatIsAnsweredOtherwise() throws Exception {
+        Path home = new Cast()
+                .handles("b", "math.twice", ReplayTest::twice)
+                .record(directory, caller -> askAll(caller, 700));
+        Cast candidate = new Cast().handles("b", "math.twice", (message, outbox) -> {
+            long n = message.int64("n");
+            outbox.reply().int64("twice", n == 421 ? 843 : 2 * n);
+        });
+        List<String> different = new ArrayList<>();
+        ReplayReport report = candidate.replay(home).run(call -> {
+            if (call.results().get(0).verdict() == Verdict.DIFFERENT) {
+                different.add(MessageId.text(call.call().id()));
+            }
+        });
+        assertThat(different).hasSize(1);
+        assertThat(report.count(Verdict.DIFFERENT)).isEqualTo(1);
+        assertThat(report.count(Verdict.SAME)).isEqualTo(699);
+        assertThat(report.isAllSame()).isFalse();
+    }
+
+    @Test
+    void showsSeveralContendersSideBySide() throws Exception {
+        Cast same = new Cast().handles("b", "math.twice", ReplayTest::twice);
+        Cast other = new Cast()
+                .handles("b", "math.twice", (message, outbox) -> outbox.reply().int64("twice", 0));
+        Path home = same.record(
+                directory, caller -> ask(caller, "b", "math.twice", 4).close());
+        List<ReplayedCall.Result> results =
+                results(Replay.of(home).with("same", same).with("other", other).with("none", new Cast()));
+        assertThat(results)
+                .extracting(ReplayedCall.Result::contender, ReplayedCall.Result::verdict)
+                .containsExactly(
+                        tuple("same", Verdict.SAME), tuple("other", Verdict.DIFFERENT), tuple("none", Verdict.FAILED));
+        assertThat(results.get(2).reason()).isEqualTo("there is no handler for math.twice");
+    }
+
+    @Test
+    void comparesWhatHandlersThrow() throws Exception {
+        Path home = new Cast()
+                .handles("b", "math.twice", (message, outbox) -> {
+                    throw new IllegalStateException("as recorded");
+                })
+                .record(
+                        directory,
+                        caller -> assertThatThrownBy(() -> ask(caller, "b", "math.twice", 1))
+                                .isInstanceOf(CallException.class));
+        assertThat(results(new Cast()
+                        .handles("b", "math.twice", (message, outbox) -> {
+                            throw new IllegalStateException("as recorded");
+                        })
+                        .replay(home)))
+                .extracting(ReplayedCall.Result::verdict)
+                .containsExactly(Verdict.SAME);
+        assertThat(results(new Cast()
+                        .handles("b", "math.twice", (message, outbox) -> {
+                            throw new IllegalStateException("otherwise");
+                        })
+                        .replay(home)))
+                .extracting(ReplayedCall.Result::verdict)
+                .containsExactly(Verdict.DIFFERENT);
+    }
+
+    /** b asks c twice, at once, and c asks d. */
+    private static Cast threeDeep() {
+        return new Cast()
+                .handles("d", "math.twice", ReplayTest::twice)
+                .handles("c", "math.more", (message, outbox) -> {
+                    Request below = Request.operation("d", "math.twice");
+                    below.body().int64("n", message.int64("n") + 1);
+                    try (Response answer = outbox.caller().call(below)) {
+                        outbox.reply().int64("more", answer.int64("twice"));
+                    }
+                })
+                .handles("b", "math.both", (message, outbox) -> {
+                    List<CompletableFuture<Response>> answers = new ArrayList<>();
+                    for (long n : List.of(message.int64("n"), message.int64("n") + 10)) {
+                        Request below = Request.operation("c", "math.more");
+                        below.body().int64("n", n);
+                        answers.add(outbox.caller().callAsync(below));
+                    }
+                    long sum = 0;
+                    for (CompletableFuture<Response> answer : answers) {
+                        try (Response response = answer.join()) {
+                            sum += response.int64("more");
+                        }
+                    }
+                    outbox.reply().int64("sum", sum);
+                });
+    }
+
+    @Test
+    void isTheSameEveryTimeForATreeOfCallsThreeWorkersDeep() throws Exception {
+        Cast cast = threeDeep();
+        Path home = cast.record(directory, caller -> {
+            for (int n = 0; n < 20; n++) {
+                ask(caller, "b", "math.both", n).close();
+            }
+        });
+        List<ReplayReport> reports = new ArrayList<>();
+        List<String> first = shown(cast.replay(home), reports);
+        assertThat(reports.get(0).isAllSame()).as("%s", reports.get(0)).isTrue();
+        assertThat(first).hasSize(20 + 40 + 40);
+        for (int i = 0; i < 20; i++) {
+            assertThat(shown(cast.replay(home), reports)).isEqualTo(first);
+        }
+        assertThat(reports).containsOnly(reports.get(0));
+    }
+
+    @Test
+    void failsARequestThatAsksForSomethingElseAndNeverCallsALiveWorker() throws Exception {
+        AtomicLong live = new AtomicLong();
+        AtomicLong caught = new AtomicLong();
+        Cast candidate = new Cast().handles("b", "math.both", (message, outbox) -> {
+            Request other = Request.operation("c", "math.counted");
+            other.body().int64("n", 1);
+            try {
+                outbox.caller().call(other);
+            } catch (CallException e) {
+                caught.incrementAndGet();
+            }
+            outbox.reply().int64("sum", 28); // what is on record, whatever it heard
+        });
+        Cast cast = threeDeep().handles("c", "math.counted", (message, outbox) -> {
+            live.incrementAndGet();
+            outbox.reply();
+        });
+        cast.record(directory, caller -> {
+            assertThat(ask(caller, "b", "math.both", 1).int64("sum")).isEqualTo(28);
+            List<ReplayedCall.Result> results =
+                    results(candidate.replay(caller.directory().home().path()).worker("b"));
+            assertThat(results).extracting(ReplayedCall.Result::verdict).containsExactly(Verdict.FAILED);
+            assertThat(results.get(0).reason())
+                    .contains("(c) for math.counted")
+                    .contains("which is not on record")
+                    .contains("was for math.more");
+        });
+        assertThat(caught).hasValue(1);
+        assertThat(live).hasValue(0);
+    }
+
+    @Test
+    void failsARequestThatAsksMoreThanIsOnRecord() throws Exception {
+        Cast cast = new Cast().handles("b", "math.twice", ReplayTest::twice);
+        Path home = cast.record(
+                directory, caller -> ask(caller, "b", "math.twice", 1).close());
+        Cast candidate = new Cast().handles("b", "math.twice", (message, outbox) -> {
+            outbox.caller().call(Request.operation("b", "math.twice")).close();
+            twice(message, outbox);
+        });
+        assertThat(results(candidate.replay(home)).get(0))
+                .extracting(ReplayedCall.Result::verdict, ReplayedCall.Result::reason)
+                .satisfies(shown -> {
+                    assertThat(shown.get(0)).isEqualTo(Verdict.FAILED);
+                    assertThat((String) shown.get(1)).endsWith("its handler made no further call then");
+                });
+    }
+
+    @Test
+    void waitsForLateAnswers() throws Exception {
+        Cast cast = new Cast().handles("b", "math.twice", (message, outbox) -> {
+            long n = message.int64("n");
+            LateReply reply = outbox.later();
+            CompletableFuture.runAsync(() -> {
+                reply.body().int64("twice", 2 * n);
+                reply.send();
+            });
+        });
+        Path home = cast.record(directory, caller -> askAll(caller, 50));
+        assertThat(cast.replay(home).run().count(Verdict.SAME)).isEqualTo(50);
+    }
+
+    @Test
+    void goesOnBehindAnAnswerThatNeverComes() throws Exception {
+        Path home =
+                new Cast().handles("b", "math.twice", ReplayTest::twice).record(directory, caller -> askAll(caller, 5));
+        Cast candidate = new Cast().handles("b", "math.twice", (message, outbox) -> {
+            if (message.int64("n") == 2) {
+                outbox.later();
+            } else {
+                twice(message, outbox);
+            }
+        });
+        List<ReplayedCall.Result> results = results(candidate.replay(home).limit(SHORT));
+        assertThat(results)
+                .extracting(ReplayedCall.Result::verdict)
+                .containsExactly(Verdict.SAME, Verdict.SAME, Verdict.FAILED, Verdict.SAME, Verdict.SAME);
+        assertThat(results.get(2).reason()).isEqualTo("no answer came within 300 ms after its handler returned");
+    }
+
+    @Test
+    void goesOnWithoutAHandlerThatDoesNotReturn() throws Exception {
+        Cast same = new Cast().handles("b", "math.twice", ReplayTest::twice);
+        Path home = same.record(directory, caller -> askAll(caller, 5));
+        CountDownLatch never = new CountDownLatch(1);
+        Cast candidate = new Cast().handles("b", "math.twice", (message, outbox) -> {
+            if (message.int64("n") == 2) {
+                awaitWhateverComes(never);
+            }
+            twice(message, outbox);
+        });
+        try {
+            List<ReplayedCall.Result> results = results(
+                    Replay.of(home).with("stuck", candidate).with("same", same).limit(SHORT));
+            assertThat(results)
+                    .extracting(ReplayedCall.Result::verdict)
+                    .containsExactly(
+                            Verdict.SAME,
+                            Verdict.SAME,
+                            Verdict.SAME,
+                            Verdict.SAME,
+                            Verdict.FAILED,
+                            Verdict.SAME,
+                            Verdict.SAME,
+                            Verdict.SAME,
+                            Verdict.SAME,
+                            Verdict.SAME);
+            assertThat(results.get(4).reason()).isEqualTo("its handler did not return within 300 ms");
+        } finally {
+            never.countDown();
+        }
+    }
+
+    private static void awaitWhateverComes(CountDownLatch latch) {
+        boolean over = false;
+        while (!over) {
+            try {
+                latch.await();
+                over = true;
+            } catch (InterruptedException e) {
+                over = false; // a handler that does not even listen to that
+            }
+        }
+    }
+
+    @Test
+    void saysOfAHandlerThatWaversThatItCanNotBeReplayed() throws Exception {
+        AtomicLong count = new AtomicLong();
+        Cast cast = new Cast()
+                .handles(
+                        "b", "math.count", (message, outbox) -> outbox.reply().int64("count", count.incrementAndGet()));
+        Path home = cast.record(
+                directory, caller -> ask(caller, "b", "math.count", 0).close());
+        assertThat(results(cast.replay(home)).get(0))
+                .extracting(ReplayedCall.Result::verdict, ReplayedCall.Result::reason)
+                .containsExactly(
+                        Verdict.NOT_REPLAYABLE,
+                        "two runs of it gave different answers; the first and the record:"
+                                + " reply.count: recorded 1, replayed 2");
+    }
+
+    @Test
+    void leavesOutWhatNoHandlerAnswered() throws Exception {
+        Cast cast = new Cast().handles("b", "math.twice", ReplayTest::twice);
+        Path home = cast.record(directory, caller -> {
+            askAll(caller, 1);
+            assertThatThrownBy(() -> ask(caller, "b", "math.unknown", 1)).isInstanceOf(CallException.class);
+        });
+        ReplayReport report = cast.replay(home).run();
+        assertThat(report.count(Verdict.SAME)).isEqualTo(1);
+        assertThat(report.rows().get(1).reasons().firstKey())
+                .startsWith("the broker answered it, and no handler: UNKNOWN_OPERATION");
+    }
+
+    @Test
+    void replaysWhatIsSelected() throws Exception {
+        Cast cast = threeDeep();
+        Path home = cast.record(
+                directory, caller -> ask(caller, "b", "math.both", 1).close());
+        MessageFilter filter =
+                new MessageFilter.Builder().operation("math.more").build();
+        assertThat(cast.replay(home).select(filter).run().rows())
+                .extracting(ReplayReport.Row::operation)
+                .containsExactly("math.more");
+        assertThat(cast.replay(home).worker("d").run().rows())
+                .extracting(ReplayReport.Row::operation)
+                .containsExactly("math.twice");
+        assertThatThrownBy(() -> cast.replay(home).worker("nobody").run())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("no worker nobody is on record");
+    }
+
+    @Test
+    void runsEachCallWhenThePaceSaysSo() throws Exception {
+        Cast cast = new Cast().handles("b", "math.twice", ReplayTest::twice);
+        Path home = cast.record(directory, caller -> askAll(caller, 3));
+        List<String> steps = Collections.synchronizedList(new ArrayList<>());
+        cast.replay(home).pace(call -> steps.add("run")).run(call -> steps.add("seen"));
+        assertThat(steps).hasSize(6).startsWith("run").endsWith("seen");
+    }
+}
