@@ -196,8 +196,8 @@ class StructureCheckTest {
         assertThat(damages).isEmpty();
     }
 
-    @Test
-    void findsAMissingMarkAtTheEndOfAnOlderFile() throws IOException {
+    /** Writes two files. Returns where the older one ends. */
+    private long endOfOlderFile() throws IOException {
         Clock now = WrittenQueue.HOST.clock();
         for (int day = 0; day < 2; day++) {
             WrittenQueue.openAt(directory, WrittenQueue.settings(), now.wallNs() + TimeUnit.DAYS.toNanos(day))
@@ -208,9 +208,30 @@ class StructureCheckTest {
         while ((int) number(end) != Frame.END) {
             end = Frame.behind(end, Frame.bytes((int) number(end)));
         }
-        number(end, 0);
+        return end;
+    }
+
+    @Test
+    void findsAMissingMarkAtTheEndOfAnOlderFile() throws IOException {
+        number(endOfOlderFile(), 0);
         check();
         assertThat(damages).singleElement().asString().contains("there is no mark at the file's end");
+    }
+
+    @Test
+    void notesAMarkThatItsWriterDidNotFinish() throws IOException {
+        number(endOfOlderFile(), Frame.END & 0xffff_ffffL);
+        check();
+        assertThat(damages).isEmpty();
+        assertThat(notes).singleElement().asString().contains("was not finished");
+    }
+
+    @Test
+    void findsAnotherMark() throws IOException {
+        long end = endOfOlderFile();
+        number(end, number(end) ^ 1L << 40);
+        check();
+        assertThat(damages).singleElement().asString().contains("is not what belongs there");
     }
 
     @Test
