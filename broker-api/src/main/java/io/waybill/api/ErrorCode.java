@@ -52,6 +52,8 @@ public enum ErrorCode {
     INTENTIONAL_FAILURE(2009, Blame.BROKER),
     /** The answer is on record, but what it lent ended with the process that it was for. */
     ANSWER_GONE(2010, Blame.BROKER),
+    /** The message's tensors lay in a segment of a process that is gone, and its segments with it. */
+    TENSORS_GONE(2011, Blame.BROKER),
 
     /** No room for tensors. */
     DEVICE_FULL(3001, Blame.DEVICE),

@@ -38,7 +38,10 @@ public final class PeerSegments implements AutoCloseable {
         return peer;
     }
 
-    /** @throws RejectedMessageException {@link ErrorCode#PEER_CORRUPT} when the part isn't there */
+    /**
+     * @throws RejectedMessageException {@link ErrorCode#TENSORS_GONE} when the file isn't there, {@link ErrorCode#PEER_CORRUPT} when the
+     *     part isn't
+     */
     synchronized SegmentMapping.Part use(long segment, long offset, long length) throws RejectedMessageException {
         if (closed) {
             throw new IllegalStateException("the segments of worker " + peer + " are closed");
@@ -58,8 +61,8 @@ public final class PeerSegments implements AutoCloseable {
             return SegmentMapping.map(files.openNative(path, Long.MAX_VALUE), memory, clock);
         } catch (NoSuchFileException e) {
             throw new RejectedMessageException(
-                    ErrorCode.PEER_CORRUPT,
-                    "worker " + peer + " sent tensors in a segment that isn't there: " + path,
+                    ErrorCode.TENSORS_GONE,
+                    "worker " + peer + " sent tensors in a segment that isn't there any more: " + path,
                     e);
         } catch (IOException e) {
             throw new RejectedMessageException(

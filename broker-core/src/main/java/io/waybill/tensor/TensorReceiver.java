@@ -27,7 +27,7 @@ import org.agrona.concurrent.UnsafeBuffer;
  *
  * <p><b>Errors.</b> {@link MalformedRecordException} when the section can't be what its sender wrote; its loans may stay open, since
  * nothing in it can be believed. {@link RejectedMessageException} when the section is right and its tensors can't be had:
- * {@link ErrorCode#PEER_CORRUPT} for a segment that is missing or cut short, {@link ErrorCode#DEVICE_UNAVAILABLE} and others of the
+ * {@link ErrorCode#TENSORS_GONE} for a segment that is missing, {@link ErrorCode#PEER_CORRUPT} for one that is cut short, {@link ErrorCode#DEVICE_UNAVAILABLE} and others of the
  * converters; its loans are given back. A record that failed here is not discarded as well.
  */
 public final class TensorReceiver {

@@ -192,8 +192,8 @@ class TensorReceiverTest {
             assertThatThrownBy(() -> fresh.decode(Transit.checked(record), peer))
                     .isInstanceOfSatisfying(
                             RejectedMessageException.class,
-                            e -> assertThat(e.code()).isEqualTo(ErrorCode.PEER_CORRUPT))
-                    .hasMessageContaining("isn't there");
+                            e -> assertThat(e.code()).isEqualTo(ErrorCode.TENSORS_GONE))
+                    .hasMessageContaining("isn't there any more");
         }
     }
 

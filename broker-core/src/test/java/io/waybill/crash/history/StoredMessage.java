@@ -6,6 +6,7 @@ import java.util.zip.CRC32C;
 /**
  * A record of a journal, by the documented layout. Immutable.
  *
+ * @param tensors how many it brings
  * @param generation requests: low 32 bits of the generation of the receiver
  * @param handlerSequence responses: how many requests the sender had begun up to this one, 0 when no handler ran
  * @param errorCode of an exception, otherwise 0
@@ -20,6 +21,7 @@ record StoredMessage(
         int to,
         int type,
         int flags,
+        int tensors,
         long deadlineNs,
         long generation,
         long handlerSequence,
@@ -60,6 +62,7 @@ record StoredMessage(
                 document.getShort(26) & 0xffff,
                 type,
                 document.get(7) & 0xff,
+                document.getShort(30) & 0xffff,
                 document.getLong(40),
                 document.getInt(100) & 0xffffffffL,
                 document.getLong(88),
