@@ -24,6 +24,9 @@ final class Recovery {
 
     private static final Logger LOG = LoggerFactory.getLogger(Recovery.class);
 
+    private static final int MOST_LOOKS = 100;
+    private static final long LOOK_AGAIN_NS = 50_000_000;
+
     private final String workerName;
     private final EarlierLife earlier;
     private final UnansweredScan scan;
@@ -86,18 +89,32 @@ final class Recovery {
     }
 
     private void recover(PeerLink link) {
-        long[] unanswered = {};
-        try {
-            unanswered = find(link);
-            MappedFaults.surface();
-        } catch (RuntimeException | InternalError e) { // whatever the peer's files hold: what it asked stays unanswered
-            LOG.error("What an earlier life left unanswered of worker {}'s requests can't be found out", link, e);
-            faults.report(e);
-        }
+        long[] unanswered = findPatiently(link);
         if (unanswered.length > 0) {
             LOG.info("An earlier life left {} requests of worker {} unanswered", unanswered.length, link);
         }
         hand(link.id(), unanswered);
+    }
+
+    /** A peer that joins again writes to its queues while they are read: what can't be read is looked at again for a while. */
+    private long[] findPatiently(PeerLink link) {
+        for (int look = 1; ; look++) {
+            try {
+                long[] found = find(link);
+                MappedFaults.surface();
+                return found;
+            } catch (RuntimeException | InternalError e) { // whatever the peer's files hold
+                if (MappedFaults.is(e) || look == MOST_LOOKS) {
+                    faults.report(e);
+                }
+                if (look == MOST_LOOKS) {
+                    LOG.error(
+                            "What an earlier life left unanswered of worker {}'s requests can't be found out", link, e);
+                    return new long[0];
+                }
+            }
+            threads.pause(LOOK_AGAIN_NS);
+        }
     }
 
     private long[] find(PeerLink link) {

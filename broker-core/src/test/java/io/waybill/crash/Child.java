@@ -1,11 +1,14 @@
 package io.waybill.crash;
 
 import java.io.BufferedReader;
+import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -25,8 +28,11 @@ final class Child implements AutoCloseable {
     private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
     private final Deque<String> lastLines = new ArrayDeque<>();
 
-    private Child(String name, Process process) {
+    private final Path output;
+
+    private Child(String name, Path output, Process process) {
         this.name = name;
+        this.output = output;
         this.process = process;
         Thread reader = new Thread(this::read, "output of " + name);
         reader.setDaemon(true);
@@ -52,18 +58,25 @@ final class Child implements AutoCloseable {
         command.addAll(options);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), CrashProcess.class.getName()));
         command.addAll(arguments);
+        Path output = logs.resolve(name + ".log");
         return new Child(
-                name, new ProcessBuilder(command).redirectErrorStream(true).start());
+                name,
+                output,
+                new ProcessBuilder(command).redirectErrorStream(true).start());
     }
 
     private void read() {
         try (BufferedReader lines =
-                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+                        new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+                BufferedWriter file =
+                        Files.newBufferedWriter(output, StandardOpenOption.CREATE, StandardOpenOption.APPEND)) {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 if (line.startsWith("@")) {
                     answers.add(line.substring(1));
                 } else {
                     keep(line);
+                    file.write(line);
+                    file.newLine();
                 }
             }
         } catch (IOException e) {
