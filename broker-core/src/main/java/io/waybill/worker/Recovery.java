@@ -98,34 +98,49 @@ final class Recovery {
 
     /** A peer that joins again writes to its queues while they are read: what can't be read is looked at again for a while. */
     private long[] findPatiently(PeerLink link) {
-        for (int look = 1; ; look++) {
+        for (int look = 1; look < MOST_LOOKS; look++) {
             try {
-                long[] found = find(link);
-                MappedFaults.surface();
-                return found;
-            } catch (RuntimeException | InternalError e) { // whatever the peer's files hold
-                if (MappedFaults.is(e) || look == MOST_LOOKS) {
-                    faults.report(e);
+                UnansweredScan.Found found = find(link);
+                if (found.isWhole()) {
+                    return found.unanswered();
                 }
-                if (look == MOST_LOOKS) {
-                    LOG.error(
-                            "What an earlier life left unanswered of worker {}'s requests can't be found out", link, e);
-                    return new long[0];
+            } catch (RuntimeException | InternalError e) { // whatever the peer's files hold
+                if (MappedFaults.is(e)) {
+                    faults.report(e);
                 }
             }
             threads.pause(LOOK_AGAIN_NS);
         }
+        return findWhatIsThere(link);
     }
 
-    private long[] find(PeerLink link) {
+    private long[] findWhatIsThere(PeerLink link) {
+        try {
+            UnansweredScan.Found found = find(link);
+            if (!found.isWhole()) {
+                LOG.error(
+                        "Not all that an earlier life had read of worker {}'s requests, up to position {}, is there any more",
+                        link,
+                        Long.toHexString(link.position().requestsIndex()));
+            }
+            return found.unanswered();
+        } catch (RuntimeException | InternalError e) { // likewise: what it asked stays unanswered
+            LOG.error("What an earlier life left unanswered of worker {}'s requests can't be found out", link, e);
+            faults.report(e);
+            return new long[0];
+        }
+    }
+
+    private UnansweredScan.Found find(PeerLink link) {
         CursorSlot slot = link.position();
         long to = earlier.cursorsAreExact() ? slot.requestsIndex() : 0;
         UnansweredScan.Found found =
                 scan.find(link.requests().directory(), slot.requestsFinished(), to, slot.answersFrom());
+        MappedFaults.surface();
         if (found.end() > slot.requestsIndex()) {
             slot.requestsIndex(found.end());
         }
-        return found.unanswered();
+        return found;
     }
 
     /** The newest link serves them, or, when that has ended, who answers for it. */

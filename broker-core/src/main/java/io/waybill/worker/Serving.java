@@ -19,6 +19,8 @@ import io.waybill.host.Clock;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Brings requests to their handlers: at once, on the bundle's threads, or, when the handler left, once another has come.
@@ -27,6 +29,7 @@ import io.waybill.wire.RecordView;
  */
 final class Serving {
 
+    private static final Logger LOG = LoggerFactory.getLogger(Serving.class);
     private static final int SERVED_PER_CLOCK_READ = 8;
     /** What was sent, or answered, so long after the clock was read says that it is to be read again. */
     private static final long CLOCK_SHIFT_NS = 1_000_000;
@@ -452,6 +455,10 @@ final class Serving {
         Inbound inbound = spare != null ? takeSpare() : pool.take();
         if (!reread.read(link, index, inbound.buffer())) {
             counters.countDamaged();
+            LOG.error(
+                    "A request of worker {} at position {}, which was read before, does not read any more: it has no answer",
+                    link,
+                    Long.toHexString(index));
             pool.give(inbound);
             return null;
         }

@@ -48,8 +48,10 @@ final class UnansweredScan {
      * Where requests were found, and where those begin that were not looked at.
      *
      * @param unanswered places of the unanswered requests, lowest first
+     * @param isWhole whether all up to the place to stop at could be looked through. Otherwise the owner is most likely about to join
+     *     again, and its queue is not ready yet
      */
-    record Found(long[] unanswered, long end) {}
+    record Found(long[] unanswered, long end, boolean isWhole) {}
 
     /**
      * Looks through a peer's requests.
@@ -72,7 +74,10 @@ final class UnansweredScan {
             }
             long[] sorted = unanswered.toLongArray();
             Arrays.sort(sorted);
-            return new Found(sorted, to > 0 ? to : endOfEarlier);
+            // behind the last record of a file its reader may stand in the next, which a repair takes away when it is
+            // empty
+            boolean isWhole = to <= 0 || endOfEarlier >= to || settings.roll().sequenceInFile(to) == 0;
+            return new Found(sorted, to > 0 ? to : endOfEarlier, isWhole);
         }
     }
 
