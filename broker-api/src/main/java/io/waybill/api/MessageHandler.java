@@ -10,8 +10,8 @@ import org.osgi.annotation.versioning.ConsumerType;
  * must come back within microseconds to few milliseconds and must not wait for other workers.
  * <p><b>Lifetime.</b> The message and the outbox are dead when this method returns.
  * <p><b>Context class loader.</b> Set to the handler's own for the call.
- * <p><b>Replay.</b> The same messages in the same order must fill the outbox alike: no wall clock, no random numbers, no input from
- * elsewhere.
+ * <p><b>Replay.</b> The same messages in the same order must fill the outbox alike. Take the time from {@link Outbox#clock} and random
+ * numbers from {@link Outbox#random}, which are on record; take no other input from elsewhere.
  */
 @ConsumerType
 @FunctionalInterface

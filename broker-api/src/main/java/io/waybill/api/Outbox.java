@@ -1,7 +1,9 @@
 package io.waybill.api;
 
 import java.nio.ByteBuffer;
+import java.time.InstantSource;
 import java.util.List;
+import java.util.random.RandomGenerator;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -51,4 +53,18 @@ public interface Outbox {
 
     /** Memory from which results travel without a copy. */
     TensorBuffers buffers();
+
+    /**
+     * The time, by the wall clock. What is read goes on record with the answer, so that a replay can show the same: the first 1,024
+     * readings of a request, those of {@link #random()} included. Any thread may read until the answer is sent; afterwards it throws
+     * {@link IllegalStateException}.
+     */
+    InstantSource clock();
+
+    /**
+     * Random numbers, the same ones again in a replay: one {@link java.util.Random} for the request, whose seed goes on record with the
+     * answer. Any thread may draw, but a replay can't repeat in which order several of them did. Not for secrets: whoever reads the
+     * journal knows the numbers.
+     */
+    RandomGenerator random();
 }

@@ -8,6 +8,7 @@ import io.waybill.api.Value;
 import io.waybill.api.ValueDecoder;
 import io.waybill.tensor.DescribedTensors;
 import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.Observations;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -23,6 +24,8 @@ import java.util.Optional;
  * @param result of an answer to one
  * @param text of an exception
  * @param start the first bytes, whatever they are
+ * @param bytes how many there are, without the references and observations at their end
+ * @param observations of an answer: what its handler observed
  * @param problem why it does not read as its type demands; empty text when it does, or the type is not known
  */
 public record Payload(
@@ -31,6 +34,8 @@ public record Payload(
         Optional<String> text,
         List<Tensor> tensors,
         byte[] start,
+        int bytes,
+        Observations observations,
         String problem) {
 
     private static final int MAX_START_BYTES = 64;
@@ -44,6 +49,7 @@ public record Payload(
         Optional<Invocation> call = Optional.empty();
         Optional<Value> result = Optional.empty();
         Optional<String> text = Optional.empty();
+        Observations observations = Observations.NONE;
         String problem = "";
         try {
             tensors = List.copyOf(DescribedTensors.of(record));
@@ -57,10 +63,11 @@ public record Payload(
                 text = Optional.of(
                         new String(bytes, 0, Math.min(bytes.length, MAX_TEXT_BYTES), StandardCharsets.UTF_8));
             }
+            observations = record.observations();
         } catch (MalformedRecordException | RejectedMessageException e) {
             problem = String.valueOf(e.getMessage());
         }
-        return new Payload(call, result, text, tensors, start, problem);
+        return new Payload(call, result, text, tensors, start, bytes.length, observations, problem);
     }
 
     private static boolean isValue(MessageType type) {

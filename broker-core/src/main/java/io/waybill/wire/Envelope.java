@@ -11,7 +11,8 @@ package io.waybill.wire;
  *   6     1   version         1
  *   7     1   flags           bit 0: the sender repeats a request that it had sent before; bit 1: references stand at the
  *                            end of the payload; bit 2: requests: a later life of the receiver may run it; responses: an
- *                            earlier life of the sender may have begun the request; other bits 0
+ *                            earlier life of the sender may have begun the request; bit 3: responses: what the handler
+ *                            observed stands at the end of the payload, in front of the references; other bits 0
  *   8     8   sequence        number of this record in its queue, from 0
  *  16     8   id              of the message: worker id of the caller (16 bits), the caller's counter (48 bits)
  *  24     2   from            worker id of the sender, the owner of the journal
@@ -85,8 +86,11 @@ public final class Envelope {
      */
     public static final int ACROSS_LIVES = 4;
 
+    /** The flag of a response whose payload ends with what its handler observed, in front of the references. */
+    public static final int OBSERVATIONS = 8;
+
     /** All flags that there are. */
-    public static final int KNOWN_FLAGS = REPEATED | REFERENCES | ACROSS_LIVES;
+    public static final int KNOWN_FLAGS = REPEATED | REFERENCES | ACROSS_LIVES | OBSERVATIONS;
 
     /** At the end of the references: their count (u16), zeros (u16), and how many bytes they have with this (u32). */
     public static final int REFERENCES_END = 8;

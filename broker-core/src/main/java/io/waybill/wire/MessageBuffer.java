@@ -47,11 +47,18 @@ public final class MessageBuffer {
         return memory.addressOffset();
     }
 
-    /** A view of the payload without references, read-only: the same object at every call, positioned anew. */
+    /** A view of the payload without what stands at its end, read-only: the same object at every call, positioned anew. */
     public ByteBuffer payload() {
-        readOnly.limit(Envelope.HEADER_LENGTH + payloadLength() - referencesLength())
-                .position(Envelope.HEADER_LENGTH);
+        readOnly.limit(Envelope.HEADER_LENGTH + valuesLength()).position(Envelope.HEADER_LENGTH);
         return readOnly;
+    }
+
+    /** Bytes of the payload without observations and references. */
+    int valuesLength() {
+        int payload = payloadLength();
+        return (memory.getByte(Envelope.FLAGS) & (Envelope.REFERENCES | Envelope.OBSERVATIONS)) == 0
+                ? payload
+                : payload - referencesLength() - observationsLength();
     }
 
     /** Bytes of the references at the payload's end; 0 when there are none. */
@@ -59,6 +66,14 @@ public final class MessageBuffer {
         return (memory.getByte(Envelope.FLAGS) & Envelope.REFERENCES) == 0
                 ? 0
                 : memory.getInt(Envelope.HEADER_LENGTH + payloadLength() - 4, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /** Bytes of the observations in front of the references; 0 when there are none. */
+    int observationsLength() {
+        return (memory.getByte(Envelope.FLAGS) & Envelope.OBSERVATIONS) == 0
+                ? 0
+                : memory.getInt(
+                        Envelope.HEADER_LENGTH + payloadLength() - referencesLength() - 4, ByteOrder.LITTLE_ENDIAN);
     }
 
     /** Length of the record that it holds. */
@@ -180,6 +195,12 @@ public final class MessageBuffer {
     public MessageBuffer payload(ByteBuffer source, int payloadLength) {
         memory.putBytes(Envelope.HEADER_LENGTH, source, source.position(), payloadLength);
         return this;
+    }
+
+    /** Puts what the handler observed behind the values of a response that was begun with room for it, after its flags were set. */
+    public MessageBuffer observations(byte[] encoded, int valuesLength) {
+        memory.putBytes(Envelope.HEADER_LENGTH + valuesLength, encoded);
+        return addFlag(Envelope.OBSERVATIONS);
     }
 
     /** Ends a record: gives it its place in the queue, and the checksum. */

@@ -70,6 +70,9 @@ public final class RecordView {
         if (hasReferences()) {
             checkReferences(payload);
         }
+        if (hasObservations()) {
+            checkObservations(payload - buffer.referencesLength());
+        }
         if ((memory.getByte(Envelope.FLAGS) & ~Envelope.KNOWN_FLAGS) != 0
                 || memory.getByte(Envelope.RESERVED_BYTE) != 0) {
             throw new MalformedRecordException("a flag or a reserved byte is set that version 1 does not know");
@@ -85,6 +88,41 @@ public final class RecordView {
             throw new MalformedRecordException("references at the end of a payload of " + payload
                     + " bytes have at least " + Envelope.REFERENCES_END + " of them, these " + length);
         }
+    }
+
+    private void checkObservations(long before) throws MalformedRecordException {
+        int length = before < Observations.END_LENGTH ? 0 : buffer.observationsLength();
+        int end = Envelope.HEADER_LENGTH + (int) before - Observations.END_LENGTH;
+        int count = length == 0 ? 0 : Short.toUnsignedInt(memory.getShort(end, ByteOrder.LITTLE_ENDIAN));
+        int more = length == 0 ? 0 : Short.toUnsignedInt(memory.getShort(end + 2, ByteOrder.LITTLE_ENDIAN));
+        if (count > Observations.MOST || length != Observations.length(count) || length > before || more > 1) {
+            throw new MalformedRecordException(count + " observations, of at most " + Observations.MOST + ", have "
+                    + Observations.length(count) + " of the " + before + " bytes that end with them, and these "
+                    + length
+                    + "; whether there were more is 0 or 1, and here " + more);
+        }
+        if ((typeCode() & MessageType.RESPONSE_FLAG) == 0) {
+            throw new MalformedRecordException("a response has observations, and this is a request");
+        }
+    }
+
+    /** Whether what the handler observed stands at the end of the payload, in front of the references. */
+    public boolean hasObservations() {
+        return (memory.getByte(Envelope.FLAGS) & Envelope.OBSERVATIONS) != 0;
+    }
+
+    /**
+     * What the handler observed until it gave this answer.
+     *
+     * @throws MalformedRecordException when there is something that this Waybill does not know
+     */
+    public Observations observations() throws MalformedRecordException {
+        if (!hasObservations()) {
+            return Observations.NONE;
+        }
+        byte[] bytes = new byte[buffer.observationsLength()];
+        memory.getBytes(Envelope.HEADER_LENGTH + buffer.valuesLength(), bytes);
+        return Observations.decode(bytes);
     }
 
     /** Whether references stand at the end of the payload. */
@@ -146,14 +184,14 @@ public final class RecordView {
         return memory.getInt(Envelope.PAYLOAD_LENGTH, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** The payload, read-only: the same object at every call, positioned anew. */
+    /** The payload without observations and references, read-only: the same object at every call, positioned anew. */
     public ByteBuffer payload() {
         return buffer.payload();
     }
 
-    /** A copy of the payload without references. */
+    /** A copy of the payload without observations and references. */
     public byte[] copyPayload() {
-        byte[] copy = new byte[payloadLength() - buffer.referencesLength()];
+        byte[] copy = new byte[buffer.valuesLength()];
         memory.getBytes(Envelope.HEADER_LENGTH, copy);
         return copy;
     }

@@ -16,6 +16,7 @@ import io.waybill.tensor.TensorSender;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.Observations;
 import io.waybill.wire.RecordView;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -116,6 +117,7 @@ final class Answers {
             plan = body.tensors().isEmpty() ? null : plan(body.tensors(), to);
             sharing = body.references().isEmpty() ? null : share(body, to);
             body.travelsWith(plan, sharing);
+            body.fit(maxRecordBytes / 2);
             written = append(to, id, Reply.typeFor(request), parent, handlerSequence, flags, body);
         } catch (CallException e) { // the tensors or the references can't travel
             fail(to, id, parent, handlerSequence, flags, e.kind(), e.code(), nodeError(e.getMessage()));
@@ -222,22 +224,12 @@ final class Answers {
             ErrorKind kind,
             ErrorCode code,
             String text) {
-        fail(to, id, parent, handlerSequence, flags, kind, code, text, 0);
+        fail(to, id, parent, handlerSequence, flags, new Error(kind, code, text, 0, Observations.NO_BYTES));
     }
 
-    /** The same when the handler had begun, by the wall clock. */
-    void fail(
-            PeerLink to,
-            long id,
-            long parent,
-            long handlerSequence,
-            int flags,
-            ErrorKind kind,
-            ErrorCode code,
-            String text,
-            long begunNs) {
-        counters.countFailure(code);
-        Error error = new Error(kind, code, text.getBytes(StandardCharsets.UTF_8), begunNs);
+    /** The same when the handler may have begun. */
+    void fail(PeerLink to, long id, long parent, long handlerSequence, int flags, Error error) {
+        counters.countFailure(error.code());
         append(to, id, MessageType.EXCEPTION, parent, handlerSequence, flags, error);
     }
 
@@ -267,16 +259,33 @@ final class Answers {
         default void appended(Lane lane, long sequence, long id) {}
     }
 
-    private record Error(ErrorKind kind, ErrorCode code, byte[] utf8, long begunNs) implements Content {
+    /**
+     * An error.
+     *
+     * @param begunNs when the handler began, by the wall clock; 0 when none did, or nobody looked at the clock
+     * @param observed what it observed until then, as it stands in a record
+     */
+    record Error(ErrorKind kind, ErrorCode code, byte[] utf8, long begunNs, byte[] observed) implements Content {
 
-        @Override
-        public int payloadLength() {
+        Error(ErrorKind kind, ErrorCode code, String text, long begunNs, byte[] observed) {
+            this(kind, code, text.getBytes(StandardCharsets.UTF_8), begunNs, observed);
+        }
+
+        private int textLength() {
             return Math.min(utf8.length, Failure.MOST_TEXT_BYTES);
         }
 
         @Override
+        public int payloadLength() {
+            return textLength() + observed.length;
+        }
+
+        @Override
         public void write(MessageBuffer record) {
-            record.payload(utf8, 0, payloadLength()).error(kind, code).begunNs(begunNs);
+            record.payload(utf8, 0, textLength()).error(kind, code).begunNs(begunNs);
+            if (observed.length > 0) {
+                record.observations(observed, textLength());
+            }
         }
     }
 

@@ -22,11 +22,14 @@ import io.waybill.handling.InboundMessage;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.Observations;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.random.RandomGenerator;
 
 /**
  * One request on its way through its handler: the record, what the handler sees of it, and what it answers. Pooled: from being read
@@ -44,6 +47,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     private final ReplyBody reply = new ReplyBody();
     private final NestedCaller caller;
     private Rpc rpc; // on behalf of what the caller is; null until a handler wants it
+    private Observer observer; // of the handler; null until it wants to see something
     // The number of the request that has no outcome yet; 0 once somebody took it upon himself to give it one.
     private final AtomicLong open = new AtomicLong();
 
@@ -363,7 +367,14 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         if (references != null && references.creates()) {
             references.create(body);
         }
+        send(body);
+    }
+
+    private void send(ReplyBody body) {
         body.begunAt(begunNs);
+        if (observer != null) {
+            body.observed(observer.end());
+        }
         context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
     }
 
@@ -372,10 +383,11 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             references.createFailed(kind, code, text);
             ReplyBody body = new ReplyBody();
             references.nameCreated(body);
-            body.begunAt(begunNs);
-            context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
+            send(body);
         } else {
-            context.answers().fail(link, view.id(), view.parent(), handlerSequence, flags(), kind, code, text, begunNs);
+            byte[] observed = observer == null ? Observations.NO_BYTES : observer.end();
+            Answers.Error error = new Answers.Error(kind, code, text, begunNs, observed);
+            context.answers().fail(link, view.id(), view.parent(), handlerSequence, flags(), error);
         }
     }
 
@@ -399,6 +411,9 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         entry = null;
         link = null;
         late = null;
+        if (observer != null) {
+            observer = null;
+        }
         if (reusable && inlineThread == Thread.currentThread()) {
             freedInline = true;
         } else if (reusable) {
@@ -500,6 +515,23 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     @Override
     public TensorBuffers buffers() {
         return context.transit().pool();
+    }
+
+    @Override
+    public InstantSource clock() {
+        return observer();
+    }
+
+    @Override
+    public RandomGenerator random() {
+        return observer().random();
+    }
+
+    private Observer observer() {
+        if (observer == null) {
+            observer = new Observer(context.clock(), view.id());
+        }
+        return observer;
     }
 
     /**

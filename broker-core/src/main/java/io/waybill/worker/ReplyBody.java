@@ -7,6 +7,7 @@ import io.waybill.api.Value;
 import io.waybill.handling.Reply;
 import io.waybill.tensor.Plan;
 import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.Observations;
 import java.nio.ByteBuffer;
 import java.util.List;
 
@@ -21,12 +22,16 @@ final class ReplyBody implements Answers.Content {
     private Plan plan;
     private Sharing sharing;
     private long begunNs;
+    private byte[] observed = Observations.NO_BYTES; // by the handler, as it stands in a record
 
     /** Forgets the answer, and gives back the counts that came with its tensors, and its references. */
     void reset() {
         if (!reply.isEmpty()) {
             reply.reset();
             travelsWith(null, null);
+            if (observed.length > 0) {
+                observed = Observations.NO_BYTES;
+            }
         }
     }
 
@@ -66,6 +71,18 @@ final class ReplyBody implements Answers.Content {
         begunNs = wallNs;
     }
 
+    /** What its handler observed, as it stands in a record. */
+    void observed(byte[] encoded) {
+        observed = encoded;
+    }
+
+    /** Leaves out what was observed, and says so, when the payload has more bytes with it. */
+    void fit(int mostBytes) {
+        if (observed.length > 0 && payloadLength() > mostBytes) {
+            observed = Observations.LEFT_OUT.encode();
+        }
+    }
+
     /** How it is sent. @param tensors null for none @param shared the references; null for none */
     void travelsWith(Plan tensors, Sharing shared) {
         plan = tensors;
@@ -74,7 +91,12 @@ final class ReplyBody implements Answers.Content {
 
     @Override
     public int payloadLength() {
-        return length() + (sharing == null ? 0 : sharing.length());
+        return observedLength() + (sharing == null ? 0 : sharing.length());
+    }
+
+    /** With what was observed. */
+    private int observedLength() {
+        return length() + observed.length;
     }
 
     @Override
@@ -85,8 +107,11 @@ final class ReplyBody implements Answers.Content {
     @Override
     public void write(MessageBuffer record) {
         record.payload(array(), 0, length()).begunNs(begunNs);
+        if (observed.length > 0) {
+            record.observations(observed, length());
+        }
         if (sharing != null) {
-            sharing.write(record, length());
+            sharing.write(record, observedLength());
         }
         if (plan != null) {
             plan.write(record, payloadLength());

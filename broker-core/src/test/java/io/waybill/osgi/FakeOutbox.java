@@ -12,7 +12,9 @@ import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
 import java.nio.ByteBuffer;
+import java.time.InstantSource;
 import java.util.List;
+import java.util.random.RandomGenerator;
 
 /** Keeps what a handler answered. */
 final class FakeOutbox implements Outbox {
@@ -69,6 +71,16 @@ final class FakeOutbox implements Outbox {
 
     @Override
     public TensorBuffers buffers() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public InstantSource clock() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public RandomGenerator random() {
         throw new UnsupportedOperationException();
     }
 }

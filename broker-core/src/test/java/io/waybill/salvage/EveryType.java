@@ -16,10 +16,14 @@ import io.waybill.journal.WrittenQueue;
 import io.waybill.salvage.DamagedFile.Place;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.Observation;
+import io.waybill.wire.Observation.Kind;
+import io.waybill.wire.Observations;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -31,6 +35,8 @@ final class EveryType {
     private static final int CALLEE = 4;
     private static final int SECTION_BYTES = 200;
     private static final byte[] REFERENCES = {7, 7, 1, 0, 0, 0, 10, 0, 0, 0};
+    private static final byte[] OBSERVED =
+            new Observations(List.of(new Observation(Kind.TIME, 7), new Observation(Kind.SEED, 8)), false).encode();
 
     private final Home home;
     private final Path caller;
@@ -74,24 +80,33 @@ final class EveryType {
         return types;
     }
 
-    /** Every third has tensors, every fourth references. */
+    /** Every third has tensors, every fourth references, and of the responses every fifth observations. */
     private static MessageBuffer record(MessageType type, long id, int from, int to, int number) {
         byte[] payload = WrittenQueue.payloadOf(id);
+        boolean observed = type.isResponse() && number % 5 == 1;
+        if (observed) {
+            payload = joined(payload, OBSERVED);
+        }
         if (number % 4 == 1) {
-            payload = java.util.Arrays.copyOf(payload, payload.length + REFERENCES.length);
-            System.arraycopy(REFERENCES, 0, payload, payload.length - REFERENCES.length, REFERENCES.length);
+            payload = joined(payload, REFERENCES);
         }
         int section = number % 3 == 2 ? SECTION_BYTES : 0;
         MessageBuffer record = new MessageBuffer()
                 .begin(type, id, from, to, payload.length, section)
                 .sentNs(WrittenQueue.HOST.clock().wallNs())
-                .flags(number % 4 == 1 ? Envelope.REFERENCES : 0)
+                .flags((number % 4 == 1 ? Envelope.REFERENCES : 0) | (observed ? Envelope.OBSERVATIONS : 0))
                 .payload(payload, 0, payload.length)
                 .tensorCount(section > 0 ? 1 : 0);
         if (section > 0) {
             record.memory().setMemory(Envelope.sectionOffset(payload.length), section, (byte) number);
         }
         return type == MessageType.EXCEPTION ? record.error(ErrorKind.UNKNOWN_ERROR, ErrorCode.REFUSED) : record;
+    }
+
+    private static byte[] joined(byte[] first, byte[] second) {
+        byte[] both = Arrays.copyOf(first, first.length + second.length);
+        System.arraycopy(second, 0, both, first.length, second.length);
+        return both;
     }
 
     Home home() {

@@ -17,10 +17,15 @@ import io.waybill.api.Value;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Reply;
 import io.waybill.replay.NotRecordedException;
+import io.waybill.replay.RecordedCall;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.Observations;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.random.RandomGenerator;
 
 /**
  * One run of a recorded request through a handler: what the handler answers through. Calls to others are answered from the record, and go
@@ -37,7 +42,7 @@ final class Attempt implements Outbox {
         REFUSED
     }
 
-    private final long id;
+    private final RecordedCall recorded;
     private final Contender contender;
     private final Records records;
     private final TensorBuffers buffers;
@@ -46,11 +51,18 @@ final class Attempt implements Outbox {
     // Set by whoever finds the first reason, read when the handler is done.
     private final AtomicReference<Outcome.Stopped> stopped = new AtomicReference<>();
     private NestedAnswers nested; // guarded by this; null until a handler calls
+    private ObservedAgain observed; // guarded by this; null until a handler observes
     private LateGiven late; // null until the handler wants it
     private volatile boolean over; // set by the thread that runs handlers, read by those that still call
 
-    Attempt(long id, Contender contender, Records records, TensorBuffers buffers, Waiting waiting, Reply reply) {
-        this.id = id;
+    Attempt(
+            RecordedCall recorded,
+            Contender contender,
+            Records records,
+            TensorBuffers buffers,
+            Waiting waiting,
+            Reply reply) {
+        this.recorded = recorded;
         this.contender = contender;
         this.records = records;
         this.buffers = buffers;
@@ -172,7 +184,7 @@ final class Attempt implements Outbox {
 
     private synchronized NestedAnswers nested() throws IOException, RejectedMessageException {
         if (nested == null) {
-            nested = new NestedAnswers(records, records.nested(id));
+            nested = new NestedAnswers(records, records.nested(recorded.id()));
         }
         return nested;
     }
@@ -218,5 +230,33 @@ final class Attempt implements Outbox {
     @Override
     public TensorBuffers buffers() {
         return buffers;
+    }
+
+    @Override
+    public InstantSource clock() {
+        return observed();
+    }
+
+    @Override
+    public RandomGenerator random() {
+        return observed().random();
+    }
+
+    private synchronized ObservedAgain observed() {
+        if (observed == null) {
+            observed = new ObservedAgain(onRecord(), why -> stop(Outcome.notReplayable(why)));
+        }
+        return observed;
+    }
+
+    private Observations onRecord() {
+        try {
+            return recorded.response().isEmpty()
+                    ? Observations.NONE
+                    : records.observations(recorded.response().get());
+        } catch (MalformedRecordException e) {
+            stop(Outcome.notReplayable("what its handler observed can't be read: " + e.getMessage()));
+            return Observations.NONE;
+        }
     }
 }

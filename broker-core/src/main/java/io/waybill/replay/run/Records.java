@@ -8,7 +8,9 @@ import io.waybill.replay.RecordedCall;
 import io.waybill.replay.RecordedMessage;
 import io.waybill.replay.Recording;
 import io.waybill.rref.RRefId;
+import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.Observations;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -84,6 +86,12 @@ public final class Records {
     private RecordContent read(RecordedMessage message) throws RejectedMessageException {
         message.in(buffer);
         return RecordContent.of(view);
+    }
+
+    /** What a handler observed until it gave this answer. */
+    synchronized Observations observations(RecordedMessage answer) throws MalformedRecordException {
+        answer.in(buffer);
+        return view.observations();
     }
 
     /** The caller's, who releases each tensor's storage once. */

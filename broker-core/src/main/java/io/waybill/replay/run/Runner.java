@@ -164,7 +164,7 @@ final class Runner {
 
     private Outcome handle(HandlerEntry entry, RecordedCall call) throws RejectedMessageException {
         Attempt attempt = new Attempt(
-                call.id(),
+                call,
                 contender,
                 surroundings.records(),
                 surroundings.settings().buffers(),

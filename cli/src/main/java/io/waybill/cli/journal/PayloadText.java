@@ -10,7 +10,7 @@ public final class PayloadText {
     private PayloadText() {}
 
     /** At most about {@code most} characters. */
-    public static String of(Payload payload, int payloadBytes, int most) {
+    public static String of(Payload payload, int most) {
         ValueLine line = new ValueLine(most);
         if (payload.call().isPresent()) {
             line.call(payload.call().get());
@@ -19,7 +19,7 @@ public final class PayloadText {
         } else if (payload.text().isPresent()) {
             line.add(Printable.oneLine(payload.text().get()));
         } else {
-            line.bytes(payload.start(), payloadBytes);
+            line.bytes(payload.start(), payload.bytes());
         }
         return Printable.of(line.toString());
     }

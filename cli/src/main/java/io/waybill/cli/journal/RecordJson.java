@@ -97,6 +97,7 @@ final class RecordJson {
             }
             json.writeEndArray();
         }
+        ShownObservations.write(payload.observations(), json);
         if (!payload.problem().isEmpty()) {
             json.writeStringField("problem", payload.problem());
         }

@@ -73,9 +73,12 @@ final class ShownMessage {
         if (record.isError()) {
             out.println("  error    " + record.errorCode() + " (" + record.errorKind() + ")");
         }
-        out.println("  payload  " + PayloadText.of(payload, record.payloadBytes(), MAX_PAYLOAD_CHARS));
+        out.println("  payload  " + PayloadText.of(payload, MAX_PAYLOAD_CHARS));
         if (!payload.problem().isEmpty()) {
             out.println("  problem  " + Printable.oneLine(payload.problem()));
+        }
+        if (!payload.observations().isEmpty()) {
+            out.println("  observed " + ShownObservations.of(payload.observations()));
         }
         out.println("  size     " + record.payloadBytes() + " bytes of payload, " + record.tensorCount()
                 + " tensors in " + record.sectionBytes() + " bytes");

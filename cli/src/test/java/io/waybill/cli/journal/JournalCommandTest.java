@@ -9,6 +9,7 @@ import io.waybill.cli.Surroundings;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.Payload;
+import io.waybill.wire.Observations;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
@@ -142,9 +143,16 @@ class JournalCommandTest {
     void cutsLongPayloadsAndKeepsControlCharactersFromTheTerminal() {
         Invocation call = new Invocation(
                 "text.count", List.of(Value.of(7)), Map.of("text", Value.of("\u001b[31m" + "x".repeat(100_000))));
-        Payload payload =
-                new Payload(Optional.of(call), Optional.empty(), Optional.empty(), List.of(), new byte[0], "");
-        String shown = PayloadText.of(payload, 100_100, 200);
+        Payload payload = new Payload(
+                Optional.of(call),
+                Optional.empty(),
+                Optional.empty(),
+                List.of(),
+                new byte[0],
+                100_100,
+                Observations.NONE,
+                "");
+        String shown = PayloadText.of(payload, 200);
         assertThat(shown)
                 .startsWith("text.count(7, text='\\u001b[31mxxx")
                 .hasSizeLessThan(210)

@@ -60,6 +60,8 @@ class StoredCallsTest {
         Home home = Home.open(temporary.resolve("home"), host);
         app = join(home, "app", "text.inner", (message, outbox) -> outbox.reply(Value.of("in")));
         callee = join(home, "callee", "tensor.pass", (message, outbox) -> {
+            outbox.clock().millis();
+            outbox.random().nextInt();
             try (Response inner = outbox.caller().call(Request.operation("app", "text.inner"))) {
                 outbox.reply(Value.of(inner.value().toString().length()));
             }
@@ -122,6 +124,7 @@ class StoredCallsTest {
                 .containsPattern(
                         "  begun    [0-9.]+ [mu]?s after the request was sent, answered [0-9.]+ [mu]?s after that\n")
                 .contains("  tensor   1: bfloat16[2], storage 1 of ")
+                .containsPattern("  observed time 20[0-9]{2}-[-0-9]+ [:.0-9]+, random seed -?[0-9]+\n")
                 .containsPattern("\ntree\n  " + call + " app -> callee tensor.pass  ok  [^\n]*  <- this message\n"
                         + "    1\\.[0-9]+ callee -> app text.inner  ok  ");
     }
@@ -136,6 +139,7 @@ class StoredCallsTest {
                         "\"ran_ns\"",
                         "\"took_ns\"",
                         "\"kept\" : \"record\"",
+                        "\"kind\" : \"seed\"",
                         "\"operation\" : \"text.inner\"");
     }
 
@@ -155,7 +159,7 @@ class StoredCallsTest {
                 .contains("\"file\":\"tensors/" + call + "-request-0.npy\"")
                 .contains("\"file\":\"tensors/" + call + "-request-1.bfloat16.bin\"")
                 .contains("\"operation\":\"tensor.pass\"")
-                .contains("\"response\":{");
+                .containsPattern("\"response\":\\{.*\"observed\":\\[\\{\"kind\":\"time\",\"value\":[0-9]{19}},");
         Path floats = directory.resolve("tensors").resolve(call + "-request-0.npy");
         Npy.check(floats);
         byte[] npy = Files.readAllBytes(floats);

@@ -12,8 +12,10 @@ import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
 import java.nio.ByteBuffer;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.random.RandomGenerator;
 
 /** Keeps the named fields that a handler answers with. */
 final class KeptReply implements Outbox {
@@ -64,5 +66,15 @@ final class KeptReply implements Outbox {
     @Override
     public TensorBuffers buffers() {
         throw new AssertionError("no tensor was expected");
+    }
+
+    @Override
+    public InstantSource clock() {
+        throw new AssertionError("no look at the clock was expected");
+    }
+
+    @Override
+    public RandomGenerator random() {
+        throw new AssertionError("no random number was expected");
     }
 }

@@ -10,7 +10,9 @@ import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
 import java.nio.ByteBuffer;
+import java.time.InstantSource;
 import java.util.List;
+import java.util.random.RandomGenerator;
 
 /** Keeps one reply, and gives back its storages as the broker does once it has sent them. */
 final class RecordedOutbox implements Outbox {
@@ -72,6 +74,16 @@ final class RecordedOutbox implements Outbox {
 
     @Override
     public TensorBuffers buffers() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public InstantSource clock() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public RandomGenerator random() {
         throw new UnsupportedOperationException();
     }
 }

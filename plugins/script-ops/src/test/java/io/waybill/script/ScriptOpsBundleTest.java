@@ -168,7 +168,7 @@ class ScriptOpsBundleTest {
                 "org.osgi.framework.storage",
                 storage.toString(),
                 "org.osgi.framework.system.packages.extra",
-                "io.waybill.api;version=1.0.0",
+                "io.waybill.api;version=1.1.0",
                 "felix.log.level",
                 "1");
         Framework started = new FrameworkFactory().newFramework(properties);

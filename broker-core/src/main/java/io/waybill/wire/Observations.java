@@ -1,0 +1,90 @@
+package io.waybill.wire;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What a handler observed until it answered, as it stands behind the payload of the answer. All numbers are little-endian.
+ *
+ * <pre>
+ * offset size field
+ *   0     1   kind      of an observation: code of an {@link Observation.Kind}
+ *   1     8   value     signed
+ *   …     …   the next observation
+ *   …     2   count     of observations, at most 1024
+ *   …     2   more      1: the handler observed more than is here; 0: it did not
+ *   …     4   length    of all this in bytes, from the first observation to here
+ * </pre>
+ *
+ * Immutable.
+ *
+ * @param seen in the order in which the handler saw it
+ * @param isCut whether there was more
+ */
+public record Observations(List<Observation> seen, boolean isCut) {
+
+    /** Most that are kept of one request. */
+    public static final int MOST = 1024;
+
+    /** Of a handler that observed nothing. */
+    public static final Observations NONE = new Observations(List.of(), false);
+
+    /** Of a handler whose observations have no room in the record. */
+    public static final Observations LEFT_OUT = new Observations(List.of(), true);
+
+    /** How {@link #NONE} stands in a record: not at all. */
+    public static final byte[] NO_BYTES = new byte[0];
+
+    static final int ENTRY_LENGTH = 9;
+    static final int END_LENGTH = 8;
+
+    public Observations {
+        seen = List.copyOf(seen);
+        if (seen.size() > MOST) {
+            throw new IllegalArgumentException("at most " + MOST + " observations are kept: " + seen.size());
+        }
+    }
+
+    public boolean isEmpty() {
+        return seen.isEmpty() && !isCut;
+    }
+
+    /** As they stand in a record. */
+    public byte[] encode() {
+        if (isEmpty()) {
+            return NO_BYTES;
+        }
+        int length = length(seen.size());
+        ByteBuffer bytes = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
+        for (Observation each : seen) {
+            bytes.put((byte) each.kind().code()).putLong(each.value());
+        }
+        return bytes.putShort((short) seen.size())
+                .putShort((short) (isCut ? 1 : 0))
+                .putInt(length)
+                .array();
+    }
+
+    static int length(int count) {
+        return count * ENTRY_LENGTH + END_LENGTH;
+    }
+
+    /**
+     * Reads what {@link #encode} wrote.
+     *
+     * @param bytes those alone, which passed the check of their record
+     * @throws MalformedRecordException when there is one of a kind that this Waybill does not know
+     */
+    static Observations decode(byte[] bytes) throws MalformedRecordException {
+        ByteBuffer from = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        int end = bytes.length - END_LENGTH;
+        List<Observation> seen = new ArrayList<>(end / ENTRY_LENGTH);
+        while (from.position() < end) {
+            seen.add(new Observation(Observation.Kind.of(Byte.toUnsignedInt(from.get())), from.getLong()));
+        }
+        from.getShort();
+        return new Observations(seen, from.getShort() != 0);
+    }
+}
