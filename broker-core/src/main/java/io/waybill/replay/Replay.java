@@ -104,14 +104,27 @@ public final class Replay {
 
     /** One more contender: a candidate bundle in the place of the one of its name, beside all others that the worker had. */
     public Replay with(Path bundle) {
-        candidates.add(new Candidate(bundle.getFileName().toString(), Optional.of(bundle), Optional.empty()));
+        candidates.add(new Candidate(unused(bundle.getFileName().toString()), Optional.of(bundle), Optional.empty()));
         return this;
     }
 
     /** One more contender: handlers that are no bundle's. */
     public Replay with(String name, HandlerSource handlers) {
-        candidates.add(new Candidate(name, Optional.empty(), Optional.of(handlers)));
+        candidates.add(new Candidate(unused(name), Optional.empty(), Optional.of(handlers)));
         return this;
+    }
+
+    /** The name, with a number behind it when another contender has it. */
+    private String unused(String name) {
+        String free = name;
+        for (int number = 2; isUsed(free); number++) {
+            free = name + " (" + number + ")";
+        }
+        return free;
+    }
+
+    private boolean isUsed(String name) {
+        return candidates.stream().anyMatch(candidate -> candidate.name().equals(name));
     }
 
     /** How answers are compared; otherwise bit for bit. */

@@ -125,6 +125,19 @@ class ReplayTest {
     }
 
     @Test
+    void tellsContendersOfOneNameApart() throws Exception {
+        Cast cast = new Cast().handles("b", "math.twice", ReplayTest::twice);
+        Path home = cast.record(
+                directory, caller -> ask(caller, "b", "math.twice", 4).close());
+        assertThat(results(Replay.of(home)
+                        .with("played", cast)
+                        .with("played", cast)
+                        .with("played", cast)))
+                .extracting(ReplayedCall.Result::contender)
+                .containsExactly("played", "played (2)", "played (3)");
+    }
+
+    @Test
     void comparesWhatHandlersThrow() throws Exception {
         Path home = new Cast()
                 .handles("b", "math.twice", (message, outbox) -> {

@@ -61,6 +61,17 @@ class ReplayedReferencesTest {
                     outbox.reply(Value.of(number(value.value()) + 4));
                 }
             }
+            case "test::self" -> {
+                try (RRef here = outbox.rpc().remote("b", call("test::make", Value.of(8)), SOON);
+                        Response value = here.toHere(SOON)) {
+                    outbox.reply(Value.of(number(value.value()) + 7));
+                }
+            }
+            case "test::more" -> {
+                try (Response value = reference(arguments.get(0)).localValue()) {
+                    outbox.reply(Value.of(2 * number(value.value())));
+                }
+            }
             case "test::pass" -> {
                 RRef first = reference(arguments.get(0));
                 try (RRef second = outbox.rpc().rref(Value.of(factor + 6));
@@ -145,6 +156,36 @@ class ReplayedReferencesTest {
         assertThat(report.calls()).isEqualTo(1);
         assertThat(report.brought()).isEqualTo(1);
         assertThat(report.isAllSame()).as("%s", report).isTrue();
+    }
+
+    @Test
+    void bringsAlongWhatTheRequestThatItBringsAlongNeeds() throws Exception {
+        Path home = cast(10).record(directory, caller -> {
+            try (RRef made = caller.rpc().remote("b", call("test::make", Value.of(7)));
+                    RRef more = caller.rpc().remote("b", call("test::more", Value.of(made)))) {
+                caller.rpc()
+                        .rpcSync("b", call("test::use", Value.of(more)), SOON)
+                        .close();
+            }
+        });
+        MessageFilter filter =
+                new MessageFilter.Builder().operation("test::use").build();
+        ReplayReport report = cast(10).replay(home).select(filter).run();
+        assertThat(report.calls()).isEqualTo(1);
+        assertThat(report.brought()).isEqualTo(2);
+        assertThat(report.isAllSame()).as("%s", report).isTrue();
+    }
+
+    @Test
+    void makesAValueThatAHandlerLeftWithItsOwnWorker() throws Exception {
+        Path home = cast(10).record(
+                        directory,
+                        caller -> caller.rpc()
+                                .rpcSync("b", call("test::self"), SOON)
+                                .close());
+        ReplayReport report = cast(10).replay(home).run();
+        assertThat(report.isAllSame()).as("%s", report).isTrue();
+        assertThat(report.calls()).isEqualTo(2);
     }
 
     @Test
