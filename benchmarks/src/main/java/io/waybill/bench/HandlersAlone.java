@@ -1,0 +1,108 @@
+package io.waybill.bench;
+
+import io.waybill.api.Body;
+import io.waybill.api.Caller;
+import io.waybill.api.LateReply;
+import io.waybill.api.Outbox;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Rpc;
+import io.waybill.api.Tensor;
+import io.waybill.api.TensorBuffers;
+import io.waybill.api.Value;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerTable;
+import io.waybill.handling.Delivered;
+import io.waybill.handling.InboundMessage;
+import io.waybill.handling.Reply;
+import io.waybill.handling.Route;
+import io.waybill.host.Host;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.nio.ByteBuffer;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.random.RandomGenerator;
+
+/** Handlers that are called one after the other with requests that lie in memory, and whose answers go nowhere. One thread. */
+final class HandlersAlone implements Outbox {
+
+    private final HandlerTable table;
+    private final List<byte[]> requests;
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final RecordView view = new RecordView(buffer);
+    private final InboundMessage message = new InboundMessage(view, Host.real().clock());
+    private final Reply reply = new Reply();
+
+    HandlersAlone(HandlerTable table, List<byte[]> requests) {
+        this.table = table;
+        this.requests = requests;
+    }
+
+    long nsPerCall(int calls) throws RejectedMessageException {
+        long startNs = System.nanoTime();
+        for (int i = 0; i < calls; i++) {
+            call(requests.get(i % requests.size()));
+        }
+        return (System.nanoTime() - startNs) / calls;
+    }
+
+    private void call(byte[] request) throws RejectedMessageException {
+        buffer.reserve(request.length);
+        buffer.memory().putBytes(0, request);
+        HandlerEntry entry = Route.find(table, view);
+        message.open(entry.key(), Delivered.FIRST, List.of());
+        entry.handler().handle(message, this);
+        message.close();
+        reply.reset();
+    }
+
+    @Override
+    public Body reply() {
+        return reply.fields();
+    }
+
+    @Override
+    public void reply(Value value) {
+        reply.value(value);
+    }
+
+    @Override
+    public void reply(ByteBuffer payload) {
+        reply.raw(payload, List.of());
+    }
+
+    @Override
+    public void reply(ByteBuffer payload, List<Tensor> tensors) {
+        reply.raw(payload, tensors);
+    }
+
+    @Override
+    public LateReply later() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Caller caller() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Rpc rpc() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public TensorBuffers buffers() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public InstantSource clock() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public RandomGenerator random() {
+        throw new UnsupportedOperationException();
+    }
+}

@@ -1,0 +1,193 @@
+package io.waybill.bench;
+
+import io.waybill.api.Caller;
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Value;
+import io.waybill.api.WorkerInfo;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.query.MessageFilter;
+import io.waybill.replay.RecordedCall;
+import io.waybill.replay.Recording;
+import io.waybill.replay.Replay;
+import io.waybill.replay.ReplayReport;
+import io.waybill.replay.Verdict;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/**
+ * How fast recorded calls are replayed, beside how fast their handlers run alone: one thread, the records in memory, nothing read, compared
+ * or counted. Both take turns over the same calls of mixed types. In the end a few of them are answered wrongly, and must be named.
+ *
+ * @param calls recorded and replayed
+ * @param rounds odd
+ */
+public record ReplayRate(int calls, int rounds) {
+
+    private static final String SERVER = "bench-server";
+    private static final int IN_FLIGHT = 256;
+    /** So many of the calls are held in memory for the handlers alone, which run them again and again. */
+    private static final int HELD = 50_000;
+
+    private static final int WRONG_ONE_IN = 10_000;
+
+    private static final String TEXT = "the quick brown fox jumps over the lazy dog and goes on";
+
+    /** Arguments: calls, rounds; both may be left out. */
+    public static void main(String[] arguments) throws Exception {
+        int calls = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 1_000_000;
+        int rounds = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 3;
+        Figures figures = new ReplayRate(calls, rounds).run(System.err::println);
+        figures.values().forEach((name, value) -> System.out.println(name + " " + value));
+    }
+
+    public Figures run(Consumer<String> progress) throws Exception {
+        try (Children children = new Children()) {
+            Path home = children.directory().resolve("home");
+            progress.accept("recording " + calls + " calls");
+            record(home);
+            long[] alone = new long[rounds];
+            long[] replayed = new long[rounds];
+            for (int round = 0; round < rounds; round++) {
+                alone[round] = aloneNs(home);
+                replayed[round] = replayNs(home);
+                progress.accept("round " + (round + 1) + " of " + rounds + ": alone " + alone[round] + " ns, replayed "
+                        + replayed[round] + " ns a call");
+            }
+            long aloneNs = Figures.median(alone);
+            long replayNs = Figures.median(replayed);
+            return new Figures()
+                    .put("calls", calls)
+                    .put("alone_ns_per_call", aloneNs)
+                    .put("replay_ns_per_call", replayNs)
+                    .put("ratio", (double) aloneNs / replayNs)
+                    .put("wrong_named", wrongNamed(home));
+        }
+    }
+
+    private void record(Path path) throws IOException {
+        Host host = Host.real();
+        Home home = Home.open(path, host);
+        HandlerRegistry handlers = registry(host);
+        ReplayHandlers.fill(handlers);
+        WorkerSettings settings = WorkerSettings.defaults();
+        try (Worker server = Worker.join(home, SERVER, JoinOptions.defaults(), settings, handlers);
+                Worker caller = Worker.join(home, "bench-caller", JoinOptions.defaults(), settings, registry(host))) {
+            server.ready(Map.of());
+            caller.ready(Map.of());
+            Deque<CompletableFuture<?>> inFlight = new ArrayDeque<>();
+            for (int i = 0; i < calls; i++) {
+                if (inFlight.size() == IN_FLIGHT) {
+                    inFlight.remove().join();
+                }
+                inFlight.add(call(caller, i));
+            }
+            inFlight.forEach(CompletableFuture::join);
+        }
+    }
+
+    private static HandlerRegistry registry(Host host) {
+        return new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+    }
+
+    private static CompletableFuture<?> call(Caller caller, int i) {
+        return caller.callAsync(
+                switch (i % 4) {
+                    case 0 -> {
+                        Request request = Request.operation(SERVER, "text.count");
+                        request.body().text("text", TEXT + i);
+                        yield request;
+                    }
+                    case 1 -> {
+                        Request request = Request.operation(SERVER, "math.total");
+                        request.body()
+                                .float64("first", i)
+                                .float64("second", 0.5)
+                                .int64("third", i);
+                        yield request;
+                    }
+                    case 2 -> {
+                        List<Value> parts = List.of(Value.of("part"), Value.of("of"), Value.of("call " + i));
+                        yield Request.invocation(
+                                SERVER, MessageType.SCRIPT_CALL, new Invocation("text.join", parts, Map.of()));
+                    }
+                    default ->
+                        Request.raw(
+                                SERVER,
+                                MessageType.userRequest(0x42),
+                                ByteBuffer.allocate(64).putInt(0, i),
+                                List.of());
+                });
+    }
+
+    private long replayNs(Path home) throws IOException {
+        long startNs = System.nanoTime();
+        ReplayReport report = Replay.of(home)
+                .worker(SERVER)
+                .with("bench", (registry, worker) -> ReplayHandlers.fill(registry))
+                .run();
+        long tookNs = System.nanoTime() - startNs;
+        if (!report.isAllSame() || report.calls() != calls) {
+            throw new IOException("not all of " + calls + " calls were the same: " + report);
+        }
+        return tookNs / calls;
+    }
+
+    /** With handlers that answer one of 10,000 calls wrongly: how many calls are named, which must be exactly those. */
+    private int wrongNamed(Path home) throws IOException {
+        Set<Integer> wrong = new HashSet<>();
+        ReplayReport report = Replay.of(home)
+                .worker(SERVER)
+                .with("wrong", (registry, worker) -> ReplayHandlers.fillWithOneWrong(registry, WRONG_ONE_IN))
+                .run(call -> {
+                    if (call.results().get(0).verdict() == Verdict.DIFFERENT) {
+                        wrong.add(ReplayHandlers.number(call.call().request()));
+                    }
+                });
+        Set<Integer> expected = new HashSet<>();
+        for (int i = 3; i < calls; i += WRONG_ONE_IN) {
+            expected.add(i);
+        }
+        if (!wrong.equals(expected) || report.count(Verdict.SAME) != calls - expected.size()) {
+            throw new IOException("other calls than the wrong ones were named: " + report);
+        }
+        return wrong.size();
+    }
+
+    private long aloneNs(Path home) throws Exception {
+        List<byte[]> requests = new ArrayList<>();
+        try (Recording recording = Recording.open(home, Host.real())) {
+            WorkerInfo server = recording.workers().stream()
+                    .filter(worker -> worker.name().equals(SERVER))
+                    .findFirst()
+                    .orElseThrow();
+            try (Recording.Handled handled = recording.handled(server, MessageFilter.ALL)) {
+                RecordedCall call = handled.next();
+                while (call != null && requests.size() < HELD) {
+                    requests.add(call.request().record());
+                    call = handled.next();
+                }
+            }
+        }
+        HandlerRegistry registry = registry(Host.real());
+        ReplayHandlers.fill(registry);
+        return new HandlersAlone(registry.table(), requests).nsPerCall(calls);
+    }
+}
