@@ -10,6 +10,7 @@ import io.waybill.osgi.script.ScriptDirectory;
 import io.waybill.osgi.script.ScriptShelf;
 import io.waybill.osgi.script.ScriptStaging;
 import io.waybill.osgi.script.ScriptStatus;
+import io.waybill.osgi.watch.HandlerWatch;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -174,6 +175,9 @@ public final class OsgiHost implements AutoCloseable {
     private void run(Staging staging, Threads threads) throws BundleException, IOException {
         BundleContext context = framework.getBundleContext();
         context.registerService(WeavingHook.class, new ExitGuard(), null);
+        if (settings.bypasses() == OsgiSettings.Bypasses.NOTED) {
+            context.registerService(WeavingHook.class, new BypassGuard(), null);
+        }
         context.registerService(ResolverHookFactory.class, new CandidateHook(), null);
         context.registerService(org.osgi.service.log.LoggerFactory.class, new ServiceLog(), null);
         handlers.open();
@@ -219,7 +223,7 @@ public final class OsgiHost implements AutoCloseable {
                         .toAbsolutePath()
                         .toString());
         properties.put(Constants.FRAMEWORK_STORAGE_CLEAN, Constants.FRAMEWORK_STORAGE_CLEAN_ONFIRSTINIT);
-        properties.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, SystemPackages.extra());
+        properties.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, systemPackages(settings));
         properties.put(Constants.FRAMEWORK_BSNVERSION, Constants.FRAMEWORK_BSNVERSION_MULTIPLE);
         properties.put(Constants.FRAMEWORK_BEGINNING_STARTLEVEL, "1");
         properties.put(FelixConstants.IMPLICIT_BOOT_DELEGATION_PROP, "false");
@@ -228,12 +232,18 @@ public final class OsgiHost implements AutoCloseable {
         return properties;
     }
 
+    private static String systemPackages(OsgiSettings settings) {
+        return settings.bypasses() == OsgiSettings.Bypasses.NOTED
+                ? SystemPackages.extra() + "," + HandlerWatch.class.getPackageName()
+                : SystemPackages.extra();
+    }
+
     private static Map<String, Object> properties(OsgiSettings settings) {
         Map<String, String> texts = baseProperties(settings);
         texts.putAll(settings.framework());
         String ownPackages = settings.framework().get(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA);
         if (ownPackages != null) { // more packages, not others: without the API no bundle would resolve
-            texts.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, SystemPackages.extra() + "," + ownPackages);
+            texts.put(Constants.FRAMEWORK_SYSTEMPACKAGES_EXTRA, systemPackages(settings) + "," + ownPackages);
         }
         Map<String, Object> properties = new HashMap<>(texts);
         properties.put(FelixConstants.LOG_LOGGER_PROP, new FrameworkLog());

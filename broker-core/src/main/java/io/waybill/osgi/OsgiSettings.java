@@ -23,6 +23,7 @@ import java.util.Objects;
  * @param settleLimit how long components may take to become satisfied after their bundle started
  * @param lookInterval how often {@code watched} and {@code conf} are looked at
  * @param maxJarBytes greatest size of a bundle
+ * @param bypasses whether it is noted what handlers read of the time and of chance by themselves
  */
 public record OsgiSettings(
         Path bundles,
@@ -37,7 +38,15 @@ public record OsgiSettings(
         Duration startLimit,
         Duration settleLimit,
         Duration lookInterval,
-        long maxJarBytes) {
+        long maxJarBytes,
+        Bypasses bypasses) {
+
+    /** What becomes of the calls in bundles that read the time, or draw random numbers, without asking the outbox. */
+    public enum Bypasses {
+        LEFT_ALONE,
+        /** They tell the {@link io.waybill.osgi.watch.HandlerWatch}, and go on. */
+        NOTED
+    }
 
     /** The start level of bundles that an operator installs. */
     public static final int FIRST_HANDLER_LEVEL = 10;
@@ -56,6 +65,7 @@ public record OsgiSettings(
         Objects.requireNonNull(cache);
         Objects.requireNonNull(conf);
         Objects.requireNonNull(scripts);
+        Objects.requireNonNull(bypasses);
         framework = Map.copyOf(framework);
         requireNotNegative("osgi.drain-limit", drainLimit);
         requirePositive("osgi.start-limit", startLimit);
@@ -85,7 +95,8 @@ public record OsgiSettings(
                 START_LIMIT_DEFAULT,
                 SETTLE_LIMIT_DEFAULT,
                 LOOK_INTERVAL_DEFAULT,
-                MAX_JAR_BYTES_DEFAULT);
+                MAX_JAR_BYTES_DEFAULT,
+                Bypasses.LEFT_ALONE);
     }
 
     /** The same with other framework properties. */
@@ -103,7 +114,8 @@ public record OsgiSettings(
                 startLimit,
                 settleLimit,
                 lookInterval,
-                maxJarBytes);
+                maxJarBytes,
+                bypasses);
     }
 
     /** The same with other limits. */
@@ -121,7 +133,8 @@ public record OsgiSettings(
                 start,
                 settle,
                 lookInterval,
-                maxJarBytes);
+                maxJarBytes,
+                bypasses);
     }
 
     /** The same with another directory of scripts. */
@@ -139,7 +152,8 @@ public record OsgiSettings(
                 startLimit,
                 settleLimit,
                 lookInterval,
-                maxJarBytes);
+                maxJarBytes,
+                bypasses);
     }
 
     /** The same with another choice of the bundles that the node comes with. */
@@ -157,7 +171,27 @@ public record OsgiSettings(
                 startLimit,
                 settleLimit,
                 lookInterval,
-                maxJarBytes);
+                maxJarBytes,
+                bypasses);
+    }
+
+    /** The same with other treatment of bypasses. */
+    public OsgiSettings withBypasses(Bypasses other) {
+        return new OsgiSettings(
+                bundles,
+                shipped,
+                watched,
+                installed,
+                cache,
+                conf,
+                scripts,
+                framework,
+                drainLimit,
+                startLimit,
+                settleLimit,
+                lookInterval,
+                maxJarBytes,
+                other);
     }
 
     private static void requireNotNegative(String key, Duration value) {

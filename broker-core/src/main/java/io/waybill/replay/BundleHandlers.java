@@ -74,7 +74,8 @@ final class BundleHandlers implements Closeable {
         return OsgiSettings.of(distribution.bundles(), directory.resolve(WATCHED), directory.resolve("osgi"), conf)
                 .withShipped(distribution.shipped())
                 .withScripts(directory.resolve(SCRIPTS))
-                .withFramework(distribution.framework());
+                .withFramework(distribution.framework())
+                .withBypasses(OsgiSettings.Bypasses.NOTED);
     }
 
     private static void copyBundles(Path worker, Path to) throws IOException {

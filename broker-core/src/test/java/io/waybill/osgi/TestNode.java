@@ -50,6 +50,23 @@ final class TestNode implements AutoCloseable {
         this(directory, SYSTEM_BUNDLES, Duration.ofSeconds(20), Duration.ofSeconds(20), Map.of(), registry);
     }
 
+    /** One that notes what handlers read by themselves. */
+    static TestNode watching(Path directory) throws IOException {
+        return new TestNode(
+                directory,
+                SYSTEM_BUNDLES,
+                Duration.ofSeconds(20),
+                Duration.ofSeconds(20),
+                Map.of(),
+                newRegistry(),
+                OsgiSettings.Bypasses.NOTED);
+    }
+
+    private static HandlerRegistry newRegistry() {
+        return new HandlerRegistry(
+                ParkingSettings.DEFAULT, Host.real().threads(), Host.real().clock());
+    }
+
     TestNode(Path directory, HandlerRegistry registry, Duration drainLimit) throws IOException {
         this(directory, SYSTEM_BUNDLES, drainLimit, Duration.ofSeconds(20), Map.of(), registry);
     }
@@ -57,16 +74,7 @@ final class TestNode implements AutoCloseable {
     private TestNode(
             Path directory, Path bundles, Duration drainLimit, Duration startLimit, Map<String, String> framework)
             throws IOException {
-        this(
-                directory,
-                bundles,
-                drainLimit,
-                startLimit,
-                framework,
-                new HandlerRegistry(
-                        ParkingSettings.DEFAULT,
-                        Host.real().threads(),
-                        Host.real().clock()));
+        this(directory, bundles, drainLimit, startLimit, framework, newRegistry());
     }
 
     private TestNode(
@@ -76,6 +84,18 @@ final class TestNode implements AutoCloseable {
             Duration startLimit,
             Map<String, String> framework,
             HandlerRegistry registry)
+            throws IOException {
+        this(directory, bundles, drainLimit, startLimit, framework, registry, OsgiSettings.Bypasses.LEFT_ALONE);
+    }
+
+    private TestNode(
+            Path directory,
+            Path bundles,
+            Duration drainLimit,
+            Duration startLimit,
+            Map<String, String> framework,
+            HandlerRegistry registry,
+            OsgiSettings.Bypasses bypasses)
             throws IOException {
         Host real = Host.real();
         watched = directory.resolve("watched");
@@ -96,7 +116,8 @@ final class TestNode implements AutoCloseable {
                 startLimit,
                 Duration.ofSeconds(1),
                 Duration.ofMillis(50),
-                OsgiSettings.MAX_JAR_BYTES_DEFAULT);
+                OsgiSettings.MAX_JAR_BYTES_DEFAULT,
+                bypasses);
         DeviceConverters seen = new DeviceConverters() {
             @Override
             public void add(String deviceType, DeviceConverter converter) {

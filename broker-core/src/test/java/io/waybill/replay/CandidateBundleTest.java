@@ -114,4 +114,22 @@ class CandidateBundleTest {
                 .hasMessageContaining("the candidate is not taken")
                 .hasMessageContaining("is not a jar");
     }
+
+    @Test
+    void namesWhatAHandlerReadsByItself() throws IOException {
+        Path reads = jar("2.0.0", "n == 123 ? n * n + 0 * System.nanoTime() : n * n");
+        List<ReplayedCall.Result> found = new ArrayList<>();
+        ReplayReport report = Replay.of(home)
+                .in(DISTRIBUTION)
+                .with(reads)
+                .run(call -> call.results().stream()
+                        .filter(result -> result.verdict() != Verdict.SAME)
+                        .forEach(found::add));
+        assertThat(report.count(Verdict.SAME)).isEqualTo(CALLS - 1);
+        assertThat(found).singleElement().satisfies(result -> {
+            assertThat(result.verdict()).isEqualTo(Verdict.NOT_REPLAYABLE);
+            assertThat(result.reason())
+                    .startsWith("its handler called System.nanoTime() at acme.Square.handle(Square.java:12)");
+        });
+    }
 }

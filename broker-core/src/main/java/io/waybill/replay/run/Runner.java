@@ -13,6 +13,8 @@ import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
 import io.waybill.handling.Reply;
 import io.waybill.handling.Route;
+import io.waybill.osgi.watch.Bypass;
+import io.waybill.osgi.watch.HandlerWatch;
 import io.waybill.replay.Answer;
 import io.waybill.replay.NotRecordedException;
 import io.waybill.replay.RecordedCall;
@@ -172,21 +174,32 @@ final class Runner {
                 reply);
         Attempt before = contender.begin(attempt);
         try {
-            Optional<Failure> failure = surroundings.supervision().call(entry, message, attempt);
-            return outcome(entry, call, attempt, failure);
+            HandlerWatch watch = HandlerWatch.begin();
+            Optional<Failure> failure;
+            try {
+                failure = surroundings.supervision().call(entry, message, attempt);
+            } finally {
+                watch.leave();
+            }
+            return outcome(entry, call, attempt, failure, watch);
         } finally {
             attempt.end();
             contender.end(attempt, before);
         }
     }
 
-    private Outcome outcome(HandlerEntry entry, RecordedCall call, Attempt attempt, Optional<Failure> failure)
+    private Outcome outcome(
+            HandlerEntry entry, RecordedCall call, Attempt attempt, Optional<Failure> failure, HandlerWatch watch)
             throws RejectedMessageException {
         LateGiven late = attempt.late();
         boolean awaits = late != null && failure.isEmpty() && attempt.stopped() == null;
         if (awaits && !isThere(late)) {
             attempt.stop(Outcome.failed("no answer came within "
                     + surroundings.settings().limit().toMillis() + " ms after its handler returned"));
+        }
+        Optional<Bypass> bypass = watch.end();
+        if (bypass.isPresent()) { // first of all: whatever else is wrong may come of it
+            return bypassed(bypass.get());
         }
         if (attempt.stopped() != null) {
             return attempt.stopped();
@@ -197,6 +210,11 @@ final class Runner {
             error = Optional.of(Failure.noAnswer(contender.worker().id(), entry));
         }
         return error.isPresent() ? Outcome.error(error.get()) : answered(call, given);
+    }
+
+    private static Outcome bypassed(Bypass bypass) {
+        return Outcome.notReplayable("its handler called " + bypass.what() + " at " + bypass.where()
+                + ", and what it was told is not on record: what an outbox's clock() and random() give is");
     }
 
     private boolean isThere(LateGiven late) {

@@ -1,0 +1,58 @@
+package io.waybill.osgi.watch;
+
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * Notes the first {@link Bypass} of one run of a handler: of the thread that runs it, and of those that are started from there.
+ *
+ * <p><b>Threads.</b> {@link #begin} and {@link #leave} belong to the thread that runs the handler; the rest is for any.
+ * <b>Lifetime.</b> Until {@link #end}. A thread that lives on counts to nobody then.
+ */
+public final class HandlerWatch {
+
+    /** Which handler's a thread is; what a handler starts is the handler's. */
+    private static final InheritableThreadLocal<HandlerWatch> CURRENT = new InheritableThreadLocal<>();
+
+    private static final Bypass ENDED = new Bypass("", "");
+
+    // written by the threads of the handler and by the one that ends the watch; the first one to write wins
+    private final AtomicReference<Bypass> first = new AtomicReference<>();
+
+    private HandlerWatch outer; // of the handler during which this one runs; null for none. Of the handler's thread
+
+    private HandlerWatch() {}
+
+    /** This thread is the handler's from now on. */
+    public static HandlerWatch begin() {
+        HandlerWatch watch = new HandlerWatch();
+        watch.outer = CURRENT.get();
+        CURRENT.set(watch);
+        return watch;
+    }
+
+    /** This thread is whose it was before; those that it started stay this handler's. */
+    public void leave() {
+        if (outer == null) {
+            CURRENT.remove();
+        } else {
+            CURRENT.set(outer);
+        }
+        outer = null;
+    }
+
+    /** The first bypass; nothing is noted any more. The same again when called again. */
+    public Optional<Bypass> end() {
+        first.compareAndSet(null, ENDED);
+        Bypass noted = first.get();
+        return noted == ENDED ? Optional.empty() : Optional.of(noted);
+    }
+
+    /** Called by rewritten classes. */
+    public static void note(String what, String where) {
+        HandlerWatch watch = CURRENT.get();
+        if (watch != null && watch.first.get() == null) {
+            watch.first.compareAndSet(null, new Bypass(what, where));
+        }
+    }
+}
