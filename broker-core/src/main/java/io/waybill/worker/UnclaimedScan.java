@@ -14,10 +14,11 @@ import io.waybill.journal.Poll;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
+import org.agrona.collections.LongHashSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -59,19 +60,19 @@ final class UnclaimedScan {
     private record Place(Peer peer, long requestsFrom, long answersFrom) {}
 
     /** The ids, lowest first. */
-    synchronized TreeSet<Long> find(List<Peer> peers) throws IOException {
+    synchronized long[] find(List<Peer> peers) throws IOException {
         Map<Integer, Place> places = new HashMap<>();
         for (Peer peer : peers) {
             if (JournalTail.exists(JournalQueue.RESPONSES.in(peer.path()))) {
                 places.put(peer.id(), place(peer));
             }
         }
-        TreeSet<Long> found = new TreeSet<>();
+        LongHashSet found = new LongHashSet();
         addRequests(places, found);
         for (Place place : places.values()) {
             lookAtAnswers(place, found);
         }
-        return found;
+        return sorted(found);
     }
 
     private Place place(Peer peer) {
@@ -92,7 +93,7 @@ final class UnclaimedScan {
         return new Place(peer, Math.max(0, finished), Math.max(0, Math.min(answers, read)));
     }
 
-    private void addRequests(Map<Integer, Place> places, TreeSet<Long> found) {
+    private void addRequests(Map<Integer, Place> places, LongHashSet found) {
         long from =
                 places.values().stream().mapToLong(Place::requestsFrom).min().orElse(0);
         try (JournalTail tail = JournalTail.open(JournalQueue.REQUESTS.in(directory.path()), settings)) {
@@ -114,7 +115,7 @@ final class UnclaimedScan {
     }
 
     /** What was read is settled; what was not stands for a request that is to be claimed. */
-    private void lookAtAnswers(Place place, TreeSet<Long> found) {
+    private void lookAtAnswers(Place place, LongHashSet found) {
         long read = answersRead.getOrDefault(place.peer().id(), 0L);
         try (JournalTail tail =
                 JournalTail.open(JournalQueue.RESPONSES.in(place.peer().path()), settings)) {
@@ -132,6 +133,16 @@ final class UnclaimedScan {
                 }
             }
         }
+    }
+
+    private static long[] sorted(LongHashSet found) {
+        long[] ids = new long[found.size()];
+        LongHashSet.LongIterator each = found.iterator();
+        for (int i = 0; i < ids.length; i++) {
+            ids[i] = each.nextValue();
+        }
+        Arrays.sort(ids);
+        return ids;
     }
 
     private boolean isOfEarlierLife(long id) {

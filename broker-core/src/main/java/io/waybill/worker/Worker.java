@@ -40,6 +40,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -544,10 +545,8 @@ public final class Worker implements Caller, AutoCloseable {
      * @param most so many of the oldest
      */
     public long[] unanswered(int most) throws IOException {
-        return unclaimed.find(links.peers()).stream()
-                .mapToLong(Long::longValue)
-                .limit(most)
-                .toArray();
+        long[] ids = unclaimed.find(links.peers());
+        return most < ids.length ? Arrays.copyOf(ids, most) : ids;
     }
 
     /**
