@@ -53,7 +53,7 @@ final class Child implements AutoCloseable {
                 command.add(argument);
             }
         }
-        command.addAll(List.of("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"));
+        command.addAll(List.of("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"));
         command.addAll(List.of("-XX:+ExitOnOutOfMemoryError", "-XX:ErrorFile=" + logs.resolve(name + ".crash")));
         command.addAll(options);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), CrashProcess.class.getName()));

@@ -132,7 +132,8 @@ final class CrashRun {
                         options.bundled() ? Set.of() : ServedTypes.ONE_BY_ONE,
                         ServedTypes.REPEATABLE,
                         fills ? FAILURES_WHEN_FULL : FAILURES,
-                        fills));
+                        fills,
+                        options.fault() == RunOptions.Fault.PAUSE));
         out.println(done + " faults: " + verdict);
         calls += verdict.calls();
         outcomes += verdict.outcomes();

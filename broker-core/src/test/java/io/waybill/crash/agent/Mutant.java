@@ -51,11 +51,7 @@ public enum Mutant {
             "RAN_TWICE",
             Runs.KILL,
             Change.instead(
-                    "io/waybill/worker/Inbound", "handle", "io/waybill/api/MessageHandler", "handle", "runTwice")),
-    LOSS_NOT_TOLD(
-            "NO_OUTCOME",
-            Runs.KILL_CALLEE,
-            Change.instead(Names.INLET, "settleSwept", Names.PENDING, "takeWhere", "tellNobody"));
+                    "io/waybill/worker/Inbound", "handle", "io/waybill/api/MessageHandler", "handle", "runTwice"));
 
     private final String caughtAs;
     private final String run;

@@ -154,10 +154,6 @@ public final class Mutations {
         }
     }
 
-    public static void tellNobody(Object pending, Object predicate, Object settled) {
-        // and leaves them waiting
-    }
-
     /** Calls what is not public. */
     private static Object call(Object target, String name, Object... arguments) {
         Method method = METHODS.computeIfAbsent(target.getClass().getName() + name, key -> find(target, name));

@@ -12,6 +12,8 @@ final class CallerCheck {
     private static final long MS = 1_000_000;
     /** How far the clocks of two processes may be apart. */
     private static final long APART_NS = 5 * MS;
+    /** Callers learn of a loss at once; on a busy machine that takes a while. */
+    private static final long LOSS_TOLD_NS = 20_000 * MS;
 
     private final History history;
     private final Expectations expected;
@@ -170,12 +172,25 @@ final class CallerCheck {
                     Kind.TIMED_OUT_TOO_EARLY, call + " at " + event.atNs() + ", deadline " + call.request.deadlineNs());
         }
         if (code == WORKER_LOST) {
-            Life callee = history.life(call.request.to(), call.request.generation());
-            if (callee != null && callee.lastAtNs > event.atNs() + APART_NS) {
-                problems.add(
-                        Kind.LOST_TOO_EARLY,
-                        call + " at " + event.atNs() + ", " + callee + " worked at " + callee.lastAtNs);
-            }
+            checkLoss(call, event);
+        }
+    }
+
+    private void checkLoss(Call call, Event event) {
+        Life callee = history.life(call.request.to(), call.request.generation());
+        if (callee == null) {
+            return;
+        }
+        if (callee.lastAtNs > event.atNs() + APART_NS) {
+            problems.add(
+                    Kind.LOST_TOO_EARLY,
+                    call + " at " + event.atNs() + ", " + callee + " worked at " + callee.lastAtNs);
+        }
+        boolean endsAtOnce = !call.request.isForLaterLives() && !expected.stopsProcesses();
+        if (endsAtOnce && callee.lastAtNs + LOSS_TOLD_NS < event.atNs()) {
+            problems.add(
+                    Kind.LOST_TOO_LATE,
+                    call + " at " + event.atNs() + ", " + callee + " worked last at " + callee.lastAtNs);
         }
     }
 

@@ -73,6 +73,7 @@ class CheckerTest {
                 bad(Problem.Kind.RESPONSE_ALTERED, "a claim that gives another's answer", CheckerTest::alterClaim),
                 bad(Problem.Kind.FAILURE_UNEXPECTED, "an error nobody can explain", h -> failWith(h, 2005)),
                 bad(Problem.Kind.LOST_TOO_EARLY, "a server that goes on", h -> failWith(h, 2004)),
+                bad(Problem.Kind.LOST_TOO_LATE, "half a minute later", CheckerTest::tellLossLate),
                 bad(Problem.Kind.TIMED_OUT_TOO_EARLY, "before the deadline", CheckerTest::timeOutEarly),
                 bad(Problem.Kind.RAN_TWICE, "in one life", h -> runAgain(h, HandMadeHistory.FIRST_SERVER)),
                 bad(Problem.Kind.RAN_TWICE, "in the next life", h -> runAgain(h, HandMadeHistory.SECOND_SERVER)),
@@ -187,6 +188,14 @@ class CheckerTest {
     private static void failWith(HandMadeHistory history, int code) {
         Event ok = history.event(HandMadeHistory.SECOND_CALLER, Kind.OK);
         history.replace(HandMadeHistory.SECOND_CALLER, ok, new Event(Kind.FAILED, code, 0, ok.id(), ok.atNs(), 0));
+    }
+
+    private static void tellLossLate(HandMadeHistory history) {
+        Event lost = history.event(HandMadeHistory.FIRST_CALLER, Kind.FAILED);
+        history.replace(
+                HandMadeHistory.FIRST_CALLER,
+                lost,
+                new Event(Kind.FAILED, lost.code(), 0, lost.id(), lost.atNs() + 30_000_000_000L, 0));
     }
 
     private static void timeOutEarly(HandMadeHistory history) {

@@ -10,6 +10,12 @@ import java.util.Set;
  * @param repeatable types whose handler is declared to run at least once
  * @param failures numbers of the errors that the faults of the run explain
  * @param diskFills whether answers may find no room
+ * @param stopsProcesses whether times between what one process did and another say nothing, because each may have been stopped
  */
 public record Expectations(
-        Set<Integer> ordered, Set<Integer> serial, Set<Integer> repeatable, Set<Integer> failures, boolean diskFills) {}
+        Set<Integer> ordered,
+        Set<Integer> serial,
+        Set<Integer> repeatable,
+        Set<Integer> failures,
+        boolean diskFills,
+        boolean stopsProcesses) {}

@@ -36,7 +36,7 @@ final class HandMadeHistory {
     static final String FIRST_SERVER = "server-1";
     static final String SECOND_SERVER = "server-2";
     static final Expectations EXPECTED =
-            new Expectations(Set.of(TYPE, SERIAL), Set.of(SERIAL), Set.of(AGAIN), Set.of(6, 2004, 4), false);
+            new Expectations(Set.of(TYPE, SERIAL), Set.of(SERIAL), Set.of(AGAIN), Set.of(6, 2004, 4), false, false);
 
     private static final long MS = 1_000_000;
 

@@ -31,6 +31,8 @@ public record Problem(Kind kind, String text) {
         FAILURE_UNEXPECTED,
         /** Callers were told that a worker is lost that lived on. */
         LOST_TOO_EARLY,
+        /** Callers were told long after it that a worker died. */
+        LOST_TOO_LATE,
         /** A call timed out before its deadline. */
         TIMED_OUT_TOO_EARLY,
         /** A handler that runs at most once ran twice. */
