@@ -65,13 +65,15 @@ final class MadeHome {
                 long id = MessageId.of(CALLER, calls);
                 long sentNs = START_NS + calls * 1000;
                 asked.append(message(MessageType.NAMED_CALL, id, CALLER, CALLEE, sentNs));
-                answered.append(message(MessageType.NAMED_RET, id, CALLEE, CALLER, sentNs + 900));
+                answered.append(message(MessageType.NAMED_RET, id, CALLEE, CALLER, sentNs + 900)
+                        .handlerSequence(calls + 1));
                 left -= 2;
                 for (int child = 0; child < 2 && calls % 10 == 0; child++, left -= 2) {
                     long back = MessageId.of(CALLEE, nested++);
                     askedBack.append(message(MessageType.NAMED_CALL, back, CALLEE, CALLER, sentNs + 100)
                             .parent(id));
-                    answeredBack.append(message(MessageType.NAMED_RET, back, CALLER, CALLEE, sentNs + 200));
+                    answeredBack.append(message(MessageType.NAMED_RET, back, CALLER, CALLEE, sentNs + 200)
+                            .handlerSequence(nested));
                 }
             }
         }
