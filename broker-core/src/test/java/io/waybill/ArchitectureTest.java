@@ -97,7 +97,7 @@ class ArchitectureTest {
             "org.apache.felix..", List.of("io.waybill.osgi.."),
             "org.objectweb.asm..", List.of("io.waybill.osgi.."),
             "org.rocksdb..", List.of("io.waybill.journal.index.."),
-            "com.fasterxml.jackson..", List.of("io.waybill.home.."),
+            "com.fasterxml.jackson..", List.of("io.waybill.home..", "io.waybill.replay.slice.."),
             "jnr..", List.of("io.waybill.host..")));
 
     private static final JavaClasses OURS = new ClassFileImporter()

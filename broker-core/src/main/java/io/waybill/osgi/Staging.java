@@ -158,6 +158,19 @@ final class Staging {
                 Reason.NO_BUNDLE, "a bundle has at most " + maxJarBytes + " bytes, and " + source + " has more");
     }
 
+    /** Of a file, in hexadecimal. */
+    static String sha256(Path file) throws IOException {
+        MessageDigest digest = sha256();
+        ByteBuffer buffer = ByteBuffer.allocate(COPY_BYTES);
+        try (SeekableByteChannel in =
+                Files.newByteChannel(file, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS))) {
+            while (in.read(buffer.clear()) >= 0) {
+                digest.update(buffer.flip());
+            }
+        }
+        return HexFormat.of().formatHex(digest.digest());
+    }
+
     private static MessageDigest sha256() {
         try {
             return MessageDigest.getInstance("SHA-256");

@@ -5,9 +5,11 @@ import io.waybill.api.Tensor;
 import io.waybill.api.WorkerInfo;
 import io.waybill.host.Host;
 import io.waybill.query.MessageFilter;
+import io.waybill.replay.slice.SliceRecording;
 import io.waybill.rref.RRefId;
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -20,9 +22,9 @@ import java.util.Optional;
  */
 public interface Recording extends Closeable {
 
-    /** Opens the recording at a path: the directory of a home. */
+    /** Opens the recording at a path: the directory of a home, or the file of a slice. */
     static Recording open(Path path, Host host) throws IOException {
-        return HomeRecording.open(path, host);
+        return Files.isRegularFile(path) ? SliceRecording.open(path, host) : HomeRecording.open(path, host);
     }
 
     /** Who is in it, lowest id first. */

@@ -24,34 +24,34 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 
 /** A home with real workers whose calls are recorded, and how the recording is read. Closes the workers. */
-final class RecordedHome implements AutoCloseable {
+public final class RecordedHome implements AutoCloseable {
 
-    static final WorkerSettings SETTINGS = Workers.SETTINGS
+    public static final WorkerSettings SETTINGS = Workers.SETTINGS
             .withTensors(new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10))
             .withArchive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL));
 
-    final Workers workers;
+    public final Workers workers;
     /** The ids of the requests that handlers began on the thread that polls, in their order, by worker. */
     final Map<String, List<Long>> begun = new ConcurrentHashMap<>();
 
-    RecordedHome(Path directory) throws IOException {
+    public RecordedHome(Path directory) throws IOException {
         workers = new Workers(directory);
     }
 
-    Path path() {
+    public Path path() {
         return workers.home.path();
     }
 
-    Worker join(String name) throws IOException {
+    public Worker join(String name) throws IOException {
         return join(name, workers.registry());
     }
 
-    Worker join(String name, HandlerRegistry handlers) throws IOException {
+    public Worker join(String name, HandlerRegistry handlers) throws IOException {
         return workers.join(name, handlers, SETTINGS);
     }
 
     /** Has an operation answered on the thread that polls, which makes the order of beginning that of running. */
-    void handleInOrder(String worker, HandlerRegistry handlers, String operation, MessageHandler handler) {
+    public void handleInOrder(String worker, HandlerRegistry handlers, String operation, MessageHandler handler) {
         List<Long> ids = begun.computeIfAbsent(worker, any -> new CopyOnWriteArrayList<>());
         workers.handleOnPoller(handlers, operation, (message, outbox) -> {
             ids.add(message.id());
@@ -59,22 +59,23 @@ final class RecordedHome implements AutoCloseable {
         });
     }
 
-    static Request raw(String to, int type, byte[] payload) {
+    public static Request raw(String to, int type, byte[] payload) {
         return Request.raw(to, MessageType.userRequest(type), ByteBuffer.wrap(payload), List.of());
     }
 
-    HomeRecording recording() throws IOException {
+    public HomeRecording recording() throws IOException {
         return HomeRecording.open(path(), workers.host);
     }
 
-    static WorkerInfo worker(Recording recording, String name) {
+    public static WorkerInfo worker(Recording recording, String name) {
         return recording.workers().stream()
                 .filter(info -> info.name().equals(name))
                 .findFirst()
                 .orElseThrow();
     }
 
-    static List<RecordedCall> handled(Recording recording, String worker, MessageFilter filter) throws IOException {
+    public static List<RecordedCall> handled(Recording recording, String worker, MessageFilter filter)
+            throws IOException {
         List<RecordedCall> calls = new ArrayList<>();
         try (Recording.Handled handled = recording.handled(worker(recording, worker), filter)) {
             for (RecordedCall call = handled.next(); call != null; call = handled.next()) {
@@ -84,11 +85,11 @@ final class RecordedHome implements AutoCloseable {
         return calls;
     }
 
-    static List<Long> ids(List<RecordedCall> calls) {
+    public static List<Long> ids(List<RecordedCall> calls) {
         return calls.stream().map(RecordedCall::id).toList();
     }
 
-    Path directory(String worker) throws IOException {
+    public Path directory(String worker) throws IOException {
         try (Stream<Path> all = Files.list(workers.home.workersPath())) {
             return all.filter(path -> path.getFileName().toString().endsWith("-" + worker))
                     .findFirst()

@@ -18,6 +18,7 @@ import picocli.CommandLine.Spec;
             TailCommand.class,
             StatsCommand.class,
             ExportCommand.class,
+            SliceCommand.class,
             VerifyCommand.class,
             SalvageCommand.class
         },

@@ -118,6 +118,33 @@ class JournalCommandTest {
     }
 
     @Test
+    void slicesIntoANewFileOutsideOfTheHome() throws Exception {
+        makeHome();
+        Path slice = temporary.resolve("calls.slice");
+        assertThat(run("journal", "slice", "--out", slice.toString(), "--payloads", "digest"))
+                .isZero();
+        assertThat(out.toString()).contains("0 calls and 0 that they need").hasLineCount(1);
+        assertThat(slice).isRegularFile();
+        assertThat(run("journal", "slice", "--out", slice.toString())).isEqualTo(1);
+        assertThat(run(
+                        "journal",
+                        "slice",
+                        "--out",
+                        temporary.resolve("home/calls.slice").toString()))
+                .isEqualTo(1);
+        assertThat(run(
+                        "journal",
+                        "slice",
+                        "--out",
+                        temporary.resolve("no/calls.slice").toString()))
+                .isEqualTo(1);
+        assertThat(run("journal", "slice", "--out", slice + "2", "--payloads", "some"))
+                .isEqualTo(2);
+        assertThat(run("journal", "slice")).isEqualTo(2);
+        assertThat(err.toString()).hasLineCount(5).contains("is there already", "lies in the home", "is no directory");
+    }
+
+    @Test
     void salvagesIntoANewHomeAndRefusesAnOldOne() throws Exception {
         makeHome();
         Path out = temporary.resolve("new");

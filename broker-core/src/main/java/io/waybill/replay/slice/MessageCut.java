@@ -1,0 +1,162 @@
+package io.waybill.replay.slice;
+
+import io.waybill.api.Tensor;
+import io.waybill.query.Payload;
+import io.waybill.replay.RecordedMessage;
+import io.waybill.replay.StorageBytes;
+import io.waybill.replay.slice.SlicedMessage.Kind;
+import io.waybill.tensor.DescribedTensors;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.zip.CRC32;
+
+/** Makes of a recorded message what goes into a slice. One thread. */
+final class MessageCut {
+
+    private static final byte[] NO_DIGEST = {};
+
+    private final Payloads payloads;
+    private final StorageBytes beside;
+    private final SliceOutput output;
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final MessageBuffer reduced = new MessageBuffer();
+    private long entries;
+
+    MessageCut(Payloads payloads, StorageBytes beside, SliceOutput output) {
+        this.payloads = payloads;
+        this.beside = beside;
+        this.output = output;
+    }
+
+    /** The message for a chunk; the bytes of its storages are in the output then. */
+    byte[] cut(RecordedMessage message, Kind kind) throws IOException {
+        RecordView record = message.in(buffer);
+        List<SlicedStorage> storages = new ArrayList<>();
+        for (Map.Entry<Integer, Tensor> each : storages(record).entrySet()) {
+            storages.add(cut(message, kind, record, each.getKey(), each.getValue()));
+        }
+        byte[] digest = payloads == Payloads.DIGEST ? digestOfPayload(message.record(), record) : NO_DIGEST;
+        byte[] kept = payloads == Payloads.FULL ? message.record() : withoutPayload(record);
+        return new SlicedMessage(kind, payloads, message.fileName(), kept, digest, storages).encode();
+    }
+
+    /** How many storages have an entry. */
+    long entries() {
+        return entries;
+    }
+
+    /** A tensor of each storage that the slice must tell of. */
+    private Map<Integer, Tensor> storages(RecordView record) {
+        Map<Integer, Tensor> storages = new LinkedHashMap<>();
+        if (record.tensorCount() == 0) {
+            return storages;
+        }
+        try {
+            for (Tensor tensor : DescribedTensors.of(record)) {
+                if (payloads != Payloads.FULL || !DescribedTensors.isInline(tensor)) {
+                    storages.putIfAbsent(DescribedTensors.storageOf(tensor), tensor);
+                }
+            }
+        } catch (MalformedRecordException e) {
+            return Map.of(); // its receiver refused it for the same reason
+        }
+        return storages;
+    }
+
+    private SlicedStorage cut(RecordedMessage message, Kind kind, RecordView record, int number, Tensor tensor)
+            throws IOException {
+        long size = tensor.storage().sizeBytes();
+        if (payloads == Payloads.NONE) {
+            return SlicedStorage.leftOut(number, size);
+        }
+        Optional<String> missing =
+                DescribedTensors.isInline(tensor) ? Optional.empty() : beside.missing(message, record, number, size);
+        if (missing.isPresent()) {
+            return SlicedStorage.notKept(number, size, missing.get());
+        }
+        return payloads == Payloads.DIGEST
+                ? digested(message, record, number, tensor)
+                : inEntry(message, kind, record, number, size);
+    }
+
+    private SlicedStorage digested(RecordedMessage message, RecordView record, int number, Tensor tensor)
+            throws IOException {
+        long size = tensor.storage().sizeBytes();
+        MessageDigest digest = sha256();
+        if (DescribedTensors.isInline(tensor)) {
+            digest.update(tensor.storage().bytes(0, (int) size));
+        } else {
+            Optional<String> damage = beside.read(message, record, number, digest::update);
+            if (damage.isPresent()) {
+                return SlicedStorage.notKept(number, size, damage.get());
+            }
+        }
+        return SlicedStorage.digested(number, size, digest.digest());
+    }
+
+    /** Reads them twice: a stored entry begins with its checksum, and what is damaged must not be begun. */
+    private SlicedStorage inEntry(RecordedMessage message, Kind kind, RecordView record, int number, long size)
+            throws IOException {
+        CRC32 checksum = new CRC32();
+        Optional<String> damage = beside.read(message, record, number, checksum::update);
+        if (damage.isPresent()) {
+            return SlicedStorage.notKept(number, size, damage.get());
+        }
+        output.beginEntry(SliceLayout.tensorName(record.id(), kind, number), size, checksum.getValue());
+        damage = beside.read(message, record, number, output::writePiece);
+        if (damage.isPresent()) {
+            throw new IOException("a tensor of " + message.worker().name()
+                    + " was removed or damaged while the slice was made: " + damage.get());
+        }
+        output.endEntry();
+        entries++;
+        return SlicedStorage.inEntry(number, size);
+    }
+
+    private static byte[] digestOfPayload(byte[] bytes, RecordView record) {
+        MessageDigest digest = sha256();
+        digest.update(bytes, Envelope.HEADER_LENGTH, record.payloadLength());
+        return digest.digest();
+    }
+
+    private static MessageDigest sha256() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every JDK has SHA-256", e);
+        }
+    }
+
+    /** The envelope, and in front of nothing else the name of the operation. */
+    private byte[] withoutPayload(RecordView record) {
+        int kept = Payload.operationOf(record)
+                .map(name -> 2 + name.getBytes(StandardCharsets.UTF_8).length)
+                .filter(length -> length <= record.payloadLength())
+                .orElse(0);
+        byte[] bytes = new byte[Envelope.HEADER_LENGTH + kept];
+        record.buffer().memory().getBytes(0, bytes);
+        ByteBuffer header = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        header.putInt(Envelope.PAYLOAD_LENGTH, kept)
+                .putInt(Envelope.SECTION_LENGTH, 0)
+                .putShort(Envelope.TENSOR_COUNT, (short) 0)
+                .put(Envelope.FLAGS, (byte) (header.get(Envelope.FLAGS) & (Envelope.REPEATED | Envelope.ACROSS_LIVES)));
+        reduced.reserve(bytes.length);
+        reduced.memory().putBytes(0, bytes);
+        reduced.seal(record.sequence());
+        reduced.memory().getBytes(0, bytes);
+        return bytes;
+    }
+}

@@ -1,0 +1,71 @@
+package io.waybill.replay.slice;
+
+import io.waybill.query.MessageFilter;
+import io.waybill.replay.RecordedCall;
+import io.waybill.replay.Recording;
+import io.waybill.replay.slice.SliceLayout.Part;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/** The selected calls of a slice that went to one worker, in the order in which they stand there. One thread. */
+final class SelectedCalls implements Recording.Handled {
+
+    private final SliceFile file;
+    private final SliceReader reader;
+    private final int worker;
+    private final MessageFilter filter;
+    private final MessageBuffer requestBuffer = new MessageBuffer();
+    private final MessageBuffer answerBuffer = new MessageBuffer();
+    private ByteBuffer chunk = ByteBuffer.allocate(0);
+    private int next;
+
+    SelectedCalls(SliceFile file, SliceReader reader, int worker, MessageFilter filter) {
+        this.file = file;
+        this.reader = reader;
+        this.worker = worker;
+        this.filter = filter;
+    }
+
+    @Override
+    public RecordedCall next() throws IOException {
+        while (chunk.hasRemaining() || next < file.chunks(Part.CALLS)) {
+            if (!chunk.hasRemaining()) {
+                chunk = reader.chunk(Part.CALLS, next++);
+            }
+            while (chunk.hasRemaining()) {
+                RecordedCall call = take(SlicedCall.decode(chunk));
+                if (call != null) {
+                    return call;
+                }
+            }
+        }
+        return null;
+    }
+
+    /** Null when it is not wanted. */
+    private RecordedCall take(SlicedCall call) {
+        requestBuffer.reserve(call.request().record().length);
+        requestBuffer.memory().putBytes(0, call.request().record());
+        RecordView request = new RecordView(requestBuffer);
+        boolean isWanted = request.to() == worker
+                && filter.takesCaller(request.from())
+                && filter.takes(request)
+                && filter.takesOperationOf(request);
+        if (!isWanted) {
+            return null;
+        }
+        RecordedCall recorded = reader.recorded(request.id(), call);
+        boolean isTaken = recorded.response().isPresent()
+                ? filter.takesAnswer(request.sentNs(), recorded.response().get().in(answerBuffer))
+                : filter.takesUnanswered();
+        return isTaken ? recorded : null;
+    }
+
+    @Override
+    public void close() {
+        chunk = ByteBuffer.allocate(0);
+        next = Integer.MAX_VALUE;
+    }
+}

@@ -1,0 +1,207 @@
+package io.waybill.replay.slice;
+
+import io.waybill.replay.StorageBytes.Sink;
+import io.waybill.replay.slice.SliceLayout.Part;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.Enumeration;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.zip.CRC32;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipException;
+import java.util.zip.ZipFile;
+
+/**
+ * A slice's file, open for reading. Its entries are stored as they are, and all together not larger than the file: what is read takes no
+ * more memory than the file has bytes.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Errors.</b> {@link MalformedSliceException} with the file and the entry.
+ */
+final class SliceFile implements Closeable {
+
+    private static final int PIECE_BYTES = 256 << 10;
+
+    private final Path path;
+    private final ZipFile zip;
+    private final Map<Part, Integer> chunks = new EnumMap<>(Part.class);
+    private int tensors;
+
+    private SliceFile(Path path, ZipFile zip) {
+        this.path = path;
+        this.zip = zip;
+    }
+
+    static SliceFile open(Path path) throws IOException {
+        if (!Files.isRegularFile(path)) {
+            throw new MalformedSliceException(path + ": expected a slice, found no file");
+        }
+        SliceFile opened;
+        try {
+            opened = new SliceFile(path, new ZipFile(path.toFile()));
+        } catch (ZipException | IllegalArgumentException e) {
+            throw new MalformedSliceException(
+                    path + ": expected a slice, which is a zip file, found " + Files.size(path)
+                            + " bytes that are none: " + e.getMessage(),
+                    e);
+        }
+        try {
+            opened.checkEntries();
+            return opened;
+        } catch (IOException | RuntimeException e) {
+            opened.close();
+            throw e;
+        }
+    }
+
+    private void checkEntries() throws IOException {
+        Set<String> names = new HashSet<>();
+        long left = Files.size(path);
+        for (Enumeration<? extends ZipEntry> all = zip.entries(); all.hasMoreElements(); ) {
+            ZipEntry entry = all.nextElement();
+            if (entry.getMethod() != ZipEntry.STORED || entry.getSize() != entry.getCompressedSize()) {
+                throw malformed(
+                        entry.getName(),
+                        "expected an entry that is stored as it is, found method " + entry.getMethod() + " and "
+                                + entry.getSize() + " bytes in " + entry.getCompressedSize());
+            }
+            left -= entry.getSize();
+            if (entry.getSize() < 0 || left < 0) {
+                throw malformed(
+                        entry.getName(),
+                        "expected entries that fit into " + Files.size(path) + " bytes, found one of " + entry.getSize()
+                                + " bytes, and " + -left + " too many");
+            }
+            if (!names.add(entry.getName())) {
+                throw malformed(entry.getName(), "expected one entry of this name, found two");
+            }
+            count(entry.getName());
+        }
+        for (Part part : Part.values()) {
+            for (int number = 0; number < chunks(part); number++) {
+                entry(part.chunkName(number));
+            }
+        }
+    }
+
+    private void count(String name) throws MalformedSliceException {
+        for (Part part : Part.values()) {
+            if (part.isNameOfChunk(name)) {
+                chunks.merge(part, 1, Integer::sum);
+                return;
+            }
+        }
+        if (name.startsWith(SliceLayout.TENSORS)) {
+            tensors++;
+        } else if (!name.equals(SliceLayout.INFO)) {
+            throw malformed(name, "expected calls/, needed/, tensors/ and " + SliceLayout.INFO + ", found this entry");
+        }
+    }
+
+    MalformedSliceException malformed(String entry, String text) {
+        return new MalformedSliceException(path + ": " + entry + ": " + text);
+    }
+
+    Path path() {
+        return path;
+    }
+
+    /** How many entries have calls of this part. */
+    int chunks(Part part) {
+        return chunks.getOrDefault(part, 0);
+    }
+
+    /** How many entries have bytes of tensors. */
+    int tensors() {
+        return tensors;
+    }
+
+    private ZipEntry entry(String name) throws MalformedSliceException {
+        ZipEntry entry = zip.getEntry(name);
+        if (entry == null) {
+            throw malformed(name, "expected this entry, found none");
+        }
+        return entry;
+    }
+
+    SliceInfo info() throws IOException {
+        try {
+            return SliceInfoJson.read(read(SliceLayout.INFO, SliceLayout.MAX_INFO_BYTES));
+        } catch (MalformedSliceException e) {
+            throw e.getMessage().startsWith(path.toString()) ? e : e.at(path + ": " + SliceLayout.INFO);
+        }
+    }
+
+    /** The messages of an entry. */
+    ByteBuffer chunk(Part part, int number) throws IOException {
+        return ByteBuffer.wrap(read(part.chunkName(number), SliceLayout.MAX_CHUNK_BYTES))
+                .order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    private byte[] read(String name, int most) throws IOException {
+        ZipEntry entry = entry(name);
+        if (entry.getSize() > most) {
+            throw malformed(name, "expected at most " + most + " bytes, found " + entry.getSize());
+        }
+        byte[] bytes;
+        try (InputStream in = zip.getInputStream(entry)) {
+            bytes = in.readNBytes((int) entry.getSize());
+        } catch (ZipException e) {
+            throw unreadable(name, e);
+        }
+        CRC32 checksum = new CRC32();
+        checksum.update(bytes);
+        requireWhole(entry, bytes.length, checksum);
+        return bytes;
+    }
+
+    private MalformedSliceException unreadable(String name, ZipException e) {
+        return new MalformedSliceException(path + ": " + name + ": expected an entry, found " + e.getMessage(), e);
+    }
+
+    private void requireWhole(ZipEntry entry, long bytes, CRC32 checksum) throws MalformedSliceException {
+        if (bytes != entry.getSize() || checksum.getValue() != entry.getCrc()) {
+            throw malformed(
+                    entry.getName(),
+                    String.format(
+                            "expected %d bytes with the checksum %08x, found %d with %08x",
+                            entry.getSize(), entry.getCrc(), bytes, checksum.getValue()));
+        }
+    }
+
+    /** The size of an entry; empty when there is none. */
+    Optional<Long> size(String name) {
+        return Optional.ofNullable(zip.getEntry(name)).map(ZipEntry::getSize);
+    }
+
+    /** Gives the bytes of an entry, piece by piece; whether they are those that were written is known in the end. */
+    void read(String name, Sink sink) throws IOException {
+        ZipEntry entry = entry(name);
+        byte[] piece = new byte[(int) Math.min(PIECE_BYTES, Math.max(1, entry.getSize()))];
+        CRC32 checksum = new CRC32();
+        long done = 0;
+        try (InputStream in = zip.getInputStream(entry)) {
+            for (int read = in.read(piece); read >= 0; read = in.read(piece)) {
+                checksum.update(piece, 0, read);
+                done += read;
+                sink.accept(ByteBuffer.wrap(piece, 0, read));
+            }
+        } catch (ZipException e) {
+            throw unreadable(name, e);
+        }
+        requireWhole(entry, done, checksum);
+    }
+
+    @Override
+    public void close() throws IOException {
+        zip.close();
+    }
+}

@@ -1,0 +1,121 @@
+package io.waybill.replay.slice;
+
+import io.waybill.api.MessageId;
+import io.waybill.replay.References;
+import io.waybill.replay.slice.SliceLayout.Part;
+import io.waybill.rref.RRefId;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import org.agrona.collections.Long2LongHashMap;
+
+/**
+ * Where the calls of a slice are, made by reading and checking all of them once. Immutable afterwards, and then thread-safe. Takes about 40
+ * bytes for each call, and more for those that a handler sent.
+ */
+final class SliceIndex {
+
+    private static final int OFFSET_BITS = 32;
+
+    private final Long2LongHashMap places = new Long2LongHashMap(MessageId.NONE);
+    private final Map<Long, List<Long>> children = new HashMap<>();
+    private final Map<RRefId, Long> creations = new HashMap<>();
+    private final Map<Part, Long> counts = new HashMap<>();
+    private long storages;
+
+    /** Reads all chunks. */
+    static SliceIndex of(SliceFile file, SliceInfo info) throws IOException {
+        SliceIndex index = new SliceIndex();
+        SliceCheck check = new SliceCheck(file, info);
+        for (Part part : Part.values()) {
+            for (int number = 0; number < file.chunks(part); number++) {
+                index.read(file, check, part, number);
+            }
+        }
+        index.requireCounts(file, info);
+        index.children.values().forEach(ids -> ids.sort(Long::compareUnsigned));
+        return index;
+    }
+
+    private void read(SliceFile file, SliceCheck check, Part part, int number) throws IOException {
+        ByteBuffer chunk = file.chunk(part, number);
+        while (chunk.hasRemaining()) {
+            int at = chunk.position();
+            try {
+                SlicedCall call = SlicedCall.decode(chunk);
+                RecordView request = check.check(call);
+                add(part, request, place(part, number, at));
+                storages += call.storagesInEntries();
+            } catch (MalformedSliceException e) {
+                throw e.at(file.path() + ": " + part.chunkName(number) + ", at byte " + at);
+            }
+        }
+    }
+
+    private void add(Part part, RecordView request, long place) throws MalformedSliceException {
+        long id = request.id();
+        if (places.put(id, place) != MessageId.NONE) {
+            throw new MalformedSliceException(
+                    "expected each call once, found " + MessageId.text(id) + " a second time");
+        }
+        counts.merge(part, 1L, Long::sum);
+        if (request.parent() != MessageId.NONE) {
+            children.computeIfAbsent(request.parent(), any -> new ArrayList<>(2))
+                    .add(id);
+        }
+        References.made(request).ifPresent(made -> creations.put(made, id));
+    }
+
+    private void requireCounts(SliceFile file, SliceInfo info) throws MalformedSliceException {
+        long calls = counts.getOrDefault(Part.CALLS, 0L);
+        long needed = counts.getOrDefault(Part.NEEDED, 0L);
+        if (calls != info.calls()
+                || needed != info.needed()
+                || storages != info.storages()
+                || storages != file.tensors()) {
+            throw file.malformed(
+                    SliceLayout.INFO,
+                    "expected " + info.calls() + " calls, " + info.needed() + " more that they need and "
+                            + info.storages() + " storages, found " + calls + ", " + needed + " and " + storages
+                            + " with " + file.tensors() + " entries");
+        }
+    }
+
+    private static long place(Part part, int chunk, int offset) {
+        return ((long) chunk << 1 | part.ordinal()) << OFFSET_BITS | offset;
+    }
+
+    /** Which part a place is in. */
+    static Part part(long place) {
+        return Part.values()[(int) (place >>> OFFSET_BITS) & 1];
+    }
+
+    static int chunk(long place) {
+        return (int) (place >>> OFFSET_BITS + 1);
+    }
+
+    static int offset(long place) {
+        return (int) place;
+    }
+
+    /** Where a call is. */
+    OptionalLong find(long id) {
+        long place = id == MessageId.NONE ? MessageId.NONE : places.get(id);
+        return place == MessageId.NONE ? OptionalLong.empty() : OptionalLong.of(place);
+    }
+
+    /** The ids of the requests that a handler sent, ascending. */
+    List<Long> children(long parent) {
+        return parent == MessageId.NONE ? List.of() : children.getOrDefault(parent, List.of());
+    }
+
+    OptionalLong creation(RRefId reference) {
+        Long id = creations.get(reference);
+        return id == null ? OptionalLong.empty() : OptionalLong.of(id);
+    }
+}

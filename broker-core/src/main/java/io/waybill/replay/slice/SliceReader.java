@@ -1,0 +1,83 @@
+package io.waybill.replay.slice;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.journal.JournalQueue;
+import io.waybill.replay.RecordedCall;
+import io.waybill.replay.RecordedMessage;
+import io.waybill.replay.slice.SliceLayout.Part;
+import io.waybill.replay.slice.SlicedMessage.Kind;
+import io.waybill.wire.Envelope;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** Reads calls of a slice that was checked, by their places, and keeps the entries that were read last. One thread. */
+final class SliceReader {
+
+    private static final int MOST_KEPT = 8;
+    private static final float LOAD = 0.75f;
+
+    private record ChunkName(Part part, int number) {}
+
+    private final SliceFile file;
+    private final SliceIndex index;
+    private final Map<Integer, WorkerInfo> workers;
+    private final Map<ChunkName, ByteBuffer> kept = new LinkedHashMap<>(MOST_KEPT, LOAD, true);
+
+    SliceReader(SliceFile file, SliceIndex index, Map<Integer, WorkerInfo> workers) {
+        this.file = file;
+        this.index = index;
+        this.workers = workers;
+    }
+
+    /** The messages of an entry, from the first on. */
+    ByteBuffer chunk(Part part, int number) throws IOException {
+        ChunkName name = new ChunkName(part, number);
+        ByteBuffer chunk = kept.get(name);
+        if (chunk == null) {
+            if (kept.size() == MOST_KEPT) {
+                kept.remove(kept.keySet().iterator().next());
+            }
+            chunk = file.chunk(part, number);
+            kept.put(name, chunk);
+        }
+        return chunk.duplicate().order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    Optional<RecordedCall> call(long id) throws IOException {
+        Optional<SlicedCall> call = find(id);
+        return call.isEmpty() ? Optional.empty() : Optional.of(recorded(id, call.get()));
+    }
+
+    private Optional<SlicedCall> find(long id) throws IOException {
+        OptionalLong place = index.find(id);
+        if (place.isEmpty()) {
+            return Optional.empty();
+        }
+        long at = place.getAsLong();
+        ByteBuffer chunk = chunk(SliceIndex.part(at), SliceIndex.chunk(at));
+        return Optional.of(SlicedCall.decode(chunk.position(SliceIndex.offset(at))));
+    }
+
+    Optional<SlicedMessage> message(long id, Kind kind) throws IOException {
+        Optional<SlicedCall> call = find(id);
+        return kind == Kind.REQUEST ? call.map(SlicedCall::request) : call.flatMap(SlicedCall::answer);
+    }
+
+    RecordedCall recorded(long id, SlicedCall call) {
+        return new RecordedCall(
+                id,
+                recorded(JournalQueue.REQUESTS, call.request()),
+                call.answer().map(answer -> recorded(JournalQueue.RESPONSES, answer)));
+    }
+
+    private RecordedMessage recorded(JournalQueue queue, SlicedMessage message) {
+        int from =
+                ByteBuffer.wrap(message.record()).order(ByteOrder.LITTLE_ENDIAN).getShort(Envelope.FROM) & 0xffff;
+        return new RecordedMessage(workers.get(from), queue, message.fileName(), message.record());
+    }
+}

@@ -1,0 +1,150 @@
+package io.waybill.replay.slice;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.Tensor;
+import io.waybill.api.WorkerInfo;
+import io.waybill.host.Host;
+import io.waybill.query.MessageFilter;
+import io.waybill.replay.NotRecordedException;
+import io.waybill.replay.RecordedCall;
+import io.waybill.replay.RecordedMessage;
+import io.waybill.replay.RecordedTensors;
+import io.waybill.replay.Recording;
+import io.waybill.rref.RRefId;
+import io.waybill.tensor.HostMemory;
+import io.waybill.tensor.NativeMemory;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+
+/**
+ * A slice as a recording: what {@link SliceWriter} wrote, anywhere. {@link #handled} gives the calls that were selected; what they depend on
+ * is found by the other methods.
+ *
+ * <p>All of it but the bytes of tensors is read and checked when it is opened. Takes no more memory than the file has bytes.
+ */
+public final class SliceRecording implements Recording {
+
+    private final SliceFile file;
+    private final SliceInfo info;
+    private final SliceIndex index;
+    private final Map<Integer, WorkerInfo> workers;
+    private final SliceReader reader;
+    private final HostMemory memory;
+    private final RecordedTensors tensors;
+
+    private SliceRecording(SliceFile file, Host host) throws IOException {
+        this.file = file;
+        this.info = file.info();
+        this.index = SliceIndex.of(file, info);
+        this.workers = new TreeMap<>();
+        info.workers().forEach(member -> workers.put(member.worker().id(), member.worker()));
+        this.reader = newReader();
+        this.memory = new HostMemory(new NativeMemory(host.calls()));
+        this.tensors = new RecordedTensors(memory, new SlicedStorages(file, reader));
+    }
+
+    /** @throws MalformedSliceException when it is none, or not what was written */
+    public static SliceRecording open(Path path, Host host) throws IOException {
+        SliceFile file = SliceFile.open(path);
+        try {
+            return new SliceRecording(file, host);
+        } catch (IOException | RuntimeException e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    private SliceReader newReader() {
+        return new SliceReader(file, index, workers);
+    }
+
+    /** What it says of itself: who made the calls with what, and what is missing. */
+    public SliceInfo info() {
+        return info;
+    }
+
+    @Override
+    public List<WorkerInfo> workers() {
+        return List.copyOf(workers.values());
+    }
+
+    @Override
+    public Handled handled(WorkerInfo worker, MessageFilter filter) {
+        return new SelectedCalls(file, newReader(), worker.id(), filter);
+    }
+
+    @Override
+    public Optional<RecordedCall> call(long id) throws IOException {
+        return reader.call(id);
+    }
+
+    @Override
+    public List<RecordedCall> nested(long parentId) throws IOException {
+        List<RecordedCall> nested = new ArrayList<>();
+        for (long id : index.children(parentId)) {
+            nested.add(reader.call(id).orElseThrow());
+        }
+        return nested;
+    }
+
+    @Override
+    public Optional<RecordedCall> creation(RRefId reference) throws IOException {
+        OptionalLong id = index.creation(reference);
+        return id.isPresent() ? reader.call(id.getAsLong()) : Optional.empty();
+    }
+
+    @Override
+    public List<Tensor> tensors(RecordedMessage message) throws IOException, NotRecordedException {
+        if (info.payloads() == Payloads.FULL) {
+            return tensors.of(message);
+        }
+        long id = message.id();
+        Optional<SlicedMessage> found = reader.message(id, SlicedStorages.kind(message));
+        if (found.isPresent() && found.get().storages().isEmpty()) {
+            return List.of();
+        }
+        throw new NotRecordedException("the tensors of " + MessageId.text(id) + " are not there: " + reason());
+    }
+
+    private String reason() {
+        return file.path() + " was made with --payloads " + info.payloads().text();
+    }
+
+    @Override
+    public Optional<String> withheld() {
+        return info.payloads() == Payloads.FULL ? Optional.empty() : Optional.of(reason());
+    }
+
+    /**
+     * The SHA-256 of a message's payload, which the slice has instead of it.
+     *
+     * @param message of this slice
+     */
+    public Optional<byte[]> payloadDigest(RecordedMessage message) throws IOException {
+        return reader.message(message.id(), SlicedStorages.kind(message))
+                .map(SlicedMessage::digest)
+                .filter(digest -> digest.length > 0);
+    }
+
+    @Override
+    public List<String> problems() {
+        return info.problems();
+    }
+
+    /** Bytes of tensors that were made and are not released. */
+    public long liveTensorBytes() {
+        return memory.liveBytes();
+    }
+
+    @Override
+    public void close() throws IOException {
+        tensors.close();
+        file.close();
+    }
+}

@@ -1,0 +1,180 @@
+package io.waybill.replay.slice;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.WorkerInfo;
+import io.waybill.query.MessageFilter;
+import io.waybill.replay.HomeRecording;
+import io.waybill.replay.RecordedCall;
+import io.waybill.replay.RecordedMessage;
+import io.waybill.replay.Recording;
+import io.waybill.replay.References;
+import io.waybill.replay.StorageBytes;
+import io.waybill.replay.slice.SliceInfo.Member;
+import io.waybill.replay.slice.SliceLayout.Part;
+import io.waybill.replay.slice.SlicedMessage.Kind;
+import io.waybill.rref.RRefId;
+import io.waybill.wire.MessageBuffer;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.LongConsumer;
+import org.agrona.collections.LongHashSet;
+
+/**
+ * Makes a slice of a home: the calls that are selected, the requests that their handlers sent with theirs, the requests that made the values
+ * which any of these name, and the bytes of their tensors as far as they were kept. The same calls make the same bytes.
+ *
+ * <p><b>Threads.</b> One, once. <b>Memory.</b> Bounded, but for about 16 bytes for each call.
+ */
+public final class SliceWriter implements Closeable {
+
+    private static final int MOST_PROBLEMS = 1000;
+    private static final byte[] NOTHING = {};
+
+    private final HomeRecording recording;
+    private final MessageFilter filter;
+    private final Payloads payloads;
+    private final LongConsumer progress;
+    private final SliceOutput output;
+    private final StorageBytes beside;
+    private final MessageCut cut;
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final LongHashSet written = new LongHashSet();
+    private final Deque<Long> needed = new ArrayDeque<>();
+    private final Set<RRefId> values = new HashSet<>();
+    private final Set<Integer> known = new HashSet<>();
+    private final Set<Integer> involved = new HashSet<>();
+    private final List<String> problems = new ArrayList<>();
+    private long selectedCount;
+    private long neededCount;
+
+    private SliceWriter(
+            HomeRecording recording,
+            MessageFilter filter,
+            Payloads payloads,
+            SliceOutput output,
+            LongConsumer progress) {
+        this.recording = recording;
+        this.filter = filter;
+        this.payloads = payloads;
+        this.output = output;
+        this.progress = progress;
+        this.beside = recording.storages();
+        recording.workers().forEach(worker -> known.add(worker.id()));
+        this.cut = new MessageCut(payloads, beside, output);
+    }
+
+    /**
+     * Writes a slice.
+     *
+     * @param out a file that is not there yet, and not in the home
+     * @param progress told from time to time how many calls were written
+     */
+    public static SliceInfo write(
+            HomeRecording recording, MessageFilter filter, Payloads payloads, Path out, LongConsumer progress)
+            throws IOException {
+        try (SliceOutput output = SliceOutput.to(out);
+                SliceWriter writer = new SliceWriter(recording, filter, payloads, output, progress)) {
+            return writer.write();
+        }
+    }
+
+    private SliceInfo write() throws IOException {
+        for (WorkerInfo worker : recording.workers()) {
+            if (filter.takesReceiver(worker.id())) {
+                writeSelected(worker);
+            }
+        }
+        while (!needed.isEmpty()) {
+            writeNeeded(needed.removeFirst());
+        }
+        recording.problems().forEach(this::problem);
+        List<Member> members = new ArrayList<>();
+        BundleFiles bundles = new BundleFiles(recording.home(), this::problem);
+        for (WorkerInfo worker : recording.workers()) {
+            if (involved.contains(worker.id())) {
+                members.add(bundles.of(worker));
+            }
+        }
+        SliceInfo info = new SliceInfo(payloads, selectedCount, neededCount, cut.entries(), problems, members);
+        output.finish(info);
+        return info;
+    }
+
+    private void writeSelected(WorkerInfo worker) throws IOException {
+        try (Recording.Handled handled = recording.handled(worker, filter)) {
+            for (RecordedCall call = handled.next(); call != null; call = handled.next()) {
+                if (write(Part.CALLS, call)) {
+                    selectedCount++;
+                }
+            }
+        }
+    }
+
+    private void writeNeeded(long id) throws IOException {
+        if (written.contains(id)) {
+            return;
+        }
+        Optional<RecordedCall> call = recording.call(id);
+        if (call.isEmpty()) {
+            problem("the request " + MessageId.text(id) + ", which is needed, is not on record");
+        } else if (write(Part.NEEDED, call.get())) {
+            neededCount++;
+        }
+    }
+
+    /** Returns false when it is there already, or goes to nobody that is known. */
+    private boolean write(Part part, RecordedCall call) throws IOException {
+        if (!known.contains(call.request().receiver())) {
+            problem("the request " + MessageId.text(call.id()) + " went to worker "
+                    + call.request().receiver() + ", which has no journal here");
+            return false;
+        }
+        if (!written.add(call.id())) {
+            return false;
+        }
+        byte[] request = cut.cut(call.request(), Kind.REQUEST);
+        Optional<RecordedMessage> answer = call.response();
+        output.add(part, request, answer.isPresent() ? cut.cut(answer.get(), Kind.ANSWER) : NOTHING);
+        involved.add(call.request().worker().id());
+        involved.add(call.request().receiver());
+        addNeeded(call);
+        progress.accept(written.size());
+        return true;
+    }
+
+    private void addNeeded(RecordedCall call) throws IOException {
+        for (RecordedCall nested : recording.nested(call.id())) {
+            needed.add(nested.id());
+        }
+        for (RRefId value : References.needed(call.request().in(buffer))) {
+            if (values.add(value)) {
+                Optional<RecordedCall> creation = recording.creation(value);
+                if (creation.isPresent()) {
+                    needed.add(creation.get().id());
+                } else {
+                    problem("the value of " + value + ", which the request " + MessageId.text(call.id())
+                            + " needs, was made by no request on record");
+                }
+            }
+        }
+    }
+
+    private void problem(String text) {
+        if (problems.size() < MOST_PROBLEMS) {
+            problems.add(text);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        beside.close();
+    }
+}

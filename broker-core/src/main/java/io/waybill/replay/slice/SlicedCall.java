@@ -1,0 +1,31 @@
+package io.waybill.replay.slice;
+
+import io.waybill.replay.slice.SlicedMessage.Kind;
+import io.waybill.replay.slice.SlicedStorage.State;
+import java.nio.ByteBuffer;
+import java.util.Optional;
+
+/** A request and its answer, as a slice has them. */
+record SlicedCall(SlicedMessage request, Optional<SlicedMessage> answer) {
+
+    /** Reads the call at the buffer's position, which is behind it then. */
+    static SlicedCall decode(ByteBuffer chunk) throws MalformedSliceException {
+        SlicedMessage request = SlicedMessage.decode(chunk);
+        if (request.kind() != Kind.REQUEST) {
+            throw new MalformedSliceException("expected a request, found an answer");
+        }
+        return new SlicedCall(
+                request, SlicedMessage.isAnswer(chunk) ? Optional.of(SlicedMessage.decode(chunk)) : Optional.empty());
+    }
+
+    long storagesInEntries() {
+        return storagesInEntries(request)
+                + answer.map(SlicedCall::storagesInEntries).orElse(0L);
+    }
+
+    private static long storagesInEntries(SlicedMessage message) {
+        return message.storages().stream()
+                .filter(storage -> storage.state() == State.ENTRY)
+                .count();
+    }
+}

@@ -1,0 +1,116 @@
+package io.waybill.replay.slice;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A message as a slice has it. Immutable, but for the arrays.
+ *
+ * @param fileName of the queue's file that it lay in
+ * @param record without payload and tensors, unless they are all here
+ * @param digest SHA-256 of the payload; empty without
+ * @param storages those that do not lie in the record; all of them when the record has none
+ */
+record SlicedMessage(
+        Kind kind, Payloads payloads, String fileName, byte[] record, byte[] digest, List<SlicedStorage> storages) {
+
+    private static final int MAX_STORAGES = 1024;
+
+    /** Numbers in a file are one more than these. */
+    enum Kind {
+        REQUEST,
+        ANSWER
+    }
+
+    byte[] encode() {
+        byte[] name = fileName.getBytes(StandardCharsets.US_ASCII);
+        int length = SliceLayout.HEADER_BYTES
+                + name.length
+                + record.length
+                + digest.length
+                + storages.stream().mapToInt(SlicedStorage::length).sum();
+        ByteBuffer bytes = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
+        bytes.putInt(length)
+                .put((byte) (kind.ordinal() + 1))
+                .put((byte) payloads.ordinal())
+                .putShort((short) storages.size())
+                .putInt(record.length)
+                .putShort((short) name.length)
+                .putShort((short) 0)
+                .put(name)
+                .put(record)
+                .put(digest);
+        storages.forEach(storage -> storage.encode(bytes));
+        return bytes.array();
+    }
+
+    /** The length of the message that begins at the buffer's position, which is there whole. */
+    static int length(ByteBuffer chunk) throws MalformedSliceException {
+        int length = chunk.remaining() < SliceLayout.HEADER_BYTES ? 0 : chunk.getInt(chunk.position());
+        if (length < SliceLayout.HEADER_BYTES || length > chunk.remaining()) {
+            throw new MalformedSliceException("expected a message of " + SliceLayout.HEADER_BYTES + " bytes to the "
+                    + chunk.remaining() + " that are left, found a length of " + length);
+        }
+        return length;
+    }
+
+    /** Whether an answer begins at the buffer's position. */
+    static boolean isAnswer(ByteBuffer chunk) {
+        return chunk.remaining() >= SliceLayout.HEADER_BYTES
+                && chunk.get(chunk.position() + SliceLayout.KIND) == Kind.ANSWER.ordinal() + 1;
+    }
+
+    /** Reads the message at the buffer's position, which is behind it then. */
+    static SlicedMessage decode(ByteBuffer chunk) throws MalformedSliceException {
+        int length = length(chunk);
+        ByteBuffer from = chunk.slice(chunk.position(), length).order(ByteOrder.LITTLE_ENDIAN);
+        chunk.position(chunk.position() + length);
+        int kind = from.get(SliceLayout.KIND) - 1;
+        int payloads = from.get(SliceLayout.PAYLOADS);
+        int storages = Short.toUnsignedInt(from.getShort(SliceLayout.STORAGE_COUNT));
+        int recordLength = from.getInt(SliceLayout.RECORD_LENGTH);
+        int nameLength = Short.toUnsignedInt(from.getShort(SliceLayout.NAME_LENGTH));
+        if (kind < 0
+                || kind >= Kind.values().length
+                || payloads < 0
+                || payloads >= Payloads.values().length
+                || storages > MAX_STORAGES
+                || from.getShort(SliceLayout.RESERVED) != 0) {
+            throw new MalformedSliceException("expected a message of kind 1 or 2, with payloads 0 to 2 and at most "
+                    + MAX_STORAGES + " storages, found kind " + (kind + 1) + ", payloads " + payloads + " and "
+                    + storages + " storages");
+        }
+        int digestLength = payloads == Payloads.DIGEST.ordinal() ? SliceLayout.DIGEST_BYTES : 0;
+        from.position(SliceLayout.HEADER_BYTES);
+        if (nameLength < 1
+                || nameLength > SliceLayout.MAX_NAME_BYTES
+                || recordLength < 0
+                || recordLength > SliceLayout.MAX_RECORD_BYTES
+                || nameLength + recordLength + digestLength > from.remaining()) {
+            throw new MalformedSliceException("expected a name and a record that fit into a message of " + length
+                    + " bytes, found a name of " + nameLength + " and a record of " + recordLength + " bytes");
+        }
+        String name = new String(take(from, nameLength), StandardCharsets.US_ASCII);
+        byte[] record = take(from, recordLength);
+        byte[] digest = take(from, digestLength);
+        List<SlicedStorage> found = new ArrayList<>();
+        for (int i = 0; i < storages; i++) {
+            found.add(SlicedStorage.decode(from));
+        }
+        if (from.hasRemaining()) {
+            throw new MalformedSliceException(
+                    "expected the end of a message of " + length + " bytes, found " + from.remaining() + " more");
+        }
+        return new SlicedMessage(
+                Kind.values()[kind], Payloads.values()[payloads], name, record, digest, List.copyOf(found));
+    }
+
+    private static byte[] take(ByteBuffer from, int length) {
+        byte[] bytes = new byte[length];
+        from.get(bytes);
+        return bytes;
+    }
+}

@@ -1,0 +1,99 @@
+package io.waybill.replay.slice;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * What a slice has of a storage that does not lie in its record. Immutable, but for the array.
+ *
+ * @param number in its record
+ * @param digest SHA-256 of the bytes; empty without
+ * @param reason why its bytes were not kept; empty text otherwise
+ */
+record SlicedStorage(int number, State state, long sizeBytes, byte[] digest, String reason) {
+
+    private static final byte[] NO_DIGEST = {};
+
+    /** Where its bytes are. */
+    enum State {
+        ENTRY,
+        DIGEST,
+        LEFT_OUT,
+        NOT_KEPT
+    }
+
+    static SlicedStorage inEntry(int number, long sizeBytes) {
+        return new SlicedStorage(number, State.ENTRY, sizeBytes, NO_DIGEST, "");
+    }
+
+    static SlicedStorage digested(int number, long sizeBytes, byte[] digest) {
+        return new SlicedStorage(number, State.DIGEST, sizeBytes, digest, "");
+    }
+
+    static SlicedStorage leftOut(int number, long sizeBytes) {
+        return new SlicedStorage(number, State.LEFT_OUT, sizeBytes, NO_DIGEST, "");
+    }
+
+    static SlicedStorage notKept(int number, long sizeBytes, String reason) {
+        return new SlicedStorage(number, State.NOT_KEPT, sizeBytes, NO_DIGEST, reason);
+    }
+
+    private byte[] text() {
+        byte[] text = reason.getBytes(StandardCharsets.UTF_8);
+        return text.length <= SliceLayout.MAX_TEXT_BYTES ? text : Arrays.copyOf(text, SliceLayout.MAX_TEXT_BYTES);
+    }
+
+    int length() {
+        return SliceLayout.STORAGE_BYTES + digest.length + text().length;
+    }
+
+    void encode(ByteBuffer to) {
+        byte[] text = text();
+        to.putShort((short) number)
+                .put((byte) state.ordinal())
+                .put((byte) 0)
+                .putShort((short) text.length)
+                .putShort((short) 0)
+                .putLong(sizeBytes)
+                .put(digest)
+                .put(text);
+    }
+
+    /** @param from the rest of a message */
+    static SlicedStorage decode(ByteBuffer from) throws MalformedSliceException {
+        if (from.remaining() < SliceLayout.STORAGE_BYTES) {
+            throw new MalformedSliceException("expected a storage of at least " + SliceLayout.STORAGE_BYTES
+                    + " bytes, found " + from.remaining() + " bytes left");
+        }
+        int number = Short.toUnsignedInt(from.getShort());
+        int state = from.get();
+        int reserved = from.get();
+        int textLength = Short.toUnsignedInt(from.getShort());
+        reserved |= from.getShort();
+        long size = from.getLong();
+        if (state < 0 || state >= State.values().length || size < 0 || reserved != 0) {
+            throw new MalformedSliceException("expected a storage of state 0 to 3 with 0 bytes or more, found state "
+                    + state + " and " + size + " bytes, reserved " + reserved);
+        }
+        State found = State.values()[state];
+        byte[] digest = take(from, found == State.DIGEST ? SliceLayout.DIGEST_BYTES : 0);
+        if (textLength > SliceLayout.MAX_TEXT_BYTES || textLength > 0 != (found == State.NOT_KEPT)) {
+            throw new MalformedSliceException("expected a reason of 1 to " + SliceLayout.MAX_TEXT_BYTES
+                    + " bytes for a storage that was not kept and none for others, found " + textLength
+                    + " bytes for state " + state);
+        }
+        return new SlicedStorage(
+                number, found, size, digest, new String(take(from, textLength), StandardCharsets.UTF_8));
+    }
+
+    private static byte[] take(ByteBuffer from, int length) throws MalformedSliceException {
+        if (length > from.remaining()) {
+            throw new MalformedSliceException(
+                    "expected " + length + " more bytes of a storage, found " + from.remaining());
+        }
+        byte[] bytes = new byte[length];
+        from.get(bytes);
+        return bytes;
+    }
+}
