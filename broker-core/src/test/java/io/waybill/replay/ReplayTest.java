@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class ReplayTest {
 
-    private static final Duration SHORT = Duration.ofMillis(300);
+    private static final Duration SHORT = Duration.ofSeconds(2);
 
     @TempDir
     private Path directory;
@@ -287,7 +287,7 @@ class ReplayTest {
         assertThat(results)
                 .extracting(ReplayedCall.Result::verdict)
                 .containsExactly(Verdict.SAME, Verdict.SAME, Verdict.FAILED, Verdict.SAME, Verdict.SAME);
-        assertThat(results.get(2).reason()).isEqualTo("no answer came within 300 ms after its handler returned");
+        assertThat(results.get(2).reason()).isEqualTo("no answer came within 2000 ms after its handler returned");
     }
 
     @Test
@@ -317,7 +317,7 @@ class ReplayTest {
                             Verdict.SAME,
                             Verdict.SAME,
                             Verdict.SAME);
-            assertThat(results.get(4).reason()).isEqualTo("its handler did not return within 300 ms");
+            assertThat(results.get(4).reason()).isEqualTo("its handler did not return within 2000 ms");
         } finally {
             never.countDown();
         }

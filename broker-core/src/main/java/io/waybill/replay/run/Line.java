@@ -21,6 +21,9 @@ final class Line implements AutoCloseable {
 
     private static final int MOST_DONE = 4;
     private static final long LOOK_NS = 100_000_000;
+    /** What passes between two looks counts up to here: a process that was stopped holds nothing against its handlers. */
+    private static final long MOST_BETWEEN_LOOKS_NS = 5 * LOOK_NS;
+
     private static final long NO_TURN = 0;
     private static final long END_MS = 5_000;
 
@@ -34,7 +37,8 @@ final class Line implements AutoCloseable {
     private Hand hand;
     private Thread handThread;
     private long seenTurn = NO_TURN;
-    private long seenSinceNs;
+    private long heldNs; // for so long it has been this turn
+    private long lookedNs;
 
     Line(Host host, ReadAhead ahead, Records records, List<Contender> contenders, RunSettings settings) {
         this.host = host;
@@ -75,12 +79,13 @@ final class Line implements AutoCloseable {
         long turn = hand.supervision().turn();
         boolean inHandler = (turn & 1) != 0 && turn > 0;
         long nowNs = host.clock().monotonicNs();
-        if (!inHandler || turn != seenTurn) {
-            seenTurn = inHandler ? turn : NO_TURN;
-            seenSinceNs = nowNs;
-        } else if (!settings.limit().isZero()
-                && nowNs - seenSinceNs >= settings.limit().toNanos()
-                && hand.supervision().giveUp(turn)) {
+        boolean isSame = inHandler && turn == seenTurn;
+        heldNs = isSame ? heldNs + Math.min(nowNs - lookedNs, MOST_BETWEEN_LOOKS_NS) : 0;
+        lookedNs = nowNs;
+        seenTurn = inHandler ? turn : NO_TURN;
+        boolean isTooLong =
+                !settings.limit().isZero() && heldNs >= settings.limit().toNanos();
+        if (isSame && isTooLong && hand.supervision().giveUp(turn)) {
             goOnWithout();
         }
     }
