@@ -184,7 +184,7 @@ final class Attempt implements Outbox {
 
     private synchronized NestedAnswers nested() throws IOException, RejectedMessageException {
         if (nested == null) {
-            nested = new NestedAnswers(records, records.nested(recorded.id()));
+            nested = new NestedAnswers(records, records.nested(recorded));
         }
         return nested;
     }

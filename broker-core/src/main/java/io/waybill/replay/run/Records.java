@@ -67,16 +67,29 @@ public final class Records {
         return info == null ? "worker " + id : "worker " + id + " (" + info.name() + ")";
     }
 
-    /** What the handler of a request called. */
-    synchronized List<NestedCall> nested(long parentId) throws IOException, RejectedMessageException {
+    /** What the handler of a request called, in the life that answered it. */
+    synchronized List<NestedCall> nested(RecordedCall parent) throws IOException, RejectedMessageException {
         List<NestedCall> nested = new ArrayList<>();
-        for (RecordedCall call : recording.nested(parentId)) {
+        long sinceNs = earliestNs(parent);
+        for (RecordedCall call : recording.nested(parent.id())) {
+            if (call.request().sentNs() < sinceNs) {
+                continue;
+            }
             Optional<RecordContent> response = call.response().isPresent()
                     ? Optional.of(read(call.response().get()))
                     : Optional.empty();
             nested.add(new NestedCall(call, read(call.request()), response));
         }
         return nested;
+    }
+
+    /** When its handler began, of a request that an earlier life may have begun as well: what was called before then was called by that one. */
+    private long earliestNs(RecordedCall parent) {
+        if (parent.response().isEmpty()) {
+            return Long.MIN_VALUE;
+        }
+        parent.response().get().in(buffer);
+        return view.isAcrossLives() && view.begunNs() != 0 ? view.begunNs() : Long.MIN_VALUE;
     }
 
     synchronized RecordContent content(RecordedMessage message) throws RejectedMessageException {
