@@ -50,6 +50,12 @@ final class SlicedHome implements AutoCloseable {
 
     private HandlerRegistry front() {
         HandlerRegistry handlers = home.workers.registry();
+        fill(handlers);
+        return handlers;
+    }
+
+    /** What front answers. */
+    void fill(HandlerRegistry handlers) {
         home.workers.handle(handlers, "0x142", (message, outbox) -> {
             if (message.payload().get(message.payload().position()) % 10 == 0) {
                 outbox.caller()
@@ -60,7 +66,6 @@ final class SlicedHome implements AutoCloseable {
             outbox.reply(message.payload(), message.tensors());
         });
         home.workers.handle(handlers, "SCRIPT_CALL", (message, outbox) -> outbox.reply(run(message.invocation())));
-        return handlers;
     }
 
     private static Value run(Invocation call) throws RejectedMessageException {
