@@ -58,6 +58,7 @@ public final class Replay {
     private Comparison comparison = AnswerComparison.exact();
     private Duration limit = LIMIT_DEFAULT;
     private Pace pace = Pace.FASTEST;
+    private int times = 1;
     private LongConsumer progress = calls -> {};
     private Host host;
 
@@ -148,6 +149,15 @@ public final class Replay {
         return this;
     }
 
+    /** How often each request is run, one time behind the other; otherwise once. */
+    public Replay times(int wanted) {
+        if (wanted < 1) {
+            throw new IllegalArgumentException("a request is run once or more: " + wanted);
+        }
+        times = wanted;
+        return this;
+    }
+
     /** Is told now and then how many calls were replayed. */
     public Replay progress(LongConsumer told) {
         progress = Objects.requireNonNull(told);
@@ -182,7 +192,8 @@ public final class Replay {
                     tally.add(call);
                     sink.accept(call);
                 });
-                replay.run(opened.handled(worker, filter), batchSize(), () -> contenders(machine, worker));
+                RepeatedCalls calls = new RepeatedCalls(opened.handled(worker, filter), times);
+                replay.run(calls, batchSize(), () -> contenders(machine, worker));
                 left += replay.left();
                 brought += records.brought();
             }

@@ -88,6 +88,20 @@ class ReplayTest {
     }
 
     @Test
+    void runsEachCallAsOftenAsIsWanted() throws Exception {
+        Cast cast = new Cast().handles("b", "math.twice", ReplayTest::twice);
+        Path home = cast.record(directory, caller -> askAll(caller, 2));
+        List<Long> run = new ArrayList<>();
+        ReplayReport report = cast.replay(home)
+                .times(3)
+                .run(call -> run.add(MessageId.counter(call.call().id())));
+        assertThat(run).hasSize(6).isSorted();
+        assertThat(report.calls()).isEqualTo(6);
+        assertThat(report.isAllSame()).isTrue();
+        assertThatThrownBy(() -> Replay.of(home).times(0)).hasMessage("a request is run once or more: 0");
+    }
+
+    @Test
     void namesTheCallThatIsAnsweredOtherwise() throws Exception {
         Path home = new Cast()
                 .handles("b", "math.twice", ReplayTest::twice)
