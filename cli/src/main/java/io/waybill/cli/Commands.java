@@ -1,6 +1,7 @@
 package io.waybill.cli;
 
 import io.waybill.cli.journal.JournalCommand;
+import io.waybill.cli.replay.ReplayCommand;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
@@ -27,6 +28,7 @@ public final class Commands {
         ALL.put("rrefs", RRefsCommand::new);
         ALL.put("bundle", BundleCommand::new);
         ALL.put("journal", JournalCommand::new);
+        ALL.put("replay", ReplayCommand::new);
         ALL.put("bench", BenchCommand::new);
         ALL.put("conformance", ConformanceCommand::new);
         ALL.put("completion", CompletionCommand::new);

@@ -76,6 +76,7 @@ final class DemoCommand implements Callable<Integer> {
                 demo.lookUp(caller.worker());
             }
         }
+        demo.replay();
         demo.remove();
         demo.stopNodes(nodes);
     }

@@ -66,7 +66,8 @@ class CommandsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"node", "up", "call", "workers", "bundle", "conformance", "completion", "prepare"})
+    @ValueSource(
+            strings = {"node", "up", "call", "workers", "bundle", "replay", "conformance", "completion", "prepare"})
     void everyCommandHasHelpWithAnExample(String command) {
         assertThat(run(command, "--help")).isZero();
         assertThat(out.toString())

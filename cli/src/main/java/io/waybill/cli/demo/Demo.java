@@ -116,6 +116,14 @@ public final class Demo {
         run("journal", "show", id);
     }
 
+    /** Runs recorded calls again. */
+    public void replay() throws DemoFailedException {
+        story.step(
+                "What is on record can be run again, without anybody noticing: on the handlers as they are, or on a new version before it"
+                        + " is installed. The report says where answers part; here none does.");
+        run("replay", "--worker", "ps0", "--operation", COUNT, "--bundle", firstVersion.toString());
+    }
+
     /** Removes the bundle: calls to it get an error that says so. */
     public void remove() throws DemoFailedException {
         story.step(

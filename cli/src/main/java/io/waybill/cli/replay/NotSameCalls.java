@@ -1,0 +1,63 @@
+package io.waybill.cli.replay;
+
+import io.waybill.replay.CallSink;
+import io.waybill.replay.ReplayedCall;
+import io.waybill.replay.Verdict;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Takes the calls of a replay, counts them, keeps the first few that did not give the answer on record, and writes all of those to a file.
+ *
+ * <p><b>Threads.</b> One replays; any asks for the count.
+ */
+final class NotSameCalls implements CallSink {
+
+    private final CallReader reader;
+    private final int most;
+    private final PrintWriter lines;
+    private final List<ShownCall> kept = new ArrayList<>();
+    private long count;
+    private final AtomicLong replayed = new AtomicLong(); // counted by who replays, read by who shows progress
+
+    /**
+     * @param most how many are kept
+     * @param lines takes a line of JSON for each; its maker's
+     */
+    NotSameCalls(CallReader reader, int most, PrintWriter lines) {
+        this.reader = reader;
+        this.most = most;
+        this.lines = lines;
+    }
+
+    @Override
+    public void accept(ReplayedCall call) {
+        replayed.lazySet(replayed.get() + 1);
+        if (call.results().stream().allMatch(result -> result.verdict() == Verdict.SAME)) {
+            return;
+        }
+        ShownCall shown = reader.read(call);
+        ReportJson.writeLine(shown, lines);
+        count++;
+        if (kept.size() < most) {
+            kept.add(shown);
+        }
+    }
+
+    /** The first ones that are not the same. */
+    List<ShownCall> kept() {
+        return List.copyOf(kept);
+    }
+
+    /** How many are not the same. */
+    long count() {
+        return count;
+    }
+
+    /** How many calls came so far, the same or not. */
+    long replayed() {
+        return replayed.get();
+    }
+}

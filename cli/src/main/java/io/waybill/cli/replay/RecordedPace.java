@@ -1,0 +1,32 @@
+package io.waybill.cli.replay;
+
+import io.waybill.host.Clock;
+import io.waybill.replay.Pace;
+import io.waybill.replay.RecordedCall;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.util.concurrent.TimeUnit;
+
+/** Keeps the distances in time that requests had when they were sent. For the one thread that runs them. */
+final class RecordedPace implements Pace {
+
+    private final Clock clock;
+    private final MessageBuffer buffer = new MessageBuffer();
+    private boolean begun;
+    private long offsetNs; // from the time when the first was sent to now
+
+    RecordedPace(Clock clock) {
+        this.clock = clock;
+    }
+
+    @Override
+    public void await(RecordedCall call) throws InterruptedException {
+        RecordView request = call.request().in(buffer);
+        long nowNs = clock.monotonicNs();
+        if (!begun) {
+            begun = true;
+            offsetNs = nowNs - request.sentNs();
+        }
+        TimeUnit.NANOSECONDS.sleep(request.sentNs() + offsetNs - nowNs);
+    }
+}

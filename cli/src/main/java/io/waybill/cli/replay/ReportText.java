@@ -1,0 +1,190 @@
+package io.waybill.cli.replay;
+
+import io.waybill.cli.replay.ShownCall.ShownResult;
+import io.waybill.cli.show.Printable;
+import io.waybill.cli.show.Table;
+import io.waybill.replay.ReplayReport;
+import io.waybill.replay.ReplayReport.Row;
+import io.waybill.replay.Verdict;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Prints the report of a replay for somebody who has seen neither the handlers nor such a report before. There are no times in it: the same
+ * replay prints the same text. For one report.
+ */
+final class ReportText {
+
+    private static final String INDENT = "    ";
+    private static final String RECORDED = "on record";
+    private static final int MOST_REASONS = 10;
+
+    private final ReplayReport report;
+    private final PrintWriter out;
+
+    ReportText(ReplayReport report, PrintWriter out) {
+        this.report = report;
+        this.out = out;
+    }
+
+    /**
+     * Prints all.
+     *
+     * @param source what was replayed, as a user knows it
+     * @param manner how answers were compared
+     */
+    void print(String source, String manner, NotSameCalls calls) {
+        out.println("Replay of the calls in " + source);
+        out.println();
+        if (report.calls() == 0) {
+            out.println("Nothing was replayed: no call on record is selected." + besides());
+        } else {
+            out.println(
+                    "Each call was given to the handlers once more, and their answer compared with the one on record, "
+                            + manner + ".");
+            out.println(
+                    "What handlers themselves called was answered from the record too: nothing was sent to anybody.");
+            out.println();
+            table();
+            out.println();
+            legend();
+            summary(calls);
+            print(calls.kept());
+        }
+        for (String problem : report.problems()) {
+            out.println("Note: " + Printable.oneLine(problem));
+        }
+        out.flush();
+    }
+
+    private record Line(String worker, String operation, String contender) {}
+
+    private void table() {
+        Map<Line, Map<Verdict, Long>> lines = new LinkedHashMap<>();
+        for (Row row : report.rows()) {
+            lines.computeIfAbsent(
+                            new Line(row.worker().name(), row.operation(), row.contender()),
+                            line -> new EnumMap<>(Verdict.class))
+                    .merge(row.verdict(), row.count(), Long::sum);
+        }
+        Table table = new Table("WORKER", "OPERATION", "HANDLERS", "SAME", "DIFFERENT", "FAILED", "NOT REPLAYABLE");
+        lines.forEach((line, counts) -> table.row(
+                line.worker,
+                line.operation,
+                line.contender,
+                counts.getOrDefault(Verdict.SAME, 0L),
+                counts.getOrDefault(Verdict.DIFFERENT, 0L),
+                counts.getOrDefault(Verdict.FAILED, 0L),
+                counts.getOrDefault(Verdict.NOT_REPLAYABLE, 0L)));
+        table.print(out);
+    }
+
+    private Set<Verdict> found() {
+        Set<Verdict> found = EnumSet.noneOf(Verdict.class);
+        report.rows().forEach(row -> found.add(row.verdict()));
+        return found;
+    }
+
+    /** Explains the columns in which there is something. */
+    private void legend() {
+        for (Verdict verdict : found()) {
+            out.println(meaning(verdict));
+        }
+        if (report.rows().stream().anyMatch(row -> row.contender().equals("installed"))) {
+            out.println("installed       the handlers that the worker itself had");
+        }
+        out.println();
+    }
+
+    private static String meaning(Verdict verdict) {
+        switch (verdict) {
+            case SAME:
+                return "same            they gave the answer on record";
+            case DIFFERENT:
+                return "different       they gave another answer";
+            case FAILED:
+                return "failed          they asked for what is not on record, or gave no answer";
+            case NOT_REPLAYABLE:
+                return "not replayable  nothing can be said: the record lacks something, or they do not answer alike each time";
+        }
+        throw new IllegalArgumentException(verdict.name());
+    }
+
+    private void summary(NotSameCalls calls) {
+        out.println(
+                calls.count() == 0
+                        ? "All " + report.calls() + " calls gave the answer on record." + besides()
+                        : calls.count() + " of " + report.calls() + " calls did not give the answer on record."
+                                + besides());
+        if (calls.count() > calls.kept().size()) {
+            reasons();
+            out.println();
+            int shown = calls.kept().size();
+            out.println(shown == 1 ? "The first of them:" : "The first " + shown + " of them:");
+        }
+    }
+
+    private String besides() {
+        String left = report.left() == 0 ? "" : " Left out: " + report.left() + ", which the broker itself answers.";
+        return report.brought() == 0
+                ? left
+                : left + " Run besides: " + report.brought() + ", for the values that they made.";
+    }
+
+    private record Reason(Row row, String text, long count) {}
+
+    /** What was found most often, when calls are too many to be shown. */
+    private void reasons() {
+        List<Reason> reasons = new ArrayList<>();
+        for (Row row : report.rows()) {
+            row.reasons().forEach((text, count) -> reasons.add(new Reason(row, text, count)));
+        }
+        reasons.sort(
+                Comparator.comparingLong(Reason::count).reversed()); // those of one count stay in the report's order
+        out.println();
+        out.println("Found most often:");
+        for (Reason reason : reasons.subList(0, Math.min(reasons.size(), MOST_REASONS))) {
+            Row row = reason.row();
+            out.println(INDENT + reason.count() + " x " + row.worker().name() + " " + Printable.oneLine(row.operation())
+                    + ", " + row.contender() + ", " + word(row.verdict()) + ": " + Printable.oneLine(reason.text()));
+        }
+    }
+
+    private void print(List<ShownCall> calls) {
+        int number = 0;
+        for (ShownCall call : calls) {
+            out.println();
+            out.println(++number + ". Call " + call.id() + " from " + call.from() + " to " + call.to() + ": "
+                    + call.request());
+            print(call);
+        }
+    }
+
+    private void print(ShownCall call) {
+        int width = call.results().stream()
+                .mapToInt(result -> result.contender().length())
+                .reduce(RECORDED.length(), Math::max);
+        line(width, RECORDED, call.recorded());
+        for (ShownResult result : call.results()) {
+            line(width, result.contender(), result.replayed());
+            line(width, "", word(result.verdict()) + (result.reason().isEmpty() ? "" : ": " + result.reason()));
+        }
+        line(width, "once more", call.again());
+    }
+
+    private void line(int width, String label, String text) {
+        out.println(INDENT + label + " ".repeat(width - label.length() + 2) + text);
+    }
+
+    private static String word(Verdict verdict) {
+        return verdict.name().toLowerCase(Locale.ROOT).replace('_', ' ');
+    }
+}

@@ -1,0 +1,38 @@
+package io.waybill.cli.replay;
+
+import io.waybill.replay.Verdict;
+import java.util.List;
+
+/**
+ * What the report says of one call that did not give the answer on record. Immutable.
+ *
+ * @param from the name of who called
+ * @param to the name of who answered, and whose handlers ran it again
+ * @param operation of a call by name; the type's name otherwise
+ * @param request what was asked, with its arguments
+ * @param recorded the answer on record
+ * @param results one for each contender that did not give it, and for each that did
+ * @param again the command that replays this one call
+ */
+record ShownCall(
+        String id,
+        String from,
+        String to,
+        String operation,
+        String request,
+        String recorded,
+        List<ShownResult> results,
+        String again) {
+
+    /**
+     * What one contender made of it.
+     *
+     * @param replayed its answer
+     * @param reason where it parts from the one on record, or why there is none; empty when it is the same
+     */
+    record ShownResult(String contender, Verdict verdict, String replayed, String reason) {}
+
+    ShownCall {
+        results = List.copyOf(results);
+    }
+}

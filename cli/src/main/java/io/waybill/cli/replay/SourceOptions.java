@@ -1,0 +1,48 @@
+package io.waybill.cli.replay;
+
+import io.waybill.cli.CommandFailedException;
+import io.waybill.cli.HomeOption;
+import io.waybill.cli.Surroundings;
+import io.waybill.cli.UsageException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** The options that say where the recorded calls are. */
+final class SourceOptions {
+
+    @Mixin
+    private HomeOption home;
+
+    @Option(
+            names = "--slice",
+            paramLabel = "FILE",
+            description = "Replays a slice, as waybill journal slice writes it, instead of a home.")
+    private Path slice;
+
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec command;
+
+    /** Of the home or the slice, which is there. */
+    Path path(Surroundings surroundings) throws UsageException, CommandFailedException {
+        if (slice != null && command.commandLine().getParseResult().hasMatchedOption("--home")) {
+            throw new UsageException("--home and --slice exclude each other");
+        }
+        Path path = (slice == null ? home.path(surroundings) : slice)
+                .toAbsolutePath()
+                .normalize();
+        if (!Files.exists(path)) {
+            throw new CommandFailedException("no " + (slice == null ? "home" : "slice") + " at " + path);
+        }
+        return path;
+    }
+
+    /** As they are written on a command line. */
+    List<String> words(Path path) {
+        return List.of(slice == null ? "--home" : "--slice", path.toString());
+    }
+}

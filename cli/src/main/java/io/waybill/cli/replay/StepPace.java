@@ -1,0 +1,39 @@
+package io.waybill.cli.replay;
+
+import io.waybill.api.MessageId;
+import io.waybill.replay.Pace;
+import io.waybill.replay.RecordedCall;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.PrintWriter;
+
+/** Waits before each request until a line comes; when no more can come, runs the rest. For the one thread that runs them. */
+final class StepPace implements Pace {
+
+    private final InputStream lines;
+    private final PrintWriter err;
+    private boolean ended;
+
+    StepPace(InputStream lines, PrintWriter err) {
+        this.lines = lines;
+        this.err = err;
+    }
+
+    @Override
+    public void await(RecordedCall call) {
+        if (ended) {
+            return;
+        }
+        err.print("call " + MessageId.text(call.id()) + " is next; press Enter ");
+        err.flush();
+        try {
+            int read = lines.read();
+            while (read >= 0 && read != '\n') {
+                read = lines.read();
+            }
+            ended = read < 0;
+        } catch (IOException e) {
+            ended = true; // as good as its end
+        }
+    }
+}
