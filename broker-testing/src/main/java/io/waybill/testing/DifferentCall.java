@@ -1,0 +1,22 @@
+package io.waybill.testing;
+
+import io.waybill.api.MessageId;
+import io.waybill.replay.ReplayedCall;
+import io.waybill.replay.Verdict;
+import java.util.Locale;
+import java.util.Optional;
+
+/** Says what is wrong with a replayed call. Stateless. */
+final class DifferentCall {
+
+    private DifferentCall() {}
+
+    /** One line; empty when the answer is the one on record. */
+    static Optional<String> describe(ReplayedCall call) {
+        return call.results().stream()
+                .filter(result -> result.verdict() != Verdict.SAME)
+                .findFirst()
+                .map(result -> "call " + MessageId.text(call.call().id()) + " of " + call.operation() + ", "
+                        + result.verdict().name().toLowerCase(Locale.ROOT).replace('_', ' ') + ": " + result.reason());
+    }
+}

@@ -1,0 +1,95 @@
+package io.waybill.testing;
+
+import io.waybill.host.Host;
+import io.waybill.host.Threads;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * Looks at the threads on which a worker reads its messages: a handler that waits there keeps every other call of the worker waiting.
+ *
+ * <p>A thread that is in a handler has the class loader of the handler's bundle as its context class loader. When it waits there (sleeps,
+ * parks, waits for an object) at two looks in a row, that is a finding; one for each bundle.
+ *
+ * <p><b>Threads.</b> One of its own looks. <b>Ownership.</b> Its maker closes it.
+ */
+final class PollerWatch implements Threads, AutoCloseable {
+
+    private static final long LOOK_NS = 5_000_000;
+    private static final String POLLER = "-poller-";
+    private static final int MOST_FRAMES = 12;
+
+    private final Threads threads;
+    private final ClassLoader own = Thread.currentThread().getContextClassLoader();
+    private final List<Thread> pollers = new CopyOnWriteArrayList<>();
+    private final List<String> findings = new CopyOnWriteArrayList<>();
+    private volatile boolean ended; // set by who closes it, read by the thread that looks
+
+    PollerWatch(Threads threads) {
+        this.threads = threads;
+    }
+
+    /** The host whose pollers are looked at. */
+    Host on(Host host) {
+        threads.start("poller-watch", this::run);
+        return host.withThreads(this);
+    }
+
+    @Override
+    public Thread start(String name, Runnable body) {
+        Thread thread = threads.start(name, body);
+        if (name.contains(POLLER)) {
+            pollers.add(thread);
+        }
+        return thread;
+    }
+
+    /** Where handlers waited; empty when none did. */
+    List<String> findings() {
+        return List.copyOf(findings);
+    }
+
+    private void run() {
+        List<Thread> waited = new ArrayList<>();
+        while (!ended) {
+            List<Thread> waiting = new ArrayList<>();
+            for (Thread poller : pollers) {
+                if (waitsInAHandler(poller)) {
+                    waiting.add(poller);
+                    if (waited.contains(poller)) {
+                        found(poller);
+                    }
+                }
+            }
+            waited = waiting;
+            threads.pause(LOOK_NS);
+        }
+    }
+
+    private boolean waitsInAHandler(Thread poller) {
+        Thread.State state = poller.getState();
+        boolean waits = state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING;
+        return waits && poller.getContextClassLoader() != own;
+    }
+
+    private void found(Thread poller) {
+        StackTraceElement[] stack = poller.getStackTrace();
+        if (!waitsInAHandler(poller)) {
+            return; // it came back meanwhile
+        }
+        StringBuilder text = new StringBuilder(poller.getName()
+                + ", which reads the worker's messages, waits in a handler of " + poller.getContextClassLoader());
+        for (int i = 0; i < Math.min(stack.length, MOST_FRAMES); i++) {
+            text.append("\n    at ").append(stack[i]);
+        }
+        if (findings.isEmpty()) {
+            findings.add(text.toString());
+        }
+    }
+
+    @Override
+    public void close() {
+        ended = true;
+    }
+}

@@ -1,0 +1,278 @@
+package io.waybill.testing;
+
+import io.waybill.api.Caller;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
+import io.waybill.osgi.BundleRefusedException;
+import io.waybill.osgi.DeviceConverters;
+import io.waybill.osgi.LoaderWatch;
+import io.waybill.osgi.OsgiHost;
+import io.waybill.osgi.OsgiSettings;
+import io.waybill.replay.Comparison;
+import io.waybill.replay.Distribution;
+import io.waybill.replay.Replay;
+import io.waybill.replay.ReplayReport;
+import io.waybill.replay.compare.AnswerComparison;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+/**
+ * A broker in this JVM: a worker with a bundle, which serves, and another one, which calls. Both are real, and so are the files in which
+ * they say everything.
+ *
+ * <p><b>Threads.</b> One at a time; {@link #caller()} is for any. <b>Ownership.</b> Its maker closes it. <b>Errors.</b> What a test
+ * asserts fails with an {@link AssertionError} that says what is wrong with the bundle.
+ */
+public final class TestBroker implements AutoCloseable {
+
+    /** The worker with the bundle. */
+    public static final String SERVER = "server";
+
+    private static final String CALLER = "caller";
+    private static final String BUNDLES = "bundles";
+    private static final Duration DRAIN_LIMIT = Duration.ofSeconds(3);
+    private static final Duration LOADER_LIMIT = Duration.ofSeconds(10);
+    private static final long LOOK_NS = 100_000_000;
+    private static final int CALLS_BESIDE = 200;
+    private static final int SHOWN = 5;
+    private static final WorkerSettings SETTINGS =
+            WorkerSettings.defaults().withJournal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 4 << 20));
+
+    private final Path directory;
+    private final Host host;
+    private final PollerWatch pollers;
+    private final OsgiHost osgi;
+    private final Worker server;
+    private final Worker caller;
+    private Duration timeout = Duration.ofSeconds(20);
+    private BundleJar bundle;
+
+    private TestBroker(Path directory, BundleJar bundle) throws IOException {
+        this.directory = directory;
+        this.bundle = bundle;
+        host = Host.real();
+        pollers = new PollerWatch(host.threads());
+        HandlerRegistry registry = registry();
+        registry.expectMore(); // until the bundle is there
+        server = join(SERVER, registry, pollers.on(host));
+        try {
+            osgi = startFramework(registry);
+            caller = join(CALLER, registry(), host);
+        } catch (IOException | RuntimeException e) {
+            server.close();
+            throw e;
+        }
+    }
+
+    private OsgiHost startFramework(HandlerRegistry registry) throws IOException {
+        SystemBundles.copyTo(directory.resolve(BUNDLES));
+        Path node = Files.createDirectory(directory.resolve("node"));
+        OsgiSettings settings = OsgiSettings.of(
+                        directory.resolve(BUNDLES), node.resolve("watched"), node, node.resolve("conf"))
+                .withLimits(DRAIN_LIMIT, OsgiSettings.START_LIMIT_DEFAULT, OsgiSettings.SETTLE_LIMIT_DEFAULT);
+        return OsgiHost.start(settings, registry, DeviceConverters.into(server.devices()), host);
+    }
+
+    private HandlerRegistry registry() {
+        return new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+    }
+
+    private Worker join(String name, HandlerRegistry registry, Host on) throws IOException {
+        return Worker.join(Home.open(home(), on), name, JoinOptions.defaults(), SETTINGS, registry);
+    }
+
+    /**
+     * Starts one.
+     *
+     * @param directory empty, for all its files
+     * @param bundle a jar, or a directory with what will be in one, such as bnd leaves in {@code target/classes}
+     * @throws AssertionError when the bundle does not resolve, does not start, or has a component that does not come up
+     */
+    public static TestBroker start(Path directory, Path bundle) throws IOException {
+        TestBroker broker = new TestBroker(directory, BundleJar.of(bundle, directory));
+        try {
+            broker.osgi.bundles().install(broker.bundle.path());
+            broker.server.ready(Map.of());
+            broker.caller.ready(Map.of());
+            return broker;
+        } catch (BundleRefusedException e) {
+            broker.close();
+            throw new AssertionError(broker.bundle + " does not start: " + e.getMessage(), e);
+        }
+    }
+
+    /** The directory that both workers share: their journals are in it, to be looked at, and to be replayed. */
+    public Path home() {
+        return directory.resolve("home");
+    }
+
+    /** Who calls. */
+    public Caller caller() {
+        return caller;
+    }
+
+    /** A call by name to the bundle, to be filled in. */
+    public Request request(String operation) {
+        return Request.operation(SERVER, operation).timeout(timeout);
+    }
+
+    /** Calls and waits; the response is the test's to close. */
+    public Response call(Request request) {
+        return caller.call(request);
+    }
+
+    /** Installs another version of the bundle in the place of the one that runs. */
+    public void upgrade(Path next) throws IOException {
+        upgrade(BundleJar.of(next, directory));
+    }
+
+    private void upgrade(BundleJar next) {
+        try {
+            osgi.bundles().update(next.path());
+            bundle = next;
+        } catch (BundleRefusedException e) {
+            throw new AssertionError(next + " does not take the place of " + bundle + ": " + e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Upgrades the bundle to itself under the next version, while it is called from several threads; fails when one of the calls was
+     * not answered, or not rightly.
+     *
+     * @param requests asked from several threads, one for each call
+     * @param isRight what an answer must be, of either version
+     */
+    public TrafficOutcome upgradeUnderTraffic(Supplier<Request> requests, Predicate<Response> isRight)
+            throws IOException, InterruptedException {
+        return upgradeUnderTraffic(bundle.next(directory), requests, isRight);
+    }
+
+    /** The same with another version of the bundle. */
+    public TrafficOutcome upgradeUnderTraffic(Path next, Supplier<Request> requests, Predicate<Response> isRight)
+            throws IOException, InterruptedException {
+        return upgradeUnderTraffic(BundleJar.of(next, directory), requests, isRight);
+    }
+
+    private TrafficOutcome upgradeUnderTraffic(BundleJar next, Supplier<Request> requests, Predicate<Response> isRight)
+            throws InterruptedException {
+        BundleJar before = bundle;
+        Traffic traffic = Traffic.start(host, caller, requests, isRight, timeout);
+        TrafficOutcome outcome;
+        try {
+            traffic.awaitMore(CALLS_BESIDE);
+            upgrade(next);
+            traffic.awaitMore(CALLS_BESIDE);
+        } finally {
+            outcome = traffic.end();
+        }
+        if (!outcome.isWhole()) {
+            throw new AssertionError("of " + outcome.calls() + " calls while " + before + " was upgraded to "
+                    + next.version() + ", " + outcome.failed() + " failed, " + outcome.wrong()
+                    + " were answered wrongly and " + outcome.lost() + " have no outcome:\n  "
+                    + String.join("\n  ", outcome.firstProblems()));
+        }
+        return outcome;
+    }
+
+    /** How long a call may take; 20 s otherwise. */
+    public TestBroker timeout(Duration other) {
+        timeout = other;
+        return this;
+    }
+
+    /** Fails when the class loader of a version that was replaced can still be reached. */
+    public void assertNoLoaderLeaked() {
+        long untilNs = host.clock().monotonicNs() + LOADER_LIMIT.toNanos();
+        List<LoaderWatch.Leak> leaks = reachable();
+        while (!leaks.isEmpty() && host.clock().monotonicNs() < untilNs) {
+            host.threads().pause(LOOK_NS);
+            leaks = reachable();
+        }
+        if (!leaks.isEmpty()) {
+            String which = leaks.stream()
+                    .map(leak -> leak.bundle() + " " + leak.version())
+                    .distinct()
+                    .collect(Collectors.joining(", "));
+            throw new AssertionError(
+                    "the class loader of " + which + " can still be reached, " + LOADER_LIMIT.toSeconds()
+                            + " s after it was replaced: by a thread that goes on, a ThreadLocal, a listener or a static field of"
+                            + " a class that is not the bundle's");
+        }
+    }
+
+    private List<LoaderWatch.Leak> reachable() {
+        System.gc();
+        return osgi.loaders().leaked(Duration.ZERO);
+    }
+
+    /** Fails when a handler that says that it does not block was seen to wait, since the broker was started. */
+    public void assertPollerNotBlocked() {
+        if (!pollers.findings().isEmpty()) {
+            throw new AssertionError("a handler blocks the poller: " + String.join("\n", pollers.findings())
+                    + "\n  take @NonBlocking away, or answer later");
+        }
+    }
+
+    /**
+     * Replays recorded calls with the bundle as it is now, and fails when one is not answered as on record.
+     *
+     * @param recording a home, such as {@link #home()}, or a slice
+     */
+    public ReplayReport assertReplays(Path recording) throws IOException {
+        return assertReplays(recording, AnswerComparison.exact());
+    }
+
+    /** The same with another comparison. */
+    public ReplayReport assertReplays(Path recording, Comparison comparison) throws IOException {
+        List<String> problems = new ArrayList<>();
+        ReplayReport report = Replay.of(recording)
+                .on(host)
+                .in(Distribution.of(directory.resolve(BUNDLES)))
+                .with(bundle.path())
+                .compare(comparison)
+                .run(call -> DifferentCall.describe(call).ifPresent(text -> {
+                    if (problems.size() < SHOWN) {
+                        problems.add(text);
+                    }
+                }));
+        if (report.calls() == 0) {
+            throw new AssertionError("nothing was replayed: there are no calls on record in " + recording);
+        } else if (!report.isAllSame()) {
+            throw new AssertionError(
+                    bundle + " does not answer as on record in " + recording + ":\n  " + String.join("\n  ", problems));
+        }
+        return report;
+    }
+
+    /** Stops the bundle and both workers. */
+    @Override
+    public void close() throws IOException {
+        pollers.close();
+        try {
+            osgi.close();
+        } finally {
+            try {
+                caller.close();
+            } finally {
+                server.close();
+            }
+        }
+    }
+}

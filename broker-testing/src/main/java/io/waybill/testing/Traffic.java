@@ -1,0 +1,121 @@
+package io.waybill.testing;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Caller;
+import io.waybill.api.MessageId;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.host.Host;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+
+/**
+ * Calls that go on while something else happens, and what became of each.
+ *
+ * <p><b>Threads.</b> A few of its own call one after another; one starts it, waits and ends it. <b>Ownership.</b> Its maker ends it.
+ */
+final class Traffic {
+
+    private static final int CALLERS = 4;
+    private static final int MOST_PROBLEMS = 5;
+
+    private final Caller caller;
+    private final Supplier<Request> requests;
+    private final Predicate<Response> isRight;
+    private final Duration timeout;
+    private final List<Thread> threads = new ArrayList<>();
+    // These are guarded by this.
+    private final List<String> problems = new ArrayList<>();
+    private long calls;
+    private long answered;
+    private long wrong;
+    private long failed;
+    private boolean ending;
+
+    private Traffic(Caller caller, Supplier<Request> requests, Predicate<Response> isRight, Duration timeout) {
+        this.caller = caller;
+        this.requests = requests;
+        this.isRight = isRight;
+        this.timeout = timeout;
+    }
+
+    static Traffic start(
+            Host host, Caller caller, Supplier<Request> requests, Predicate<Response> isRight, Duration timeout) {
+        Traffic traffic = new Traffic(caller, requests, isRight, timeout);
+        for (int i = 1; i <= CALLERS; i++) {
+            traffic.threads.add(host.threads().start("traffic-" + i, traffic::run));
+        }
+        return traffic;
+    }
+
+    private void run() {
+        while (begin()) {
+            try (Response response = caller.call(requests.get().timeout(timeout))) {
+                if (isRight.test(response)) {
+                    answered();
+                } else {
+                    wrong("call " + MessageId.text(response.id()) + " was answered " + response.value());
+                }
+            } catch (CallException e) {
+                failed("call " + MessageId.text(e.messageId()) + " ended with " + e.code() + ": " + e.getMessage());
+            } catch (RuntimeException e) { // the test's own code
+                failed("the test's request or check threw " + e);
+                return;
+            }
+        }
+    }
+
+    private synchronized boolean begin() {
+        if (ending) {
+            return false;
+        }
+        calls++;
+        return true;
+    }
+
+    private synchronized void answered() {
+        answered++;
+        notifyAll();
+    }
+
+    private synchronized void wrong(String problem) {
+        wrong++;
+        add(problem);
+    }
+
+    private synchronized void failed(String problem) {
+        failed++;
+        add(problem);
+    }
+
+    private void add(String problem) {
+        if (problems.size() < MOST_PROBLEMS) {
+            problems.add(problem);
+        }
+        notifyAll();
+    }
+
+    /** Waits until so many more have an outcome, or one went wrong. */
+    synchronized void awaitMore(long more) throws InterruptedException {
+        long goal = answered + more;
+        while (answered < goal && problems.isEmpty()) {
+            wait();
+        }
+    }
+
+    /** Lets the calls that are under way end, each with its timeout at the latest. */
+    TrafficOutcome end() throws InterruptedException {
+        synchronized (this) {
+            ending = true;
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        synchronized (this) {
+            return new TrafficOutcome(calls, answered, wrong, failed, problems);
+        }
+    }
+}

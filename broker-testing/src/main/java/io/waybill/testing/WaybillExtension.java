@@ -1,0 +1,92 @@
+package io.waybill.testing;
+
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
+
+/**
+ * Gives each test a {@link TestBroker} with a bundle, as a parameter, and stops it afterwards. When the test itself has not failed, it fails
+ * if the bundle blocked the poller or a replaced version's class loader is still there.
+ *
+ * <pre>{@code
+ * @RegisterExtension
+ * static final WaybillExtension WAYBILL = WaybillExtension.withBundle(Path.of("target/classes"));
+ *
+ * @Test
+ * void counts(TestBroker broker) {
+ *     Request request = broker.request("text.count");
+ *     ...
+ * }
+ * }</pre>
+ */
+public final class WaybillExtension implements BeforeEachCallback, AfterEachCallback, ParameterResolver {
+
+    private static final ExtensionContext.Namespace NAMESPACE =
+            ExtensionContext.Namespace.create(WaybillExtension.class);
+
+    private final Path bundle;
+
+    private WaybillExtension(Path bundle) {
+        this.bundle = bundle;
+    }
+
+    /** @param bundle a jar, or a directory with what will be in one, such as bnd leaves in {@code target/classes} */
+    public static WaybillExtension withBundle(Path bundle) {
+        return new WaybillExtension(bundle);
+    }
+
+    @Override
+    public void beforeEach(ExtensionContext context) throws IOException {
+        Path directory = Files.createTempDirectory("waybill-test-");
+        context.getStore(NAMESPACE).put(Path.class, directory); // removed afterwards, even when nothing starts
+        context.getStore(NAMESPACE).put(TestBroker.class, TestBroker.start(directory, bundle));
+    }
+
+    @Override
+    public void afterEach(ExtensionContext context) throws IOException {
+        TestBroker broker = context.getStore(NAMESPACE).remove(TestBroker.class, TestBroker.class);
+        Path directory = context.getStore(NAMESPACE).remove(Path.class, Path.class);
+        try (broker) {
+            if (broker != null && context.getExecutionException().isEmpty()) {
+                broker.assertPollerNotBlocked();
+                broker.assertNoLoaderLeaked();
+            }
+        } finally {
+            remove(directory);
+        }
+    }
+
+    @Override
+    public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
+        return parameter.getParameter().getType() == TestBroker.class;
+    }
+
+    @Override
+    public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+        return context.getStore(NAMESPACE).get(TestBroker.class, TestBroker.class);
+    }
+
+    private static void remove(Path directory) throws IOException {
+        Files.walkFileTree(directory, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+                Files.delete(file);
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path visited, IOException e) throws IOException {
+                Files.delete(visited);
+                return FileVisitResult.CONTINUE;
+            }
+        });
+    }
+}

@@ -1,0 +1,148 @@
+package io.waybill.testing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.testing.leaking.Count;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A good bundle passes all that the kit asserts; of each kind of bad one, what is said of it. */
+@Timeout(value = 180, unit = TimeUnit.SECONDS)
+class TestBrokerTest {
+
+    private static final String SEVEN_WORDS = "to be or not to be that";
+
+    @TempDir
+    Path directory;
+
+    private Path jars;
+
+    @BeforeEach
+    void makeDirectories() throws Exception {
+        jars = Files.createDirectory(directory.resolve("jars"));
+    }
+
+    private TestBroker start(Path bundle) throws Exception {
+        return TestBroker.start(Files.createTempDirectory(directory, "broker-"), bundle);
+    }
+
+    private static Request count(TestBroker broker, String text) {
+        Request request = broker.request("text.count");
+        request.body().text("text", text);
+        return request;
+    }
+
+    private static long words(TestBroker broker, String text) {
+        try (Response response = broker.call(count(broker, text))) {
+            return response.int64("words");
+        }
+    }
+
+    private static TrafficOutcome upgrade(TestBroker broker) throws Exception {
+        return broker.upgradeUnderTraffic(() -> count(broker, SEVEN_WORDS), response -> response.int64("words") == 7);
+    }
+
+    @Test
+    void findsNothingWrongWithAGoodBundle() throws Exception {
+        Path bundle = PackedBundles.of(io.waybill.testing.good.Count.class, "1.0.0", jars);
+        try (TestBroker broker = start(bundle)) {
+            assertThat(words(broker, "to be")).isEqualTo(2);
+            TrafficOutcome outcome = upgrade(broker);
+            assertThat(outcome.calls()).isPositive().isEqualTo(outcome.answered());
+            broker.assertNoLoaderLeaked();
+            broker.assertPollerNotBlocked();
+            assertThat(broker.assertReplays(broker.home()).calls()).isEqualTo(outcome.calls() + 1);
+        }
+    }
+
+    @Test
+    void namesTheCallThatIsNotAnsweredAsOnRecord() throws Exception {
+        Path good = PackedBundles.of(io.waybill.testing.good.Count.class, "1.0.0", jars);
+        Path bad = PackedBundles.of(io.waybill.testing.different.Count.class, "1.1.0", jars);
+        try (TestBroker broker = start(good)) {
+            words(broker, "to be");
+            words(broker, SEVEN_WORDS);
+            broker.upgrade(bad);
+            assertThatThrownBy(() -> broker.assertReplays(broker.home()))
+                    .isInstanceOf(AssertionError.class)
+                    .hasMessageContaining("org.acme.count 1.1.0 does not answer as on record in " + broker.home())
+                    .hasMessageContaining("of text.count, different: reply.words: recorded 7, replayed 8")
+                    .message()
+                    .hasLineCount(2);
+        }
+    }
+
+    @Test
+    void saysThatThereIsNothingToReplay() throws Exception {
+        Path bundle = PackedBundles.of(io.waybill.testing.good.Count.class, "1.0.0", jars);
+        try (TestBroker broker = start(bundle)) {
+            assertThatThrownBy(() -> broker.assertReplays(broker.home()))
+                    .isInstanceOf(AssertionError.class)
+                    .hasMessageContaining("nothing was replayed");
+        }
+    }
+
+    @Test
+    void countsRequestsThatAreLostInAnUpgrade() throws Exception {
+        Path bundle = PackedBundles.of(io.waybill.testing.losing.Count.class, "1.0.0", jars);
+        try (TestBroker broker = start(bundle).timeout(Duration.ofSeconds(8))) {
+            assertThatThrownBy(() -> upgrade(broker))
+                    .isInstanceOf(AssertionError.class)
+                    .hasMessageContaining("while org.acme.count 1.0.0 was upgraded to 1.0.1, ")
+                    .hasMessageMatching(
+                            "(?s)of \\d+ calls .* [1-9]\\d* failed, 0 were answered wrongly and 0 have no outcome:\n"
+                                    + "  call .* ended with .*");
+        }
+    }
+
+    @Test
+    void namesTheVersionWhoseLoaderIsLeaked() throws Exception {
+        Path bundle = PackedBundles.of(Count.class, "1.0.0", jars);
+        try (TestBroker broker = start(bundle)) {
+            words(broker, "to be");
+            broker.upgrade(PackedBundles.of(io.waybill.testing.good.Count.class, "1.1.0", jars));
+            assertThatThrownBy(broker::assertNoLoaderLeaked)
+                    .isInstanceOf(AssertionError.class)
+                    .hasMessageContaining("the class loader of org.acme.count 1.0.0 can still be reached");
+            System.getProperties().remove(Count.LEFT);
+            broker.assertNoLoaderLeaked();
+        } finally {
+            System.getProperties().remove(Count.LEFT);
+        }
+    }
+
+    @Test
+    void showsWhereAHandlerBlocksThePoller() throws Exception {
+        Path bundle = PackedBundles.of(io.waybill.testing.blocking.Count.class, "1.0.0", jars);
+        try (TestBroker broker = start(bundle)) {
+            Throwable found = null;
+            for (int i = 0; found == null && i < 100; i++) {
+                words(broker, "to be");
+                found = catchThrowable(broker::assertPollerNotBlocked);
+            }
+            assertThat(found)
+                    .isInstanceOf(AssertionError.class)
+                    .hasMessageContaining("a handler blocks the poller: server-poller-")
+                    .hasMessageContaining("org.acme.count")
+                    .hasMessageContaining("io.waybill.testing.blocking.Count.handle");
+        }
+    }
+
+    @Test
+    void saysWhyABundleDoesNotStart() throws Exception {
+        Path empty = Files.createDirectory(directory.resolve("classes"));
+        assertThatThrownBy(() -> start(empty))
+                .hasMessageContaining("is no bundle")
+                .hasMessageContaining("does bnd run");
+    }
+}

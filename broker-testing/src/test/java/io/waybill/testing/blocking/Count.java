@@ -1,0 +1,31 @@
+package io.waybill.testing.blocking;
+
+import io.waybill.api.HandlesMessage;
+import io.waybill.api.Message;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.NonBlocking;
+import io.waybill.api.Outbox;
+import io.waybill.api.RejectedMessageException;
+import java.util.StringTokenizer;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.osgi.service.component.annotations.Component;
+
+/** Answers {@code text.count} after it has waited for what never comes, though it says that it does not wait. */
+@Component
+@NonBlocking
+@HandlesMessage("text.count")
+public final class Count implements MessageHandler {
+
+    private final CountDownLatch never = new CountDownLatch(1);
+
+    @Override
+    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        try {
+            never.await(100, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        outbox.reply().int64("words", new StringTokenizer(message.text("text")).countTokens());
+    }
+}

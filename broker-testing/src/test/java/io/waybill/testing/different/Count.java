@@ -1,0 +1,21 @@
+package io.waybill.testing.different;
+
+import io.waybill.api.HandlesMessage;
+import io.waybill.api.Message;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.Outbox;
+import io.waybill.api.RejectedMessageException;
+import java.util.StringTokenizer;
+import org.osgi.service.component.annotations.Component;
+
+/** Answers {@code text.count} with one too many for texts of seven words. */
+@Component
+@HandlesMessage("text.count")
+public final class Count implements MessageHandler {
+
+    @Override
+    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        int words = new StringTokenizer(message.text("text")).countTokens();
+        outbox.reply().int64("words", words == 7 ? 8 : words);
+    }
+}

@@ -1,0 +1,20 @@
+package io.waybill.testing.good;
+
+import io.waybill.api.HandlesMessage;
+import io.waybill.api.Message;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.Outbox;
+import io.waybill.api.RejectedMessageException;
+import java.util.StringTokenizer;
+import org.osgi.service.component.annotations.Component;
+
+/** Answers {@code text.count} as it should. */
+@Component
+@HandlesMessage("text.count")
+public final class Count implements MessageHandler {
+
+    @Override
+    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        outbox.reply().int64("words", new StringTokenizer(message.text("text")).countTokens());
+    }
+}

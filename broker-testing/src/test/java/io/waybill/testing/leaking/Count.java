@@ -1,0 +1,29 @@
+package io.waybill.testing.leaking;
+
+import io.waybill.api.HandlesMessage;
+import io.waybill.api.Message;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.Outbox;
+import io.waybill.api.RejectedMessageException;
+import java.util.StringTokenizer;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+
+/** Answers {@code text.count} as it should, and leaves itself behind among the system's properties. */
+@Component
+@HandlesMessage("text.count")
+public final class Count implements MessageHandler {
+
+    /** Where it stays; the test takes it away. */
+    public static final String LEFT = "waybill.test.left";
+
+    @Activate
+    public Count() {
+        System.getProperties().putIfAbsent(LEFT, this);
+    }
+
+    @Override
+    public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        outbox.reply().int64("words", new StringTokenizer(message.text("text")).countTokens());
+    }
+}

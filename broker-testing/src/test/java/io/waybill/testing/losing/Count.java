@@ -1,0 +1,34 @@
+package io.waybill.testing.losing;
+
+import io.waybill.api.HandlesMessage;
+import io.waybill.api.LateReply;
+import io.waybill.api.Message;
+import io.waybill.api.MessageHandler;
+import io.waybill.api.Outbox;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Map;
+import java.util.StringTokenizer;
+import org.osgi.service.component.annotations.Component;
+
+/** Answers {@code text.count} when the next call comes: the last one before an upgrade is forgotten. */
+@Component
+@HandlesMessage("text.count")
+public final class Count implements MessageHandler {
+
+    private record Waiting(LateReply reply, long words) {}
+
+    private final Deque<Waiting> waiting = new ArrayDeque<>(); // guarded by this
+
+    @Override
+    public synchronized void handle(Message message, Outbox outbox) throws RejectedMessageException {
+        long words = new StringTokenizer(message.text("text")).countTokens();
+        waiting.add(new Waiting(outbox.later(), words));
+        if (waiting.size() > 1) {
+            Waiting first = waiting.remove();
+            first.reply.send(new Value.Dict(Map.of(Value.of("words"), Value.of(first.words))));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package org.acme.wordcount;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.testing.TestBroker;
+import io.waybill.testing.TrafficOutcome;
+import io.waybill.testing.WaybillExtension;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** The bundle in a real broker: called, upgraded under calls, and replayed. */
+@Timeout(120)
+class WordCountBundleTest {
+
+    @RegisterExtension
+    static final WaybillExtension WAYBILL = WaybillExtension.withBundle(Path.of("target/classes"));
+
+    private static Request count(TestBroker broker, String text) {
+        Request request = broker.request("text.count");
+        request.body().text("text", text);
+        return request;
+    }
+
+    @Test
+    void answersCalls(TestBroker broker) {
+        try (Response response = broker.call(count(broker, "to be or not to be"))) {
+            assertThat(response.int64("words")).isEqualTo(6);
+        }
+    }
+
+    @Test
+    void losesNothingWhileItIsUpgraded(TestBroker broker) throws Exception {
+        TrafficOutcome outcome = broker.upgradeUnderTraffic(
+                () -> count(broker, "to be"), response -> response.int64("words") == 2);
+        assertThat(outcome.answered()).isEqualTo(outcome.calls());
+    }
+
+    @Test
+    void answersAgainAsItDid(TestBroker broker) throws Exception {
+        broker.call(count(broker, "to be or not to be")).close();
+        broker.call(count(broker, "")).close();
+        assertThat(broker.assertReplays(broker.home()).calls()).isEqualTo(2);
+    }
+}
