@@ -15,7 +15,6 @@ import io.waybill.handling.Delivered;
 import io.waybill.handling.InboundMessage;
 import io.waybill.handling.Reply;
 import io.waybill.handling.Route;
-import io.waybill.host.Host;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
@@ -30,7 +29,7 @@ final class HandlersAlone implements Outbox {
     private final List<byte[]> requests;
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
-    private final InboundMessage message = new InboundMessage(view, Host.real().clock());
+    private final InboundMessage message = new InboundMessage(view, deadlineNs -> deadlineNs);
     private final Reply reply = new Reply();
 
     HandlersAlone(HandlerTable table, List<byte[]> requests) {

@@ -8,25 +8,26 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerKey;
-import io.waybill.host.Clock;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
 
 /** A request as its handler sees it: a view of a record. Belongs to the handler's thread. */
 public final class InboundMessage implements Message {
 
     private final RecordView view;
-    private final Clock clock;
+    private final LongUnaryOperator time;
     private HandlerKey key;
     private Delivered delivered = Delivered.FIRST;
     private List<Tensor> tensors = List.of();
     private List<? extends RRef> references = List.of();
     private Invocation invocation;
 
-    public InboundMessage(RecordView view, Clock clock) {
+    /** @param time what is left until a deadline, each time that the handler asks */
+    public InboundMessage(RecordView view, LongUnaryOperator time) {
         this.view = view;
-        this.clock = clock;
+        this.time = time;
     }
 
     /** The view shows a request, which this handler takes. @param arrived its tensors */
@@ -74,7 +75,12 @@ public final class InboundMessage implements Message {
     @Override
     public long remainingNs() {
         long deadlineNs = view.deadlineNs();
-        return deadlineNs == 0 ? Long.MAX_VALUE : deadlineNs - clock.bootNs();
+        return deadlineNs == 0 ? Long.MAX_VALUE : time.applyAsLong(deadlineNs);
+    }
+
+    /** On CLOCK_BOOTTIME; 0 for none. */
+    public long deadlineNs() {
+        return view.deadlineNs();
     }
 
     @Override

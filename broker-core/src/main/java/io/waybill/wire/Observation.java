@@ -3,7 +3,7 @@ package io.waybill.wire;
 import io.waybill.api.Outbox;
 
 /**
- * One thing that a handler learned through its {@link Outbox} and that another run would tell it otherwise. Immutable.
+ * One thing that a handler learned through its {@link Outbox} or its message, and that another run would tell it otherwise. Immutable.
  *
  * @param value by its kind
  */
@@ -14,7 +14,9 @@ public record Observation(Kind kind, long value) {
         /** A look at {@link Outbox#clock}: wall clock in ns since 1970. */
         TIME(1),
         /** The first use of {@link Outbox#random}: the seed of a {@link java.util.Random}. */
-        SEED(2);
+        SEED(2),
+        /** A look at {@link io.waybill.api.Message#remainingNs} of a request that has a deadline: what was left, in ns. */
+        LEFT(3);
 
         private final int code;
 

@@ -5,6 +5,7 @@ import io.waybill.api.Message;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.handling.InboundMessage;
 import io.waybill.host.Clock;
 import io.waybill.rref.FetchRequest;
 import io.waybill.rref.OwnedValue;
@@ -29,8 +30,8 @@ final class FetchHandler implements MessageHandler {
     }
 
     private long deadlineNs(Message message) {
-        long leftNs = message.remainingNs();
-        return leftNs == Long.MAX_VALUE ? Long.MAX_VALUE : clock.monotonicNs() + leftNs;
+        long deadlineNs = ((InboundMessage) message).deadlineNs();
+        return deadlineNs == 0 ? Long.MAX_VALUE : clock.monotonicNs() + deadlineNs - clock.bootNs();
     }
 
     /** Sends the value once it is there. */

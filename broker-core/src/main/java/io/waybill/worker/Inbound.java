@@ -71,7 +71,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     Inbound(ServingContext context, InboundPool pool) {
         this.context = context;
         this.pool = pool;
-        this.message = new InboundMessage(view, context.clock());
+        this.message = new InboundMessage(view, deadlineNs -> observer().leftNs(deadlineNs));
         this.caller = new NestedCaller(context.calls());
         this.inHand = pool.open();
     }

@@ -60,6 +60,15 @@ final class Observer implements InstantSource {
         return random;
     }
 
+    /** What is left until a deadline. A look after the answer is not put on record: whoever looks was too late. */
+    synchronized long leftNs(long deadlineNs) {
+        long leftNs = deadlineNs - clock.bootNs();
+        if (!ended) {
+            note(Kind.LEFT, leftNs);
+        }
+        return leftNs;
+    }
+
     private void requireOpen() {
         if (ended) {
             throw new IllegalStateException("message " + MessageId.text(id)

@@ -32,6 +32,7 @@ class ObservedReplayTest {
                 .int64("first", clock.instant().getNano())
                 .int64("drawn", random.nextInt())
                 .float64("more", random.nextGaussian())
+                .int64("left", message.remainingNs())
                 .int64("last", clock.millis());
     };
 

@@ -242,6 +242,11 @@ final class Attempt implements Outbox {
         return observed().random();
     }
 
+    /** What was left until the deadline when the handler asked. */
+    long leftNs() {
+        return observed().leftNs();
+    }
+
     private synchronized ObservedAgain observed() {
         if (observed == null) {
             observed = new ObservedAgain(onRecord(), why -> stop(Outcome.notReplayable(why)));

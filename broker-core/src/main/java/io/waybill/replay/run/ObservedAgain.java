@@ -1,5 +1,6 @@
 package io.waybill.replay.run;
 
+import io.waybill.api.Message;
 import io.waybill.api.Outbox;
 import io.waybill.wire.Observation;
 import io.waybill.wire.Observation.Kind;
@@ -25,6 +26,7 @@ final class ObservedAgain implements InstantSource {
     // all guarded by this
     private int next;
     private long timeNs;
+    private long leftNs;
     private Random random;
     private boolean hasDeparted;
 
@@ -48,6 +50,14 @@ final class ObservedAgain implements InstantSource {
             random = new Random(isNext(Kind.SEED) ? recorded.seen().get(next++).value() : 0);
         }
         return random;
+    }
+
+    /** What was left until the deadline. */
+    synchronized long leftNs() {
+        if (isNext(Kind.LEFT)) {
+            leftNs = recorded.seen().get(next++).value();
+        }
+        return leftNs;
     }
 
     /** Whether this is what the handler saw next. From the first point on that differs nothing is. */
@@ -79,6 +89,7 @@ final class ObservedAgain implements InstantSource {
         return switch (kind) {
             case TIME -> "the time";
             case SEED -> "random numbers";
+            case LEFT -> "the time that was left";
         };
     }
 
@@ -94,6 +105,7 @@ final class ObservedAgain implements InstantSource {
     private static boolean isHandlers(Class<?> type) {
         return type != ObservedAgain.class
                 && !Outbox.class.isAssignableFrom(type)
+                && !Message.class.isAssignableFrom(type)
                 && !type.getPackageName().startsWith("java.");
     }
 }

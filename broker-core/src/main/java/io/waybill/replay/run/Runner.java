@@ -40,16 +40,14 @@ import java.util.Set;
  */
 final class Runner {
 
-    private static final long REMAINING_NS = 60_000_000_000L;
-
     private final Contender contender;
     private final Surroundings surroundings;
     private final Set<RRefId> beingMade;
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
-    private final StandingClock clock = new StandingClock();
-    private final InboundMessage message = new InboundMessage(view, clock);
+    private final InboundMessage message = new InboundMessage(view, this::leftNs);
     private final Reply reply = new Reply();
+    private Attempt running; // set before a handler sees the message
 
     /** What requests are run in. */
     record Surroundings(Records records, Supervision supervision, RunSettings settings) {}
@@ -110,7 +108,6 @@ final class Runner {
         try {
             message.open(entry.key(), delivered(call), tensors);
             message.references(contender.references(arguments));
-            clock.standAt(view.deadlineNs() - REMAINING_NS);
             Outcome outcome = handle(entry, call);
             return creates ? created(recorded.get(recorded.size() - 1), outcome) : outcome;
         } finally {
@@ -172,6 +169,7 @@ final class Runner {
                 surroundings.settings().buffers(),
                 entry.nonBlocking() ? Attempt.Waiting.REFUSED : Attempt.Waiting.ALLOWED,
                 reply);
+        running = attempt;
         Attempt before = contender.begin(attempt);
         try {
             HandlerWatch watch = HandlerWatch.begin();
@@ -186,6 +184,10 @@ final class Runner {
             attempt.end();
             contender.end(attempt, before);
         }
+    }
+
+    private long leftNs(long deadlineNs) {
+        return running.leftNs();
     }
 
     private Outcome outcome(

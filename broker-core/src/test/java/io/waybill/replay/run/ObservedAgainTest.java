@@ -46,6 +46,16 @@ class ObservedAgainTest {
     }
 
     @Test
+    void showsTheTimeThatWasLeft() {
+        ObservedAgain again = again(new Observation(Kind.LEFT, 17));
+
+        assertThat(again.leftNs()).isEqualTo(17);
+        assertThat(departures).isEmpty();
+        again.leftNs();
+        assertThat(departure()).startsWith("its handler asked for the time that was left at ");
+    }
+
+    @Test
     void letsAHandlerSeeLess() {
         again(FIRST, SEED).instant();
         assertThat(departures).isEmpty();
