@@ -42,6 +42,7 @@ public final class HandlerExecutor {
     private final ExecutorSettings settings;
     private final Threads threads;
     private final Clock clock;
+    private final Runnable roomListener;
 
     private final Object lock = new Object();
     // All of these are guarded by lock.
@@ -54,13 +55,19 @@ public final class HandlerExecutor {
     private boolean helping;
     private long lastEndedNs;
     private boolean closed;
+    private boolean roomIsWanted;
 
-    /** @param provider the start of the threads' names */
-    public HandlerExecutor(String provider, ExecutorSettings settings, Threads threads, Clock clock) {
+    /**
+     * @param provider the start of the threads' names
+     * @param roomListener called on any thread when there is room again for who {@linkplain #hasRoom looked} and found none
+     */
+    public HandlerExecutor(
+            String provider, ExecutorSettings settings, Threads threads, Clock clock, Runnable roomListener) {
         this.provider = provider;
         this.settings = settings;
         this.threads = threads;
         this.clock = clock;
+        this.roomListener = roomListener;
     }
 
     /**
@@ -152,6 +159,7 @@ public final class HandlerExecutor {
      */
     public boolean writeOff(Thread stuck) {
         PoolThread toWake;
+        boolean roomCame;
         synchronized (lock) {
             PoolThread found = null;
             for (PoolThread pooled : alive) {
@@ -162,10 +170,14 @@ public final class HandlerExecutor {
             }
             writtenOff++;
             running--;
+            roomCame = takeWantedRoom();
             toWake = helpIfNeeded();
         }
         if (toWake != null) {
             toWake.unpark();
+        }
+        if (roomCame) {
+            roomListener.run();
         }
         return true;
     }
@@ -177,11 +189,20 @@ public final class HandlerExecutor {
         }
     }
 
-    /** Whether one more task would be taken now. False once it is closed, too. */
+    /** Whether one more task would be taken now; otherwise whoever listens is told when one would. False once it is closed, too. */
     public boolean hasRoom() {
         synchronized (lock) {
-            return !closed && running + waiting.size() < settings.maxTasks();
+            boolean hasRoom = !closed && running + waiting.size() < settings.maxTasks();
+            roomIsWanted |= !hasRoom;
+            return hasRoom;
         }
+    }
+
+    /** Whether there is room now that somebody waits for. Under lock. */
+    private boolean takeWantedRoom() {
+        boolean came = roomIsWanted && !closed && running + waiting.size() < settings.maxTasks();
+        roomIsWanted &= !came;
+        return came;
     }
 
     /** Tasks that run or wait now. */
@@ -252,6 +273,8 @@ public final class HandlerExecutor {
 
     /** Counts a thread's last task out and takes what waits; null when nothing does. */
     Runnable nextTask(PoolThread free) {
+        Runnable next;
+        boolean roomCame;
         synchronized (lock) {
             if (free.isWrittenOff()) {
                 writtenOff--;
@@ -260,8 +283,13 @@ public final class HandlerExecutor {
             }
             free.current(null);
             lastEndedNs = clock.monotonicNs();
-            return takeWaiting(free);
+            roomCame = takeWantedRoom();
+            next = takeWaiting(free);
         }
+        if (roomCame) {
+            roomListener.run();
+        }
+        return next;
     }
 
     /** Under lock. */

@@ -40,6 +40,7 @@ public final class HandlerRegistry {
 
     private final Map<HandlerKey, Long> parked = new ConcurrentHashMap<>();
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
+    private final List<Runnable> roomListeners = new CopyOnWriteArrayList<>();
     private volatile HandlerTable table; // written under lock, read by everybody who serves requests
 
     /** The last handler of a key, after it left. */
@@ -68,7 +69,8 @@ public final class HandlerRegistry {
 
     /** Threads for the handlers of one provider; the caller closes it, after it withdrew the handlers. */
     public HandlerExecutor newExecutor(Provider provider, ExecutorSettings settings) {
-        return new HandlerExecutor(provider.name(), settings, threads, clock);
+        return new HandlerExecutor(
+                provider.name(), settings, threads, clock, () -> roomListeners.forEach(Runnable::run));
     }
 
     /** Publishes a handler under all its keys at once. */
@@ -129,6 +131,11 @@ public final class HandlerRegistry {
     /** Calls {@code listener} after every change of the table, and of what is in service. */
     public void onChange(Runnable listener) {
         listeners.add(listener);
+    }
+
+    /** Calls {@code listener} when the threads of a handler take more requests again, after who serves found that they did not. */
+    public void onRoom(Runnable listener) {
+        roomListeners.add(listener);
     }
 
     /** Counts requests that park ({@code change} above zero) or stop parking (below), for {@link #statuses()}. */

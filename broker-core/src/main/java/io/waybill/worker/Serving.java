@@ -52,6 +52,7 @@ final class Serving {
     private HandlerTable unparkedFor;
     private long nextReleaseNs;
     private long nextParkingCheckNs;
+    private volatile boolean roomCame; // set by threads of handlers
     private long sequence;
     private long nowNs;
     private long sentBeforeNs;
@@ -378,6 +379,11 @@ final class Serving {
         return !parking.isEmpty();
     }
 
+    /** The threads of a handler take more requests again. Any thread. */
+    void roomCame() {
+        roomCame = true;
+    }
+
     /**
      * Serves what parked, when the handlers changed, and gives up what parked for too long.
      *
@@ -386,9 +392,10 @@ final class Serving {
     int unpark() {
         HandlerTable table = registry.table();
         long nowNs = clock.monotonicNs();
-        if (table == unparkedFor && nowNs < nextParkingCheckNs) {
+        if (table == unparkedFor && nowNs < nextParkingCheckNs && !roomCame) {
             return 0;
         }
+        roomCame = false; // before it is looked for
         nextParkingCheckNs = nowNs + 10_000_000;
         int served = 0;
         for (HandlerKey key : parking.keys()) {

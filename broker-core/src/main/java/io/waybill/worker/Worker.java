@@ -200,6 +200,10 @@ public final class Worker implements Caller, AutoCloseable {
                 new Repeats(host, directory.name(), directory.path(), settings.journal(), answers, poller::wake),
                 open,
                 counters);
+        registry.onRoom(() -> {
+            serving.roomCame();
+            poller.wake();
+        });
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestLane, responseLane);
         inlet = new Inlet(

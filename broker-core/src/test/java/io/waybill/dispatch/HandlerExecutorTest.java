@@ -22,6 +22,7 @@ class HandlerExecutorTest {
 
     private static final Duration LONG = Duration.ofSeconds(20);
     private static final int MAX_TASKS = 100;
+    private static final AtomicInteger ROOM = new AtomicInteger();
 
     private final HandlerExecutor executor = executor(Duration.ofSeconds(10));
 
@@ -30,12 +31,36 @@ class HandlerExecutorTest {
                 "acme",
                 new ExecutorSettings(2, MAX_TASKS, 200_000, 1_000, keepAlive),
                 new DaemonThreads(),
-                new RunningClock());
+                new RunningClock(),
+                ROOM::incrementAndGet);
     }
 
     @AfterEach
     void endThreads() {
         executor.close(LONG);
+    }
+
+    @Test
+    void tellsOnceWhenThereIsRoomForWhoFoundNone() throws InterruptedException {
+        ROOM.set(0);
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        CountDownLatch ended = new CountDownLatch(MAX_TASKS);
+        for (int i = 0; i < MAX_TASKS; i++) {
+            assertThat(executor.hasRoom()).isTrue();
+            executor.execute(() -> {
+                await(mayEnd);
+                ended.countDown();
+            });
+        }
+        assertThat(executor.hasRoom()).isFalse();
+        assertThat(ROOM).hasValue(0);
+        mayEnd.countDown();
+        assertThat(ended.await(LONG.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        while (executor.taskCount() > 0) {
+            Thread.onSpinWait();
+        }
+        executor.close(LONG); // every thread has counted its task out by then
+        assertThat(ROOM).hasValue(1);
     }
 
     @Test

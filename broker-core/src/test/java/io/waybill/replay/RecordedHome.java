@@ -31,7 +31,7 @@ public final class RecordedHome implements AutoCloseable {
             .withArchive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL));
 
     public final Workers workers;
-    /** The ids of the requests that handlers began on the thread that polls, in their order, by worker. */
+    /** The ids of the requests that are handled in order, in that order, by worker. */
     final Map<String, List<Long>> begun = new ConcurrentHashMap<>();
 
     public RecordedHome(Path directory) throws IOException {
@@ -50,10 +50,10 @@ public final class RecordedHome implements AutoCloseable {
         return workers.join(name, handlers, SETTINGS);
     }
 
-    /** Has an operation answered on the thread that polls, which makes the order of beginning that of running. */
+    /** Has an operation answered by one thread, which makes the order of beginning that of running. */
     public void handleInOrder(String worker, HandlerRegistry handlers, String operation, MessageHandler handler) {
         List<Long> ids = begun.computeIfAbsent(worker, any -> new CopyOnWriteArrayList<>());
-        workers.handleOnPoller(handlers, operation, (message, outbox) -> {
+        workers.handleOneByOne(handlers, operation, (message, outbox) -> {
             ids.add(message.id());
             handler.handle(message, outbox);
         });

@@ -141,6 +141,22 @@ class FlowTest {
         hold.countDown();
     }
 
+    /** Each has 20 s, and a worker without work looks about twice a second. */
+    @Test
+    void servesWhatWaitsForAThreadWhenOneIsFree() throws IOException {
+        HandlerRegistry oneThread = workers.registry();
+        workers.handleOneByOne(oneThread, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.join("busy", oneThread);
+        Worker caller = workers.join("caller");
+        List<CompletableFuture<Response>> calls = new ArrayList<>();
+        for (int i = 0; i < 500; i++) {
+            calls.add(caller.callAsync(numbered("busy", i)));
+        }
+        for (int i = 0; i < 500; i++) {
+            assertThat(calls.get(i).join().payload().getInt(0)).isEqualTo(i);
+        }
+    }
+
     @Test
     void parksRequestsWhileTheHandlerIsAwayAndServesThemInOrder() throws IOException {
         HandlerRegistry handlers = workers.registry();

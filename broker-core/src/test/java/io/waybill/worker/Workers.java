@@ -28,6 +28,8 @@ public final class Workers implements AutoCloseable {
             .withDefaultTimeout(Duration.ofSeconds(20))
             .withJournal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20));
 
+    private static final ExecutorSettings ONE_THREAD = new ExecutorSettings(1, 1, 0, 0, Duration.ofSeconds(10));
+
     public final Host host;
     public final Home home;
     private final List<Worker> open = new ArrayList<>();
@@ -51,17 +53,26 @@ public final class Workers implements AutoCloseable {
 
     /** A handler that may block. */
     public HandlerRegistry.Registration handle(HandlerRegistry registry, String key, MessageHandler handler) {
-        return handle(registry, key, handler, false);
+        return handle(registry, key, handler, false, ExecutorSettings.forProcessors(2));
     }
 
     public HandlerRegistry.Registration handleOnPoller(HandlerRegistry registry, String key, MessageHandler handler) {
-        return handle(registry, key, handler, true);
+        return handle(registry, key, handler, true, ExecutorSettings.forProcessors(2));
+    }
+
+    /** Adds one whose requests are run one after the other, on a thread of its own. */
+    public HandlerRegistry.Registration handleOneByOne(HandlerRegistry registry, String key, MessageHandler handler) {
+        return handle(registry, key, handler, false, ONE_THREAD);
     }
 
     private HandlerRegistry.Registration handle(
-            HandlerRegistry registry, String key, MessageHandler handler, boolean nonBlocking) {
+            HandlerRegistry registry,
+            String key,
+            MessageHandler handler,
+            boolean nonBlocking,
+            ExecutorSettings threads) {
         Provider provider = new Provider("test-" + key.replace(':', '-'), "1.0.0");
-        HandlerExecutor executor = registry.newExecutor(provider, ExecutorSettings.forProcessors(2));
+        HandlerExecutor executor = registry.newExecutor(provider, threads);
         return registry.add(new HandlerSpec(
                 List.of(HandlerKey.parse(key)),
                 handler,
