@@ -104,9 +104,7 @@ class AllPairsSystemTest {
                     then.resident / MEGABYTE);
             assertThat(now.heap).as("heap").isLessThan(then.heap + 4 * MEGABYTE);
             assertThat(now.anonymous).as("anonymous memory").isLessThan(then.anonymous + 32 * MEGABYTE);
-            assertThat(now.resident)
-                    .as("resident, mapped journals included")
-                    .isLessThan(then.resident + MAPPED);
+            assertThat(now.resident).as("resident, mapped journals included").isLessThan(then.resident + MAPPED);
         }
     }
 

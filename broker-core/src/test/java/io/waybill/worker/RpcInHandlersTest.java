@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -37,6 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class RpcInHandlersTest {
 
+    private static final Duration LONG_ENOUGH_TO_BEGIN = Duration.ofSeconds(2);
     private static final Duration SOON = Duration.ofSeconds(20);
 
     @TempDir
@@ -207,8 +209,8 @@ class RpcInHandlersTest {
         try (RRef never = a.rpc().remote(owner, call("test::wait"))) {
             Invocation fetch = call("test::fetch", Value.of(never));
             assertThatExceptionOfType(CallException.class)
-                    .isThrownBy(() -> a.rpc().rpcSync("b", fetch, Duration.ofMillis(200)));
-            assertThat(failed.get().kind()).isEqualTo(ErrorKind.TIMEOUT);
+                    .isThrownBy(() -> a.rpc().rpcSync("b", fetch, LONG_ENOUGH_TO_BEGIN));
+            assertThat(failed.get(30, TimeUnit.SECONDS).kind()).isEqualTo(ErrorKind.TIMEOUT);
         }
         mayEnd.countDown();
         assertAllGone();
