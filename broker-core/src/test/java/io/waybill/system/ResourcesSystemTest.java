@@ -75,7 +75,9 @@ class ResourcesSystemTest {
                     () -> descriptorList().size() <= filesBefore.size() + OPENED_LATE);
             Waits.until("no thread more than before", () -> threadsBefore.containsAll(threads()));
         }
-        assertThat(threads()).noneMatch(name -> name.matches("(stays|comes).*"));
+        Waits.until(
+                () -> "no thread of a worker that left: " + threads(),
+                () -> threads().stream().noneMatch(name -> name.matches("(stays|comes).*")));
         assertThat(temporaryFiles()).isEmpty();
     }
 
