@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -65,6 +66,7 @@ public final class OsgiHost implements AutoCloseable {
     private final ScriptDirectory scriptFiles;
     private final ControlOperations operations;
     private final List<Looking> looking = new ArrayList<>();
+    private final Map<Path, String> notStarted = new LinkedHashMap<>(); // while it starts
 
     /**
      * Starts a framework.
@@ -149,6 +151,11 @@ public final class OsgiHost implements AutoCloseable {
     /** The jars in the watched directory that are not taken, and why. */
     public Map<Path, String> refusedFiles() {
         return watched.problems();
+    }
+
+    /** The bundles that the node comes with, or that were installed earlier, which did not start, and why. */
+    public Map<Path, String> notStarted() {
+        return Map.copyOf(notStarted);
     }
 
     /** The scripts, and what is wrong with them. */
@@ -266,8 +273,13 @@ public final class OsgiHost implements AutoCloseable {
         try {
             bundles.installAtStart(staging.stage(jar.path()), jar.startLevel());
         } catch (BundleRefusedException e) {
-            LOG.error("{} does not start: {}", jar.path(), e.getMessage());
+            refused(jar.path(), e);
         }
+    }
+
+    private void refused(Path jar, BundleRefusedException why) {
+        LOG.error("{} does not start: {}", jar, why.getMessage());
+        notStarted.put(jar, why.getMessage());
     }
 
     /** What an operator installed by command counts more than what the node came with, unless that is newer by now. */
@@ -282,7 +294,7 @@ public final class OsgiHost implements AutoCloseable {
                 bundles.installAtStart(staged, OsgiSettings.FIRST_HANDLER_LEVEL);
             }
         } catch (BundleRefusedException e) {
-            LOG.error("{} does not start: {}", jar, e.getMessage());
+            refused(jar, e);
         }
     }
 

@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -107,6 +108,16 @@ final class BundleHandlers implements Closeable {
             osgi.close();
             throw new IOException("the candidate is not taken: " + e.getMessage(), e);
         }
+    }
+
+    /** The bundles that did not start, and why: alike in each replay, wherever its directory is. */
+    List<String> problems() {
+        String own = directory.path() + "/";
+        return osgi.notStarted().entrySet().stream()
+                .map(jar -> jar.getKey().getFileName() + " does not start: "
+                        + jar.getValue().replace(own, ""))
+                .sorted()
+                .toList();
     }
 
     @Override

@@ -48,6 +48,8 @@ public final class Replay {
     public static final String INSTALLED = "installed";
 
     private static final int BATCH = 256;
+    private static final String ONE_AT_A_TIME =
+            "native libraries are loaded once per process: replay one worker and one candidate at a time";
 
     private final Opening recording;
     private final Optional<Path> home;
@@ -61,11 +63,15 @@ public final class Replay {
     private int times = 1;
     private LongConsumer progress = calls -> {};
     private Host host;
+    private int frameworks;
 
     @FunctionalInterface
     private interface Opening {
         Recording open(Host host) throws IOException;
     }
+
+    /** Handlers while they are there. @param problems why some are not */
+    private record Handlers(Closeable closing, List<String> problems) {}
 
     /** Handlers to replay with. */
     private record Candidate(String name, Optional<Path> bundle, Optional<HandlerSource> handlers) {}
@@ -238,8 +244,9 @@ public final class Replay {
             for (Candidate candidate : candidates()) {
                 HandlerRegistry registry =
                         new HandlerRegistry(ParkingSettings.DEFAULT, machine.threads(), machine.clock());
-                Closeable handlers = handlers(candidate, machine, registry, worker);
-                contenders.add(new Contender(candidate.name(), worker, registry, handlers));
+                Handlers handlers = handlers(candidate, machine, registry, worker);
+                contenders.add(
+                        new Contender(candidate.name(), worker, registry, handlers.closing(), handlers.problems()));
             }
             return contenders;
         } catch (IOException | RuntimeException e) {
@@ -248,17 +255,23 @@ public final class Replay {
         }
     }
 
-    private Closeable handlers(Candidate candidate, Host machine, HandlerRegistry registry, WorkerInfo worker)
+    private Handlers handlers(Candidate candidate, Host machine, HandlerRegistry registry, WorkerInfo worker)
             throws IOException {
         if (candidate.handlers().isPresent()) {
             candidate.handlers().get().fill(registry, worker);
-            return () -> {};
+            return new Handlers(() -> {}, List.of());
         }
         if (distribution.isEmpty()) {
             throw new IllegalArgumentException("bundles need a distribution, from which their framework is made");
         }
         Optional<Path> own = home.map(path -> path.resolve("workers").resolve(worker.id() + "-" + worker.name()))
                 .filter(path -> Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS));
-        return BundleHandlers.start(machine, registry, distribution.get(), own, candidate.bundle());
+        BundleHandlers bundles = BundleHandlers.start(machine, registry, distribution.get(), own, candidate.bundle());
+        List<String> problems = new ArrayList<>(bundles.problems());
+        if (!problems.isEmpty() && frameworks > 0) {
+            problems.add(ONE_AT_A_TIME);
+        }
+        frameworks++;
+        return new Handlers(bundles, problems);
     }
 }

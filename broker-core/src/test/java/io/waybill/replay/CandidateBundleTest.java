@@ -107,6 +107,27 @@ class CandidateBundleTest {
     }
 
     @Test
+    void saysWhyThereIsNoHandler() throws IOException {
+        Path installed;
+        try (var files = Files.walk(home)) {
+            installed = files.filter(file -> file.getParent().endsWith("osgi/installed"))
+                    .findFirst()
+                    .orElseThrow();
+        }
+        Files.writeString(installed, "no bundle");
+        List<String> reasons = new ArrayList<>();
+        Replay.of(home)
+                .in(DISTRIBUTION)
+                .run(call -> call.results().forEach(result -> reasons.add(result.verdict() + " " + result.reason())));
+        assertThat(reasons)
+                .hasSize(CALLS)
+                .allSatisfy(reason -> assertThat(reason)
+                        .startsWith("FAILED there is no handler for math.square; " + installed.getFileName()
+                                + " does not start: ")
+                        .contains(": osgi/installed/" + installed.getFileName() + " is not a jar"));
+    }
+
+    @Test
     void saysWhyACandidateIsNotTaken() throws IOException {
         Path text = Files.writeString(directory.resolve("no.jar"), "no bundle");
         assertThatThrownBy(() -> Replay.of(home).in(DISTRIBUTION).with(text).run())

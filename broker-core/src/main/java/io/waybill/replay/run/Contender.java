@@ -8,6 +8,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.Response;
 import io.waybill.api.WorkerInfo;
+import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
 import io.waybill.replay.NotRecordedException;
@@ -33,16 +34,20 @@ public final class Contender implements Closeable {
     private final WorkerInfo worker;
     private final HandlerRegistry registry;
     private final Closeable handlers;
+    private final List<String> problems;
     private final Values values;
     private Runner runner; // set before a thread that runs handlers starts
     // Set by the thread that runs the handlers, read by their other threads too.
     private final AtomicReference<Attempt> running = new AtomicReference<>();
 
-    public Contender(String name, WorkerInfo worker, HandlerRegistry registry, Closeable handlers) {
+    /** @param problems why some of the handlers are not there */
+    public Contender(
+            String name, WorkerInfo worker, HandlerRegistry registry, Closeable handlers, List<String> problems) {
         this.name = name;
         this.worker = worker;
         this.registry = registry;
         this.handlers = handlers;
+        this.problems = problems;
         this.values = new Values(worker.id());
     }
 
@@ -56,6 +61,12 @@ public final class Contender implements Closeable {
 
     HandlerTable table() {
         return registry.table();
+    }
+
+    /** That there is no handler, and why there may be none. */
+    String missing(HandlerKey key) {
+        String missing = "there is no handler for " + key.text();
+        return problems.isEmpty() ? missing : missing + "; " + String.join("; ", problems);
     }
 
     Values values() {

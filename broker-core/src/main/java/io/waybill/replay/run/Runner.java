@@ -96,8 +96,7 @@ final class Runner {
     private Outcome handled(RecordedCall call) throws RejectedMessageException, NotRecordedException, IOException {
         HandlerEntry entry = Route.find(contender.table(), view);
         if (entry == null) {
-            return Outcome.failed("there is no handler for "
-                    + Route.key(contender.table(), view).text());
+            return Outcome.failed(contender.missing(Route.key(contender.table(), view)));
         }
         List<ForkData> recorded = view.hasReferences() ? ForkTable.decode(view.copyReferences()) : List.of();
         boolean creates = view.type() == MessageType.SCRIPT_REMOTE_CALL && !recorded.isEmpty();
