@@ -217,7 +217,7 @@ class ReplayTest {
         List<String> first = shown(cast.replay(home), reports);
         assertThat(reports.get(0).isAllSame()).as("%s", reports.get(0)).isTrue();
         assertThat(first).hasSize(20 + 40 + 40);
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 99; i++) {
             assertThat(shown(cast.replay(home), reports)).isEqualTo(first);
         }
         assertThat(reports).containsOnly(reports.get(0));
