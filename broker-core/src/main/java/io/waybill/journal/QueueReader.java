@@ -320,6 +320,12 @@ public final class QueueReader implements Closeable {
     private long wholeRecordBehind(long from) throws IOException {
         int needed = Frame.LENGTH + Envelope.HEADER_LENGTH;
         for (long at = from + Frame.LENGTH; window.covers(at, needed, FileWindow.CAPACITY); at += Frame.LENGTH) {
+            if (window.int32(at)
+                    == 0) { // no frame, and most often nothing but zeros up to the end of what was reserved
+                long next = window.firstNonZero(at, window.size());
+                at += (next - at) / Frame.LENGTH * Frame.LENGTH - Frame.LENGTH;
+                continue;
+            }
             if ((window.int32(at + Frame.LENGTH + Envelope.MAGIC_AT) & 0xffff) == Envelope.MAGIC) {
                 int frame = window.int32(at);
                 if (!Frame.isMeta(frame)
