@@ -32,6 +32,7 @@ final class CallReader {
             ErrorCode.PEER_CORRUPT,
             ErrorCode.INTENTIONAL_FAILURE,
             ErrorCode.ANSWER_GONE,
+            ErrorCode.TENSORS_GONE,
             ErrorCode.TOO_LARGE);
 
     private final MessageBuffer buffer = new MessageBuffer();
