@@ -105,11 +105,16 @@ class ReplayIT {
     }
 
     private void install() throws IOException, InterruptedException {
+        Result installed =
+                waybill("bundle", "install", "--node", "ps0", wordCount().toString());
+        assertThat(installed.exitCode()).as(installed.err()).isZero();
+    }
+
+    /** The bundle that answered the calls. */
+    private static Path wordCount() throws IOException {
         try (DirectoryStream<Path> jars =
                 Files.newDirectoryStream(DISTRIBUTION.resolve("examples"), "word-count-*.jar")) {
-            Result installed = waybill(
-                    "bundle", "install", "--node", "ps0", jars.iterator().next().toString());
-            assertThat(installed.exitCode()).as(installed.err()).isZero();
+            return jars.iterator().next();
         }
     }
 
@@ -219,11 +224,7 @@ class ReplayIT {
 
     @Test
     void showsCandidatesSideBySide() throws IOException, InterruptedException {
-        Path good;
-        try (DirectoryStream<Path> jars =
-                Files.newDirectoryStream(DISTRIBUTION.resolve("examples"), "word-count-*.jar")) {
-            good = jars.iterator().next();
-        }
+        Path good = wordCount();
         Result replayed = waybill(
                 "replay",
                 "--operation",
@@ -237,6 +238,27 @@ class ReplayIT {
         assertThat(replayed.out())
                 .contains("\"not_same_calls\" : 1", "\"handlers\" : \"" + good.getFileName() + "\"")
                 .contains("\"id\" : \"" + ids.get(WRONG) + "\"");
+    }
+
+    @Test
+    void replaysASliceWhereThereIsNoHome() throws IOException, InterruptedException {
+        Path slice = directory.resolve("all.slice");
+        Result sliced = waybill("journal", "slice", "--out", slice.toString());
+        assertThat(sliced.exitCode()).as(sliced.err()).isZero();
+        Map<String, String> elsewhere = new HashMap<>(environment);
+        elsewhere.remove("WAYBILL_HOME");
+        Result replayed = Command.run(
+                Files.createDirectory(directory.resolve("elsewhere")),
+                elsewhere,
+                COMMAND.toString(),
+                "replay",
+                "--slice",
+                slice.toString(),
+                "--bundle",
+                wordCount().toString());
+        assertThat(replayed.exitCode()).as(replayed.out() + replayed.err()).isZero();
+        String ofHome = waybill("replay", "--bundle", wordCount().toString()).out();
+        assertThat(replayed.out()).isEqualTo(ofHome.replace("calls in " + home, "calls in " + slice));
     }
 
     @Test
