@@ -52,6 +52,13 @@ final class Parking {
         size++;
     }
 
+    /** A request that had left comes back, before all others. */
+    void putBack(HandlerKey key, Place place) {
+        byKey.computeIfAbsent(key, k -> new ArrayDeque<>()).addFirst(place);
+        place.link().unserved().add(place.index());
+        size++;
+    }
+
     /** How often a request that had left parking came back, which makes it hard to follow. */
     long parkedAgain() {
         return parkedAgain;

@@ -154,14 +154,15 @@ final class Serving {
         if (!parking.isEmpty() && Route.isNamed(inbound.view())) {
             HandlerKey key = Route.key(registry.table(), inbound.view());
             if (parking.has(key)) { // behind those that came before it
-                park(inbound, key);
+                park(inbound, key, null);
                 return true;
             }
         }
-        return serveNow(inbound);
+        return serveNow(inbound, null);
     }
 
-    private boolean serveNow(Inbound inbound) {
+    /** @param left the place in parking that it left for this; null when it did not park */
+    private boolean serveNow(Inbound inbound, Parking.Place left) {
         RecordView request = inbound.view();
         long deadlineNs = request.deadlineNs();
         if (deadlineNs != 0 && nowNs(request) >= deadlineNs) {
@@ -185,7 +186,7 @@ final class Serving {
             HandlerTable table = tableFor(request);
             HandlerEntry entry = Route.find(table, request);
             if (entry == null) {
-                absent(table, inbound);
+                absent(table, inbound, left);
                 return true;
             }
             boolean mayHaveBegun = isForEarlier || inbound.delivered() == Delivered.AGAIN;
@@ -198,7 +199,7 @@ final class Serving {
             }
             boolean onPoller = entry.runsOnPoller();
             if (!onPoller && !entry.executor().hasRoom()) { // it waits in the journal, behind those that came before it
-                park(inbound, entry.key());
+                park(inbound, entry.key(), left);
                 return true;
             }
             if (entry.begin()) {
@@ -331,7 +332,7 @@ final class Serving {
         return true;
     }
 
-    private void absent(HandlerTable table, Inbound inbound) {
+    private void absent(HandlerTable table, Inbound inbound, Parking.Place left) {
         RecordView request = inbound.view();
         if (!Route.isNamed(request)) {
             inbound.refuse(
@@ -339,7 +340,7 @@ final class Serving {
                     ErrorCode.MALFORMED_BODY,
                     "the payload of a " + request.type() + " begins with the operation's name, and this one does not");
         } else if (Route.absence(table, request) == Absence.LEFT) {
-            park(inbound, Route.key(table, request));
+            park(inbound, Route.key(table, request), left);
         } else {
             HandlerKey key = Route.key(table, request);
             boolean operation = !(key instanceof HandlerKey.OfType);
@@ -352,8 +353,9 @@ final class Serving {
         }
     }
 
-    private void park(Inbound inbound, HandlerKey key) {
-        if (parking.size() >= registry.parking().maxMessages()) {
+    /** What had left parking goes back to where it was, before those that came after it. */
+    private void park(Inbound inbound, HandlerKey key, Parking.Place left) {
+        if (left == null && parking.size() >= registry.parking().maxMessages()) {
             inbound.refuse(
                     ErrorKind.UNKNOWN_ERROR,
                     ErrorCode.HANDLER_GONE,
@@ -361,14 +363,18 @@ final class Serving {
                             + " requests, the most allowed, wait for handlers already");
             return;
         }
-        parking.add(
-                key,
-                new Parking.Place(
-                        inbound.link(),
-                        inbound.index(),
-                        inbound.view().id(),
-                        clock.monotonicNs(),
-                        inbound.delivered()));
+        if (left != null) {
+            parking.putBack(key, left);
+        } else {
+            parking.add(
+                    key,
+                    new Parking.Place(
+                            inbound.link(),
+                            inbound.index(),
+                            inbound.view().id(),
+                            clock.monotonicNs(),
+                            inbound.delivered()));
+        }
         registry.countParked(key, 1);
         counters.countParked();
         inbound.leave();
@@ -432,14 +438,14 @@ final class Serving {
         }
         if (present) {
             long parked = parking.size();
-            boolean mine = serveNow(inbound);
+            boolean mine = serveNow(inbound, place);
             if (mine && parking.size() > parked) {
                 parking.countParkedAgain();
             }
             return mine;
         }
         if (registry.table().neverKnew(key)) {
-            absent(registry.table(), inbound);
+            absent(registry.table(), inbound, place);
             return true;
         }
         inbound.refuse(

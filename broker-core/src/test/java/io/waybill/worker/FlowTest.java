@@ -5,11 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
+import io.waybill.journal.JournalTail;
+import io.waybill.journal.Poll;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -19,6 +24,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -139,6 +146,46 @@ class FlowTest {
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.TIMED_OUT))
                 .hasMessageContaining("nothing was sent");
         hold.countDown();
+    }
+
+    /** A request that leaves parking as its handler does goes back to where it was. */
+    @Test
+    void beginsInOrderWhileTheHandlerComesAndGoes() throws IOException {
+        HandlerRegistry handlers = workers.registry();
+        MessageHandler echo = (message, outbox) -> outbox.reply(message.payload());
+        HandlerRegistry.Registration first = workers.handle(handlers, "0x142", echo);
+        Worker swapped = workers.join("swapped", handlers);
+        Worker caller = workers.join("caller");
+        caller.call(numbered("swapped", 0)).close();
+        first.withdraw(Duration.ofSeconds(10));
+        int calls = 3000;
+        List<CompletableFuture<Response>> answers = new ArrayList<>();
+        for (int i = 1; i < calls; i++) {
+            answers.add(caller.callAsync(numbered("swapped", i)));
+        }
+        CompletableFuture<Void> all = CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new));
+        for (int swaps = 0; swaps < 500 && !all.isDone(); swaps++) {
+            workers.handle(handlers, "0x142", echo).withdraw(Duration.ofSeconds(10));
+        }
+        workers.handle(handlers, "0x142", echo);
+        all.join();
+        assertThat(inOrderOfBeginning(swapped)).isSorted().hasSize(calls);
+    }
+
+    /** The numbers of the requests that a worker answered. */
+    private static List<Integer> inOrderOfBeginning(Worker worker) {
+        Map<Long, Integer> begun = new TreeMap<>();
+        MessageBuffer buffer = new MessageBuffer();
+        RecordView answer = new RecordView(buffer);
+        Path responses = worker.directory().path().resolve("responses");
+        try (JournalTail tail = JournalTail.open(responses, Workers.SETTINGS.journal())) {
+            while (tail.poll(buffer, JournalTail.ANY_RECEIVER) == Poll.RECORD) {
+                begun.put(
+                        answer.handlerSequence(),
+                        ByteBuffer.wrap(answer.copyPayload()).getInt());
+            }
+        }
+        return List.copyOf(begun.values());
     }
 
     /** Each has 20 s, and a worker without work looks about twice a second. */
