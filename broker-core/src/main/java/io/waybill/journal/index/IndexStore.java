@@ -9,6 +9,8 @@ import io.waybill.journal.Roll;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -61,6 +63,9 @@ final class IndexStore implements Closeable {
     private static final int LOWEST_KEY_LENGTH = 8;
     private static final int CHILD_KEY_LENGTH = 17;
     private static final int MAX_FILES = 10_000;
+    /** RocksDB writes it last when it makes a database. */
+    private static final String BEGUN_FILE = "CURRENT";
+
     private static final int BLOOM_BITS = 10;
     private static final long WRITE_BUFFER_BYTES = 8 << 20;
     private static final long BLOCK_CACHE_BYTES = 4 << 20;
@@ -131,16 +136,23 @@ final class IndexStore implements Closeable {
         }
     }
 
-    /** Opens somebody's as it is now, and writes nothing. */
-    static IndexStore openReadOnly(Path directory, SafeFiles files) throws IOException, RocksDBException {
+    /** Opens somebody's as it is now, and writes nothing. Empty while its owner has written nothing of it to the disk. */
+    static Optional<IndexStore> openReadOnly(Path directory, SafeFiles files) throws IOException, RocksDBException {
         requireSafe(directory, files);
+        if (!Files.exists(directory.resolve(BEGUN_FILE), LinkOption.NOFOLLOW_LINKS)) {
+            return Optional.empty();
+        }
         RocksLibrary.load();
         IndexStore store = new IndexStore(directory, false);
-        if (!store.hasVersion()) {
-            store.close();
-            throw new IOException(directory + ": expected an index of version " + VERSION + ", found none");
+        if (store.hasVersion()) {
+            return Optional.of(store);
         }
-        return store;
+        boolean isBegun = store.database.getLatestSequenceNumber() > 0;
+        store.close();
+        if (isBegun) {
+            throw new IOException(directory + ": expected an index of version " + VERSION + ", found something else");
+        }
+        return Optional.empty();
     }
 
     /** Checks that RocksDB will open no more than regular files of our own. */

@@ -47,8 +47,12 @@ final class SharedStore implements Closeable {
         for (int i = 0; i < OPEN_TRIES && store == null; i++) {
             try {
                 changedAt = Files.getLastModifiedTime(directory.path(), LinkOption.NOFOLLOW_LINKS);
-                store = IndexStore.openReadOnly(directory.path(), host.files());
+                Optional<IndexStore> found = IndexStore.openReadOnly(directory.path(), host.files());
                 problem = "";
+                if (found.isEmpty()) {
+                    return;
+                }
+                store = found.get();
             } catch (IOException | RocksDBException e) {
                 problem = directory.path() + " is not used: " + e.getMessage();
             }

@@ -13,7 +13,9 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +31,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class JournalIndexTest {
+
+    private static final FileAttribute<?> PRIVATE =
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
 
     @TempDir
     Path home;
@@ -52,6 +57,24 @@ class JournalIndexTest {
     @Test
     void findsMessagesWithoutAnIndex() throws IOException {
         journal.write(0, 3000).assertFinds(0, 3000, 7);
+    }
+
+    @Test
+    void findsMessagesBesideAnIndexThatIsBeingBegun() throws IOException {
+        journal.write(0, 100);
+        Files.createDirectory(journal.indexPath(), PRIVATE);
+        assertFindsWithoutAProblem();
+        try (IndexBuilder builder = journal.builder()) {
+            assertFindsWithoutAProblem(); // nothing of it is on the disk
+            assertThat(builder.problem()).isEmpty();
+        }
+    }
+
+    private void assertFindsWithoutAProblem() throws IOException {
+        try (JournalIndex index = journal.open()) {
+            assertThat(index.problem()).isEmpty();
+            journal.assertFinds(index, 0, 100, 1);
+        }
     }
 
     @Test
