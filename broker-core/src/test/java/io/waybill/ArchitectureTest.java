@@ -215,11 +215,13 @@ class ArchitectureTest {
 
     @Test
     void isToldItsSettings() {
-        // Chronicle takes the order not to report usage in no other way
+        // Chronicle takes the order not to report usage in no other way; and the launcher says where RocksDB's library
+        // lies, as it does to jffi and JNA
         mayCall(
                 System.class,
                 Set.of("getProperty", "setProperty", "getProperties"),
-                "io.waybill.journal.ChronicleFlags");
+                "io.waybill.journal.ChronicleFlags",
+                "io.waybill.journal.index.RocksLibrary");
         mayCall(System.class, Set.of("getenv", "exit"));
         for (Class<?> number : List.of(Boolean.class, Integer.class, Long.class)) {
             mayCall(number, Set.of("getBoolean", "getInteger", "getLong"));

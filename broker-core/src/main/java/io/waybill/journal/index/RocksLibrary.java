@@ -10,10 +10,13 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.util.Environment;
 
 /**
- * RocksDB's native part, loaded once per process from a private directory that is removed at once: nothing stays behind, even when the
- * process is killed later. Thread-safe.
+ * RocksDB's native part, loaded once per process: where it lies, when the property {@value #DIRECTORY_PROPERTY} names a directory that
+ * has it, as the launcher of a distribution does; else from a private directory that is removed at once, so that nothing stays behind,
+ * even when the process is killed later. Thread-safe.
  */
 final class RocksLibrary {
+
+    static final String DIRECTORY_PROPERTY = "waybill.rocksdb.natives";
 
     private static boolean loaded;
 
@@ -23,9 +26,28 @@ final class RocksLibrary {
         if (loaded) {
             return;
         }
+        String unpacked = System.getProperty(DIRECTORY_PROPERTY);
+        try {
+            if (unpacked != null && Files.exists(Path.of(unpacked, fileName()))) {
+                RocksDB.loadLibrary(List.of(unpacked));
+            } else {
+                unpackAndLoad();
+            }
+            loaded = true;
+        } catch (UnsatisfiedLinkError e) {
+            throw new IOException("RocksDB's native library can't be loaded: " + e.getMessage(), e);
+        }
+    }
+
+    /** As RocksDB looks for it in a directory. */
+    private static String fileName() {
+        return Environment.getJniLibraryFileName("rocksdbjni");
+    }
+
+    private static void unpackAndLoad() throws IOException {
         String name = Environment.getJniLibraryFileName("rocksdb");
         Path directory = Files.createTempDirectory("waybill-rocksdb"); // mode 0700
-        Path library = directory.resolve(Environment.getJniLibraryFileName("rocksdbjni")); // as RocksDB looks for it
+        Path library = directory.resolve(fileName());
         try (InputStream bytes = RocksDB.class.getClassLoader().getResourceAsStream(name)) {
             if (bytes == null) {
                 throw new FileNotFoundException(
@@ -33,9 +55,6 @@ final class RocksLibrary {
             }
             Files.copy(bytes, library);
             RocksDB.loadLibrary(List.of(directory.toString()));
-            loaded = true;
-        } catch (UnsatisfiedLinkError e) {
-            throw new IOException("RocksDB's native library can't be loaded: " + e.getMessage(), e);
         } finally {
             Files.deleteIfExists(library);
             Files.deleteIfExists(directory);
