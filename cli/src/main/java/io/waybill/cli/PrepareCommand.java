@@ -1,14 +1,19 @@
 package io.waybill.cli;
 
+import io.waybill.api.MessageId;
 import io.waybill.cli.node.Node;
 import io.waybill.cli.node.NodeConf;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
+import io.waybill.query.HomeJournals;
+import io.waybill.query.MessageFilter;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.Writer;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -50,6 +55,10 @@ final class PrepareCommand implements Callable<Integer> {
                 run(silent, "call", "--to", NODE, "control:handlers.list", "--json");
                 run(silent, "call", "--to", NODE, "aten::add", "[1.0]", "2", "alpha=1");
                 run(silent, "call", "--to", NODE, "aten::ones", "[2, 2]");
+                run(silent, "journal", "list");
+                for (String id : newest(home)) {
+                    run(silent, "journal", "show", id);
+                }
             }
         }
         return 0;
@@ -58,6 +67,17 @@ final class PrepareCommand implements Callable<Integer> {
     /** What a command answers does not matter here: it loads its classes in any case. */
     private static void run(Surroundings silent, String... args) {
         Commands.run(silent, args);
+    }
+
+    private static List<String> newest(Home home) throws IOException {
+        List<String> ids = new ArrayList<>();
+        try (HomeJournals journals = HomeJournals.open(home)) {
+            journals.list(
+                    MessageFilter.ALL,
+                    1,
+                    call -> ids.add(MessageId.text(call.request().id())));
+        }
+        return ids;
     }
 
     private Surroundings silent(Path home) {
