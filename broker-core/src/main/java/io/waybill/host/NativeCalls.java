@@ -69,6 +69,7 @@ public final class NativeCalls {
     private static final int STATX_BLOCKS_AT = 48;
     private static final int STAT_BLOCK_BYTES = 512;
     private static final int SEEK_END = 2;
+    private static final int SEEK_DATA = 3;
     private static final int PROT_READ = 1;
     private static final int PROT_WRITE = 2;
     private static final int MAP_SHARED = 1;
@@ -284,6 +285,22 @@ public final class NativeCalls {
             throw failure("lseek of ", path);
         }
         return size;
+    }
+
+    /** Where the first bytes lie that were written, from a position on; {@link Long#MAX_VALUE} when none do. */
+    long dataFrom(int fd, long position, Path path) throws NativeCallException {
+        long found = libc.lseek(fd, position, SEEK_DATA);
+        if (found >= 0) {
+            return found;
+        }
+        NativeCallException failure = failure("lseek of ", path);
+        if (failure.is(Errno.ENXIO)) {
+            return Long.MAX_VALUE;
+        }
+        if (failure.is(Errno.EINVAL)) { // a file system that knows no holes
+            return position;
+        }
+        throw failure;
     }
 
     /** Bytes read, fewer at the end of the file. */

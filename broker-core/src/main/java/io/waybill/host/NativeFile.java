@@ -47,6 +47,14 @@ public final class NativeFile implements AutoCloseable {
         return calls.size(descriptor(), path);
     }
 
+    /**
+     * Where the first bytes lie that were ever written, from a position on; {@link Long#MAX_VALUE} when there are none. What lies before
+     * reads as zeros.
+     */
+    public long dataFrom(long position) throws NativeCallException {
+        return calls.dataFrom(descriptor(), position, path);
+    }
+
     /** Reserves disk space for a range, without changing the file's size. Fails when there is not enough. */
     public void reserve(long offset, long length) throws NativeCallException {
         calls.reserve(descriptor(), offset, length, path);

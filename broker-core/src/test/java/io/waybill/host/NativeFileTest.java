@@ -46,6 +46,23 @@ class NativeFileTest {
     }
 
     @Test
+    void findsWhatWasWrittenBehindWhatIsReserved() throws IOException {
+        try (NativeFile file = HOST.files().openOwnNative(dir.resolve("file"))) {
+            file.extend(0, 4 * MIB);
+            assertThat(file.dataFrom(0)).isEqualTo(Long.MAX_VALUE);
+
+            long address = file.map(Mapping.SHARED, 0, 4 * MIB);
+            UnsafeBuffer mapped = new UnsafeBuffer(address, 4 * MIB);
+            mapped.putByte(3 * MIB, (byte) 1); // through a mapping, as journals are written
+            long found = file.dataFrom(MIB);
+            HOST.calls().unmap(address, 4 * MIB);
+
+            assertThat(found).isBetween((long) MIB, 3L * MIB);
+            assertThat(file.dataFrom(3 * MIB)).isEqualTo(3L * MIB);
+        }
+    }
+
+    @Test
     void growsAndShrinks() throws IOException {
         try (NativeFile file = HOST.files().openOwnNative(dir.resolve("file"))) {
             file.extend(0, MIB);
