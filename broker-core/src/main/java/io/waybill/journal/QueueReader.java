@@ -163,7 +163,7 @@ public final class QueueReader implements Closeable {
         } else {
             String problem = readWhole(position, bytes);
             if (!problem.isEmpty()) {
-                return skip(bytes, problem);
+                return skipDamaged(bytes, problem);
             }
         }
         count();
@@ -231,7 +231,7 @@ public final class QueueReader implements Closeable {
     private Step meta(int frame) throws IOException {
         int bytes = Frame.bytes(frame);
         if (headerFits(position, frame)) {
-            return skip(bytes, "a record is marked as the queue's own");
+            return skipDamaged(bytes, "a record is marked as the queue's own");
         }
         int expected = new OwnDocuments(current.roll()).bytesAt(position);
         if (bytes != expected) {
@@ -293,6 +293,33 @@ public final class QueueReader implements Closeable {
             return damaged(position, to, text);
         }
         return waits ? Step.END : null;
+    }
+
+    /**
+     * Skips a frame by its length. When that leads to no document, what is here was written elsewhere, and its length says nothing of this
+     * place: then it goes on with the first whole record, which may lie before.
+     */
+    private Step skipDamaged(int bytes, String text) throws IOException {
+        long behind = Frame.behind(position, bytes);
+        if (!isDocument(behind)) {
+            long found = wholeRecordBehind(position);
+            if (found != NOWHERE && found < behind) {
+                return skipTo(found, text);
+            }
+        }
+        return skip(bytes, text);
+    }
+
+    /** Whether a document begins there, or none does yet, or the file ends. */
+    private boolean isDocument(long at) throws IOException {
+        if (!window.covers(at, Frame.LENGTH, FileWindow.SMALL)) {
+            return at == window.size();
+        }
+        int frame = window.int32(at);
+        if (Frame.isMeta(frame) && frame != Frame.END) {
+            return Frame.bytes(frame) == new OwnDocuments(current.roll()).bytesAt(at);
+        }
+        return frame == 0 || frame == Frame.END || headerFits(at, frame);
     }
 
     /** Skips one frame whose length is believed. */

@@ -63,7 +63,12 @@ final class DamagedFile {
     }
 
     long changes() {
-        return 8L * bytes.length + bytes.length + 2 * sectors();
+        return sectorChanges() + 3 * sectors();
+    }
+
+    /** The number of the first way that changes whole sectors; all behind it do. */
+    long sectorChanges() {
+        return 8L * bytes.length + bytes.length;
     }
 
     Change change(long number) {
@@ -76,9 +81,12 @@ final class DamagedFile {
             return new Change(Kind.CUT, left, 0);
         }
         left -= bytes.length;
-        return left < sectors()
-                ? new Change(Kind.ZERO, left, 0)
-                : new Change(Kind.SWAP, left - sectors(), (left * 7 + 3) % sectors());
+        long sector = left % sectors();
+        return switch ((int) (left / sectors())) {
+            case 0 -> new Change(Kind.ZERO, sector, 0);
+            case 1 -> new Change(Kind.SWAP, sector, (sector * 7 + 3) % sectors());
+            default -> new Change(Kind.SWAP, sector, (sector + 1) % sectors());
+        };
     }
 
     private List<Place> ranges(Change change) {

@@ -37,13 +37,17 @@ import org.junit.jupiter.params.provider.EnumSource;
 /**
  * One record of each type, and every bit of its queue's files flipped, every length they can be cut to, every 512 bytes zeroed and
  * swapped: {@code verify} tells, or all records read back the same and a writer goes on; what was not touched is read; nothing takes
- * more memory than the file has bytes. A sample in each build, everything with {@code -Dwaybill.flip=all}.
+ * more memory than the file has bytes. Each sector and a sample of the rest in each build; everything with {@code -Dwaybill.flip=all},
+ * of which {@code -Dwaybill.flip.part=1/4} is every fourth way, from the second on.
  */
 @Timeout(value = 8, unit = TimeUnit.HOURS)
 class FlipTest {
 
     private static final boolean ALL = "all".equals(System.getProperty("waybill.flip"));
+    private static final String[] PART =
+            System.getProperty("waybill.flip.part", "0/1").split("/");
     private static final long SAMPLE = 150;
+    private static final long TOLD_EACH = 10_000;
     private static final long SALVAGED = 2;
     private static final long SLACK_BYTES = 2 << 20;
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -153,19 +157,36 @@ class FlipTest {
         DamagedFile file = new DamagedFile(target, EveryType.places(queue));
         long seed = System.nanoTime();
         Random random = new Random(seed);
-        long step = ALL ? 1 : Math.max(1, file.changes() / SAMPLE);
+        long step = ALL ? Long.parseLong(PART[1]) : Math.max(1, file.sectorChanges() / SAMPLE);
         Map<String, Long> verdicts = new HashMap<>();
-        for (long number = ALL ? 0 : random.nextLong(step); number < file.changes(); number += step) {
+        long judged = 0;
+        long first = ALL ? Long.parseLong(PART[0]) : random.nextLong(step);
+        for (long number = first; number < file.changes(); number = next(file, number, step)) {
             Change change = file.change(number);
             String as = target.getFileName() + " " + change + " of seed " + seed;
             file.apply(change);
             String verdict = judge(queue, records, file, change, whole, as);
             verdicts.merge(verdict, 1L, Long::sum);
             file.restore();
+            if (++judged % TOLD_EACH == 0) {
+                tell(target, judged, file, verdicts);
+            }
         }
-        System.out.println("flip " + target.getParent().getFileName() + "/" + target.getFileName() + ": "
-                + file.changes() + " ways, by verdict " + verdicts);
+        tell(target, judged, file, verdicts);
         assertThat(look().findings()).isEqualTo(whole.findings());
+    }
+
+    /** Of whole sectors every one, of the rest a sample. */
+    private static long next(DamagedFile file, long number, long step) {
+        if (ALL) {
+            return number + step;
+        }
+        return number < file.sectorChanges() ? Math.min(number + step, file.sectorChanges()) : number + 1;
+    }
+
+    private static void tell(Path target, long judged, DamagedFile file, Map<String, Long> verdicts) {
+        System.out.println("flip " + target.getParent().getFileName() + "/" + target.getFileName() + ": " + judged
+                + " of " + file.changes() + " ways, by verdict " + verdicts);
     }
 
     private String judge(Path queue, Map<Long, byte[]> records, DamagedFile file, Change change, Look whole, String as)
