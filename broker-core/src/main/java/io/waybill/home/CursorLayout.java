@@ -31,6 +31,7 @@ final class CursorLayout {
     static final int REQUESTS_CONSUMED = 24;
     static final int REQUEST_BYTES_CONSUMED = 32;
     static final int REQUESTS_FINISHED = 40;
+    static final int REQUESTS_FILE = 48;
     static final int LIFE = 56;
     static final int RELEASED_COUNT = 64;
     static final int RING = 128;

@@ -48,6 +48,16 @@ public final class CursorSlot {
         table.putLongRelease(offset + CursorLayout.REQUESTS_INDEX, index);
     }
 
+    /** Sequence of the first record in the file in which the position in the peer's requests is; -1 when unknown. */
+    public long requestsFileSequence() {
+        return table.getLongVolatile(offset + CursorLayout.REQUESTS_FILE) - 1;
+    }
+
+    /** To be written before a position in that file. */
+    public void requestsFileSequence(long sequence) {
+        table.putLongRelease(offset + CursorLayout.REQUESTS_FILE, sequence + 1);
+    }
+
     /** Position in the peer's responses up to which all is read; -1 when unknown. */
     public long responsesIndex() {
         return table.getLongVolatile(offset + CursorLayout.RESPONSES_INDEX);

@@ -278,7 +278,7 @@ public final class JournalTail implements Closeable {
      * lay between.
      */
     private void enterFile(long lastRead, long sequence) {
-        long expected = sequenceOfFirst + roll.sequenceInFile(lastRead) + 1;
+        long expected = sequenceOfFirst + roll.sequenceInFile(lastRead + 1);
         if (cycleRead != NO_CYCLE && roll.cycleOf(index) > cycleRead && sequence > expected) {
             LOG.warn(
                     "LOST_POSITION: {}: records {} to {} were removed before they were read",
@@ -352,6 +352,26 @@ public final class JournalTail implements Closeable {
         boolean there = tailer.moveToIndex(nextIndex) || moveToFileBehind(nextIndex) || tailer.index() == nextIndex;
         moved();
         return there;
+    }
+
+    /**
+     * The same, and when the file in which that is was removed meanwhile, the next poll tells how many records were.
+     *
+     * @param sequenceOfFirst of that file; -1 when unknown
+     */
+    public boolean moveTo(long nextIndex, long sequenceOfFirst) {
+        boolean there = moveTo(nextIndex);
+        if (there && sequenceOfFirst >= 0) {
+            this.sequenceOfFirst = sequenceOfFirst;
+            cycleRead = roll.cycleOf(nextIndex);
+            index = nextIndex - 1;
+        }
+        return there;
+    }
+
+    /** Sequence of the first record in the file in which the next poll begins; -1 when unknown. */
+    public long sequenceOfFirst() {
+        return cycleRead != NO_CYCLE && roll.cycleOf(tailer.index()) == cycleRead ? sequenceOfFirst : -1;
     }
 
     private boolean moveToFileBehind(long nextIndex) {

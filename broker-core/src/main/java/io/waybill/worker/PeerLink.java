@@ -24,6 +24,7 @@ import org.slf4j.LoggerFactory;
 final class PeerLink {
 
     private static final Logger LOG = LoggerFactory.getLogger(PeerLink.class);
+    private static final long NOT_WRITTEN = -2;
     private static final long[] NOTHING = {};
     private static final String CURSORS_CUT = "its cursors were cut short";
     private static final VarHandle SETTLED_CALLS;
@@ -83,6 +84,7 @@ final class PeerLink {
     private long[] unanswered = NOTHING; // by an earlier life; from the first to be served on
     private int served;
     private boolean placed;
+    private long fileSequence = NOT_WRITTEN;
     private long requestsRead;
     private long requestsReadHere;
     private long requestBytesRead;
@@ -284,7 +286,7 @@ final class PeerLink {
             requestBytesRead = position.requestBytesConsumed();
             if (position.requestsIndex() <= 0) {
                 requests.moveToStart();
-            } else if (!requests.moveTo(position.requestsIndex())) {
+            } else if (!requests.moveTo(position.requestsIndex(), position.requestsFileSequence())) {
                 requests.moveToStart();
                 LOG.warn(
                         "LOST_POSITION: the requests of worker {} from position {} on are not there any more; the oldest that"
@@ -324,11 +326,20 @@ final class PeerLink {
         requestBytesRead += recordBytes;
         position.requestBytesConsumed(requestBytesRead);
         position.requestsConsumed(requestsRead);
-        position.requestsIndex(requests.nextIndex());
+        writePlace();
     }
 
     /** Writes down the place behind requests for others, now and then. */
     void requestsSkipped() {
+        writePlace();
+    }
+
+    private void writePlace() {
+        long sequence = requests.sequenceOfFirst();
+        if (sequence != fileSequence) {
+            fileSequence = sequence;
+            position.requestsFileSequence(sequence);
+        }
         position.requestsIndex(requests.nextIndex());
     }
 

@@ -142,4 +142,36 @@ class RollBySizeTest {
             assertThat(givenBack).containsExactly("20261120-0910.cq4");
         }
     }
+
+    /** Reads so many records of three files, and goes on with another tail when the first file is removed. Returns how many that one missed. */
+    private long lostBehind(int records) throws Exception {
+        try (Journal journal = open(START_NS)) {
+            append(journal, 3 * RECORDS_PER_FILE, START_NS);
+        }
+        long place;
+        long sequenceOfFirst;
+        try (JournalTail tail = JournalTail.open(directory, SETTINGS)) {
+            for (int i = 0; i < records; i++) {
+                assertThat(tail.poll(buffer, JournalTail.ANY_RECEIVER)).isEqualTo(Poll.RECORD);
+            }
+            place = tail.nextIndex();
+            sequenceOfFirst = tail.sequenceOfFirst();
+        }
+        Files.delete(directory.resolve("20261120-0910.cq4"));
+        try (JournalTail tail = JournalTail.open(directory, SETTINGS)) {
+            assertThat(tail.moveTo(place, sequenceOfFirst)).isTrue();
+            assertThat(read(tail)).isEqualTo(2 * RECORDS_PER_FILE);
+            return tail.lost();
+        }
+    }
+
+    @Test
+    void tellsHowManyRecordsWereRemovedBehindAPlaceThatWasWrittenDown() throws Exception {
+        assertThat(lostBehind(2)).isEqualTo(RECORDS_PER_FILE - 2);
+    }
+
+    @Test
+    void missesNothingWhenAllThatWasRemovedHadBeenRead() throws Exception {
+        assertThat(lostBehind(RECORDS_PER_FILE)).isZero();
+    }
 }

@@ -1,5 +1,6 @@
 package io.waybill.system;
 
+import io.waybill.journal.RetentionSettings;
 import io.waybill.rref.Keeping;
 import io.waybill.rref.RRefSettings;
 import io.waybill.worker.Waiting;
@@ -41,8 +42,23 @@ final class Processes implements AutoCloseable {
     }
 
     WorkerProcess start(String name, long reserveBytes, Waiting waiting) throws IOException {
-        List<String> settings =
-                List.of(String.valueOf(reserveBytes), waiting.name(), keeping.name(), String.valueOf(grace.toMillis()));
+        return start(name, settings(reserveBytes, waiting));
+    }
+
+    /** One whose journal files are small, and which removes them. */
+    WorkerProcess start(String name, RetentionSettings retention) throws IOException {
+        List<String> settings = settings(RESERVE, Waiting.BALANCED);
+        settings.add(String.valueOf(retention.maxCycles()));
+        settings.add(String.valueOf(retention.absentPeers().toMillis()));
+        return start(name, settings);
+    }
+
+    private List<String> settings(long reserveBytes, Waiting waiting) {
+        return new ArrayList<>(List.of(
+                String.valueOf(reserveBytes), waiting.name(), keeping.name(), String.valueOf(grace.toMillis())));
+    }
+
+    private WorkerProcess start(String name, List<String> settings) throws IOException {
         WorkerProcess process = WorkerProcess.start(home, name, logFile(name), settings);
         started.add(process);
         return process;

@@ -17,6 +17,7 @@ import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
+import io.waybill.journal.RetentionSettings;
 import io.waybill.journal.Roll;
 import io.waybill.rref.ControlRetries;
 import io.waybill.rref.Keeping;
@@ -75,7 +76,10 @@ final class WorkerMain {
         this.walk = references.walk();
     }
 
-    /** @param arguments home, name, log file, reserve in bytes, way of waiting, which values are kept, grace period in ms */
+    /**
+     * @param arguments home, name, log file, reserve in bytes, way of waiting, which values are kept, grace period in ms; and, when journal
+     *     files are to be removed, how many stay, and for how many ms what a dead peer has not read does
+     */
     public static void main(String[] arguments) throws IOException {
         ((ch.qos.logback.classic.Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.INFO);
         Host host = Host.real();
@@ -83,6 +87,9 @@ final class WorkerMain {
         WorkerSettings settings = settings(Long.parseLong(arguments[3]))
                 .withWaiting(Waiting.valueOf(arguments[4]))
                 .withReferences(references(Keeping.valueOf(arguments[5]), Long.parseLong(arguments[6])));
+        if (arguments.length > 7) {
+            settings = removing(settings, Integer.parseInt(arguments[7]), Long.parseLong(arguments[8]));
+        }
         CallLog log = new CallLog(Path.of(arguments[2]));
         registry.expectMore(); // requests that come before the handlers wait for them
         Worker worker;
@@ -107,6 +114,11 @@ final class WorkerMain {
         return WorkerSettings.defaults()
                 .withDefaultTimeout(Duration.ofSeconds(60))
                 .withJournal(JOURNAL.withReserveBytes(reserveBytes));
+    }
+
+    private static WorkerSettings removing(WorkerSettings settings, int maxCycles, long absentMs) {
+        return settings.withJournal(settings.journal().withFileBytes(JournalSettings.FILE_BYTES_MIN))
+                .withRetention(new RetentionSettings(Duration.ZERO, 0, maxCycles, Duration.ofMillis(absentMs)));
     }
 
     private static RRefSettings references(Keeping keeping, long graceMs) {

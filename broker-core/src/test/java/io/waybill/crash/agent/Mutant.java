@@ -22,7 +22,7 @@ public enum Mutant {
             Runs.KILL_CALLEE,
             Change.instead(
                     "io/waybill/worker/PeerLink",
-                    "requestRead",
+                    "writePlace",
                     "io/waybill/home/CursorSlot",
                     "requestsIndex",
                     "keepCursor")),
