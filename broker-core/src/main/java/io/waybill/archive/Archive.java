@@ -45,6 +45,7 @@ public final class Archive implements RegionHolder, AutoCloseable {
     private final Host host;
     private final Backlog backlog;
     private final ArchiveSpace space;
+    private final Pace pace;
     private final SegmentBytes segment;
     private final QueueArchive requests;
     private final QueueArchive responses;
@@ -105,7 +106,8 @@ public final class Archive implements RegionHolder, AutoCloseable {
         this.backlog = new Backlog(settings.waitingBytes());
         this.space =
                 new ArchiveSpace(workerDirectory, host.files(), host.clock(), settings.totalBytes(), keepFreeBytes);
-        this.segment = new SegmentBytes(host.files());
+        this.pace = new Pace(host.clock(), backlog::sentBytes, LockSupport::parkNanos);
+        this.segment = new SegmentBytes(host.files(), pace);
         this.requests = new QueueArchive(this, JournalQueue.REQUESTS, worker, ofRequests, host, workerDirectory);
         this.responses = new QueueArchive(this, JournalQueue.RESPONSES, worker, ofResponses, host, workerDirectory);
     }
@@ -243,6 +245,7 @@ public final class Archive implements RegionHolder, AutoCloseable {
             publish(PUBLISH_NS);
             next = backlog.next();
         }
+        pace.rest();
         segment.close(); // so that a segment that is removed gives its disk space back
         writeNotes();
         return some;

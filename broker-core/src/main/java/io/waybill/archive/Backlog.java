@@ -18,6 +18,7 @@ final class Backlog {
     private final List<Gap> spilled = new ArrayList<>(1);
     private final long mostBytes;
     private long bytes; // of storages that are not given up, with the one that is being copied
+    private long sentBytes;
     private WaitingStorage current;
 
     Backlog(long mostBytes) {
@@ -35,7 +36,9 @@ final class Backlog {
     }
 
     synchronized void add(WaitingStorage storage) {
-        boolean isNote = storage.omission() != null;
+        Omission omission = storage.omission();
+        boolean isNote = omission != null;
+        sentBytes += isNote && omission != Omission.OVERFLOW ? 0 : storage.size;
         if (isNote && waiting.size() >= MOST) {
             spill(storage);
             return;
@@ -51,6 +54,11 @@ final class Backlog {
             }
         }
         spilled.add(new Gap(note, note.omission()));
+    }
+
+    /** Of all storages that were added, and of those that were not kept only because too much waited. */
+    synchronized long sentBytes() {
+        return sentBytes;
     }
 
     /** The next one, or null. It counts as waiting until {@link #done}. */

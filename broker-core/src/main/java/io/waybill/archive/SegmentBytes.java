@@ -8,19 +8,22 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * Reads waiting storages from the segments' files, by positional reads: whatever happens to a file, that is no more than an error.
+ * Reads waiting storages from the segments' files, at the pace that the calls allow, by positional reads: whatever happens to a file,
+ * that is no more than an error.
  *
  * <p><b>Threads.</b> For the archive's thread. <b>Ownership.</b> Keeps the last segment open until {@link #close}, which may come again.
  */
 final class SegmentBytes implements ArchivedBytes, Closeable {
 
     private final SafeFiles files;
+    private final Pace pace;
     private WaitingStorage storage;
     private Path path;
     private NativeFile segment; // null: none is open
 
-    SegmentBytes(SafeFiles files) {
+    SegmentBytes(SafeFiles files, Pace pace) {
         this.files = files;
+        this.pace = pace;
     }
 
     /** The storage that is read from now on. */
@@ -36,6 +39,7 @@ final class SegmentBytes implements ArchivedBytes, Closeable {
 
     @Override
     public long read(long offset, long address, long length) throws IOException {
+        pace.next(length);
         if (!storage.bytes.segment().equals(path)) {
             close();
             segment = files.openNative(storage.bytes.segment(), Long.MAX_VALUE);

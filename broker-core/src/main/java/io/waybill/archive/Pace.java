@@ -1,0 +1,88 @@
+package io.waybill.archive;
+
+import io.waybill.host.Clock;
+import java.util.function.LongConsumer;
+import java.util.function.LongSupplier;
+
+/**
+ * How fast the archive copies: as fast as it can, as long as it keeps up. When calls send r times what it could copy, not all of it can
+ * be kept anyway: then it copies for a part of the time only, one in r², but at least a twentieth, and leaves the processors and the
+ * memory to the calls.
+ *
+ * <p><b>Threads.</b> For the archive's thread.
+ */
+final class Pace {
+
+    private static final double MOST_PAUSES = 19;
+    private static final long WINDOW_NS = 100_000_000;
+
+    private final Clock clock;
+    private final LongSupplier sentBytes;
+    private final LongConsumer pause;
+    private double pauses; // in terms of the time that is spent on copying
+    private long windowFromNs;
+    private long sentAtFrom;
+    private long copiedBytes; // in this window
+    private long copyingNs;
+    private long pieceBytes; // of the piece that is being copied; 0: none
+    private long pieceFromNs;
+
+    /**
+     * @param sentBytes of all that could have been kept so far; never goes back
+     * @param pause waits for so many ns, or less
+     */
+    Pace(Clock clock, LongSupplier sentBytes, LongConsumer pause) {
+        this.clock = clock;
+        this.sentBytes = sentBytes;
+        this.pause = pause;
+        beginWindow(clock.monotonicNs());
+    }
+
+    /** There is nothing to copy for now. */
+    void rest() {
+        endPiece(clock.monotonicNs());
+    }
+
+    /** A piece is copied next: pauses, when the calls want it. */
+    void next(long bytes) {
+        long nowNs = clock.monotonicNs();
+        long tookNs = endPiece(nowNs);
+        if (nowNs - windowFromNs >= WINDOW_NS) {
+            pauses = pauses(nowNs - windowFromNs);
+            beginWindow(nowNs);
+        }
+        if (pauses > 0) {
+            pause.accept((long) (pauses * tookNs));
+            nowNs = clock.monotonicNs();
+        }
+        pieceBytes = bytes;
+        pieceFromNs = nowNs;
+    }
+
+    private double pauses(long windowNs) {
+        if (copiedBytes == 0) {
+            return 0;
+        }
+        double couldCopy = (double) copiedBytes / Math.max(1, copyingNs) * windowNs;
+        double times = (sentBytes.getAsLong() - sentAtFrom) / couldCopy;
+        return Math.max(0, Math.min(MOST_PAUSES, times * times - 1));
+    }
+
+    private long endPiece(long nowNs) {
+        if (pieceBytes == 0) {
+            return 0;
+        }
+        long tookNs = nowNs - pieceFromNs;
+        copiedBytes += pieceBytes;
+        copyingNs += tookNs;
+        pieceBytes = 0;
+        return tookNs;
+    }
+
+    private void beginWindow(long nowNs) {
+        windowFromNs = nowNs;
+        sentAtFrom = sentBytes.getAsLong();
+        copiedBytes = 0;
+        copyingNs = 0;
+    }
+}
