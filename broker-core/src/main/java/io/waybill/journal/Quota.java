@@ -15,9 +15,12 @@ public final class Quota implements DiskSpace {
     private final long limitBytes;
     private volatile long scarceBytes = Long.MAX_VALUE; // set once, with the listener
     private volatile Runnable onScarce = () -> {};
-    // Written by who reserves and by who measures.
-    private final AtomicLong usedBytes = new AtomicLong();
+    // By who reserves.
+    private final AtomicLong claimedBytes = new AtomicLong(); // asked for, and not yet counted as reserved
     private final AtomicLong reservedBytes = new AtomicLong();
+    // By who measures and removes: what is in use without all that was ever reserved; below 0 when some of that was
+    // given back.
+    private volatile long otherBytes;
     private volatile boolean enforced; // by who measures, for those who reserve
 
     /** @param limitBytes 0 for none */
@@ -38,14 +41,20 @@ public final class Quota implements DiskSpace {
 
     @Override
     public void reserve(Path file, long offset, long length) throws IOException {
-        if (enforced && limitBytes > 0 && usedBytes.get() + length > limitBytes) {
-            onScarce.run();
-            throw new IOException("the quota retention.max-bytes of " + limitBytes + " bytes is reached: "
-                    + usedBytes.get() + " are in use");
+        long claimed = claimedBytes.addAndGet(length); // both queues may ask at once
+        try {
+            long used = usedBytes();
+            if (enforced && limitBytes > 0 && used + claimed > limitBytes) {
+                onScarce.run();
+                throw new IOException("the quota retention.max-bytes of " + limitBytes + " bytes is reached: " + used
+                        + " are in use");
+            }
+            disk.reserve(file, offset, length);
+            reservedBytes.addAndGet(length); // behind the disk: who looks between counts it twice, and not never
+        } finally {
+            claimedBytes.addAndGet(-length);
         }
-        disk.reserve(file, offset, length);
-        reservedBytes.addAndGet(length);
-        if (usedBytes.addAndGet(length) > scarceBytes) {
+        if (usedBytes() > scarceBytes) {
             onScarce.run();
         }
     }
@@ -71,13 +80,13 @@ public final class Quota implements DiskSpace {
      * @param reservedBefore what {@link #reservedBytes} said before the look: what came since may not have been seen
      */
     public void measured(long bytes, long reservedBefore) {
-        usedBytes.set(bytes + reservedBytes.get() - reservedBefore);
+        otherBytes = bytes - reservedBefore;
         enforced = true;
     }
 
-    /** So much is not in use any more. */
+    /** So much is not in use any more. By the thread that measures. */
     public void removed(long bytes) {
-        usedBytes.addAndGet(-bytes);
+        otherBytes -= bytes;
     }
 
     public long limitBytes() {
@@ -85,6 +94,6 @@ public final class Quota implements DiskSpace {
     }
 
     public long usedBytes() {
-        return usedBytes.get();
+        return otherBytes + reservedBytes.get();
     }
 }
