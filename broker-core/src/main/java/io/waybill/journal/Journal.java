@@ -291,6 +291,15 @@ public final class Journal implements Closeable {
         reservation.fill(block.file(), Math.min(to, block.end()));
     }
 
+    /**
+     * Brings pages of this block into memory, as far as disk space is reserved for them. For a helper thread.
+     *
+     * @return up to where it did
+     */
+    public long touch(Touchable block, long from, long to, Touchable.Pages pages) throws IOException {
+        return reservation.touch(block.file(), from, Math.min(to, block.end()), pages);
+    }
+
     /** Where the pages lie that will be written next, for a helper that touches them ahead of the writer. */
     public Touchable touchable() {
         return touchable;

@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * How far the space of a queue's current file is reserved, and how far its writer may go while a helper fills pages ahead with zeros.
  *
- * <p><b>Threads.</b> {@link #fits} and {@link #enter} belong to the appending thread, {@link #topUp} and {@link #fill} to a helper; both
+ * <p><b>Threads.</b> {@link #fits} and {@link #enter} belong to the appending thread, {@link #topUp}, {@link #fill} and {@link #touch} to a helper; both
  * may extend.
  */
 final class Reservation {
@@ -146,6 +146,31 @@ final class Reservation {
             disk.fill(file, from, to - from);
             openTo = to;
             return true;
+        }
+    }
+
+    /**
+     * Brings pages of a file from one position to another into memory, as far as they are reserved, if the file is still this one: where
+     * nothing is reserved, or was and is given back, that would take disk space that nobody has granted.
+     *
+     * @return up to where it did
+     */
+    long touch(Path ofFile, long from, long to, Touchable.Pages pages) throws IOException {
+        long at = from;
+        for (long next = touchSome(ofFile, at, to, pages); next > at; next = touchSome(ofFile, at, to, pages)) {
+            at = next; // each under the lock for itself: the writer may want to go on
+        }
+        return at;
+    }
+
+    private long touchSome(Path ofFile, long from, long to, Touchable.Pages pages) throws IOException {
+        synchronized (extending) {
+            long end = Math.min(Math.min(to, reservedTo), (from / PIECE_BYTES + 1) * PIECE_BYTES);
+            if (from >= end || !ofFile.equals(file)) {
+                return from;
+            }
+            pages.touch(from, end);
+            return end;
         }
     }
 

@@ -1,5 +1,6 @@
 package io.waybill.journal;
 
+import java.io.IOException;
 import java.nio.file.Path;
 
 /**
@@ -14,6 +15,14 @@ public record Touchable(Path file, long baseAddress, long end) {
 
     /** No block is mapped yet. */
     static final Touchable NOTHING = new Touchable(null, 0, 0);
+
+    /** Brings pages of a block into memory, so that they can be written. */
+    @FunctionalInterface
+    public interface Pages {
+
+        /** From one position in the file to another, at most a mebibyte. */
+        void touch(long from, long to) throws IOException;
+    }
 
     static Touchable around(Path file, long address, long position, long blockBytes) {
         return new Touchable(file, address - position, (position / blockBytes + 1) * blockBytes);

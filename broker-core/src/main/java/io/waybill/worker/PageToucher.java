@@ -58,8 +58,7 @@ final class PageToucher {
         }
         try {
             journal.fill(now, to + FILLED_BEYOND_BYTES);
-            calls.advise(now.baseAddress() + from, to - from, NativeCalls.Advice.POPULATE_WRITE);
-            touchedTo = to;
+            touchedTo = journal.touch(now, from, to, this::touch);
         } catch (IOException e) {
             if (e instanceof NativeCallException call && call.isUnsupported()) {
                 unsupported = true; // a kernel before 5.14
@@ -68,5 +67,9 @@ final class PageToucher {
                 LOG.debug("Pages of {} could not be touched ahead", journal.directory(), e);
             }
         }
+    }
+
+    private void touch(long from, long to) throws NativeCallException {
+        calls.advise(block.baseAddress() + from, to - from, NativeCalls.Advice.POPULATE_WRITE);
     }
 }

@@ -1,6 +1,7 @@
 package io.waybill.journal;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.fail;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
@@ -11,15 +12,18 @@ import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Pages that a helper fills with zeros ahead of a writer that goes on meanwhile. */
+/** Pages that a helper fills with zeros, and brings into memory, ahead of a writer that goes on meanwhile. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class FilledPagesTest {
 
@@ -33,6 +37,7 @@ class FilledPagesTest {
     private final SafeFiles files = WrittenQueue.HOST.files();
     private final MessageBuffer written = new MessageBuffer();
     private final AtomicBoolean filledAny = new AtomicBoolean();
+    private final AtomicLong reservedTo = new AtomicLong();
     private Path directory;
 
     /** On a real disk, as a worker's. */
@@ -42,6 +47,7 @@ class FilledPagesTest {
             try (NativeFile opened = files.openOwnNative(file)) {
                 opened.reserve(offset, length);
             }
+            reservedTo.set(offset + length);
         }
 
         @Override
@@ -123,5 +129,38 @@ class FilledPagesTest {
             assertThat(filledAny).isTrue();
         }
         assertThat(readAll()).isEqualTo(1);
+    }
+
+    @Test
+    void areTouchedAsFarAsTheyAreReserved() throws Exception {
+        try (Journal journal = Journal.open(directory, SETTINGS, WrittenQueue.HOST.clock(), new Space())) {
+            append(journal, 0);
+            Touchable block = journal.touchable();
+            assertThat(reservedTo.get()).isLessThan(block.end());
+            List<Long> touched = new ArrayList<>();
+
+            long end = journal.touch(block, 0, block.end(), (from, to) -> {
+                touched.add(from);
+                assertThat(to - from).isBetween(1L, 1L << 20);
+            });
+
+            assertThat(end).isEqualTo(reservedTo.get());
+            assertThat(touched).hasSize((int) ((end + (1 << 20) - 1) >> 20)).startsWith(0L, 1L << 20);
+        }
+    }
+
+    @Test
+    void areNotTouchedInAFileThatWasLeft() throws Exception {
+        JournalSettings small = SETTINGS.withFileBytes(JournalSettings.FILE_BYTES_MIN);
+        try (Journal journal = Journal.open(directory, small, WrittenQueue.HOST.clock(), new Space())) {
+            append(journal, 0);
+            Touchable block = journal.touchable();
+            for (int i = 1; journal.touchable().file().equals(block.file()); i++) {
+                append(journal, i);
+            }
+            journal.topUp(); // gives back what the first file does not need
+            assertThat(journal.touch(block, 0, block.end(), (from, to) -> fail("touched: " + from)))
+                    .isZero();
+        }
     }
 }
