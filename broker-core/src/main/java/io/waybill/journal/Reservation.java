@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * How far the space of a queue's current file is reserved, and how far its writer may go while a helper fills pages ahead with zeros.
  *
- * <p><b>Threads.</b> {@link #fits} and {@link #enter} belong to the appending thread, {@link #topUp}, {@link #fill} and {@link #touch} to a helper; both
- * may extend.
+ * <p><b>Threads.</b> {@link #fits} and {@link #enter} belong to the appending thread, {@link #topUp}, {@link #fill} and {@link #touch} to
+ * a helper; both may extend.
  */
 final class Reservation {
 

@@ -91,7 +91,19 @@ final class Retention {
         }
         if (settings.limits()) {
             quota.onScarce(settings.maxBytes() - headroomBytes, this::wake);
+            measureFirst();
             thread = threads.start(workerName + "-retention", this::run);
+        }
+    }
+
+    /** So that the quota holds from the first call on. */
+    private void measureFirst() {
+        try {
+            measure();
+        } catch (IOException e) {
+            LOG.debug(
+                    "The journal's files can't be looked at; the first look by the thread tells whether it stays so",
+                    e);
         }
     }
 
