@@ -109,7 +109,13 @@ class KeptReferencesTest {
     private RRef sum(long left, long right) {
         RRef sum = remote("test::add", Value.of(left), Value.of(right));
         assertHolds(sum, left + right);
+        awaitConfirmed(sum);
         return sum;
+    }
+
+    /** A value may be fetched before its owner has answered who asked for it, and an owner that leaves in between never does. */
+    private static void awaitConfirmed(RRef reference) {
+        Waits.until("its owner has answered", reference::confirmedByOwner);
     }
 
     private static void assertHolds(RRef reference, long expected) {
@@ -168,6 +174,7 @@ class KeptReferencesTest {
         try (RRef sum = sum(2, 3);
                 RRef large = remote("test::copy", Value.of(tensor))) {
             large.toHere(SOON).close();
+            awaitConfirmed(large);
             assertThat(files()).hasSize(2);
 
             owner.close();
