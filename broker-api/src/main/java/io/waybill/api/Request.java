@@ -14,7 +14,7 @@ import java.util.Objects;
 public final class Request {
 
     /** The timeout that stands for the worker's default. */
-    public static final long DEFAULT_TIMEOUT = -1;
+    public static final long DEFAULT_TIMEOUT = Long.MIN_VALUE;
     /** The timeout that stands for none. */
     public static final long NO_TIMEOUT = 0;
 
@@ -64,19 +64,15 @@ public final class Request {
     }
 
     /**
-     * How long the caller waits for the answer. {@link Duration#ZERO} means for ever. A time between zero and a nanosecond counts as
-     * one nanosecond: PyTorch's rounding of short times to zero, hence to for ever, is a defect that is not repeated.
-     *
-     * @throws IllegalArgumentException when it is negative
+     * How long the caller waits for the response. {@link Duration#ZERO} means indefinitely, and only that: PyTorch's rounding of times
+     * below a millisecond to zero is a defect that is not repeated. A negative time, such as what is left of a limit that has passed,
+     * makes the call time out at once; PyTorch does the same, except that -1 second stands for its default there.
      */
     public Request timeout(Duration timeout) {
-        if (timeout.isNegative()) {
-            throw new IllegalArgumentException("RPC Timeout must be non-negative: " + timeout);
-        }
         try {
-            timeoutNs = timeout.toNanos();
-        } catch (ArithmeticException e) {
-            timeoutNs = NO_TIMEOUT; // 292 years and more
+            timeoutNs = Math.max(timeout.toNanos(), DEFAULT_TIMEOUT + 1);
+        } catch (ArithmeticException e) { // 292 years and more
+            timeoutNs = timeout.isNegative() ? DEFAULT_TIMEOUT + 1 : NO_TIMEOUT;
         }
         return this;
     }
@@ -95,7 +91,7 @@ public final class Request {
         return type;
     }
 
-    /** In nanoseconds; {@link #DEFAULT_TIMEOUT} or {@link #NO_TIMEOUT}. */
+    /** In nanoseconds, {@link #DEFAULT_TIMEOUT}, or {@link #NO_TIMEOUT}; a call with a negative one times out at once. */
     public long timeoutNs() {
         return timeoutNs;
     }

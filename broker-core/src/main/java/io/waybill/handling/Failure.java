@@ -1,12 +1,19 @@
 package io.waybill.handling;
 
+import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.host.Clock;
+import io.waybill.wire.RecordView;
 
 /** The error that answers a request whose handler gave no answer. Immutable. */
 public record Failure(ErrorKind kind, ErrorCode code, String text) {
+
+    /** Of a caller that counted by the clock of an earlier boot. */
+    private static final long UNKNOWN_TIMEOUT = Long.MIN_VALUE;
 
     /** What is longer is cut. */
     public static final int MOST_TEXT_BYTES = 64 << 10;
@@ -34,9 +41,49 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
         return of(ErrorCode.NO_ANSWER, worker, "a late answer was sent without a body");
     }
 
-    /** A late answer was an error. */
+    /** A late answer was an error; of the kind that its text begins with, as in PyTorch. */
     public static Failure late(ErrorCode code, String text) {
-        return new Failure(ErrorKind.UNKNOWN_ERROR, code, text);
+        return new Failure(ErrorKind.decode(text), code, text);
+    }
+
+    /**
+     * A call took longer than its caller allowed. Callers match on the text, which is PyTorch's up to {@code detail}.
+     *
+     * @param detail which call, and what had not happened
+     */
+    public static Failure timedOut(long timeoutNs, String detail) {
+        String limit = timeoutNs == UNKNOWN_TIMEOUT ? "" : " (" + milliseconds(timeoutNs) + " ms)";
+        String text = "RPC ran for more than set timeout" + limit + " and will now be marked with an error: " + detail;
+        return new Failure(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, ErrorKind.TIMEOUT.encode(text));
+    }
+
+    /**
+     * The deadline of a request had passed at its callee.
+     *
+     * @param before what had not happened yet
+     */
+    public static Failure expired(RecordView request, Clock clock, String before) {
+        return expired(request, InboundMessage.timeoutNs(request.sentNs(), request.deadlineNs(), clock), before);
+    }
+
+    /** The deadline of a request was by the clock of an earlier boot. */
+    public static Failure expiredAtBoot(RecordView request) {
+        return expired(request, UNKNOWN_TIMEOUT, "a handler began");
+    }
+
+    private static Failure expired(RecordView request, long timeoutNs, String before) {
+        return timedOut(
+                timeoutNs, "the deadline of call " + MessageId.text(request.id()) + " had passed before " + before);
+    }
+
+    /** Whole milliseconds as PyTorch writes them; a fraction when there is one. */
+    public static String milliseconds(long ns) {
+        return ns % 1_000_000 == 0 ? Long.toString(ns / 1_000_000) : Double.toString(ns / 1e6);
+    }
+
+    /** As the caller gets it. */
+    public CallException toException(long id) {
+        return new CallException(kind, code, id, text);
     }
 
     private static Failure of(ErrorCode code, int worker, String text) {

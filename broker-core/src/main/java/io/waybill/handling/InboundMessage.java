@@ -8,6 +8,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerKey;
+import io.waybill.host.Clock;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -81,6 +82,27 @@ public final class InboundMessage implements Message {
     /** On CLOCK_BOOTTIME; 0 for none. */
     public long deadlineNs() {
         return view.deadlineNs();
+    }
+
+    /**
+     * The timeout that the caller of a request gave it, in nanoseconds; 0 for none. Worked out from when it was sent, so exact to the
+     * millisecond only, and wrong when the wall clock was set meanwhile: for texts.
+     *
+     * @param sentNs by the wall clock
+     * @param deadlineNs on CLOCK_BOOTTIME; 0 for none
+     */
+    public static long timeoutNs(long sentNs, long deadlineNs, Clock clock) {
+        if (deadlineNs == 0) {
+            return 0;
+        }
+        long ns = deadlineNs - clock.bootNs() + clock.wallNs() - sentNs;
+        long unitNs = Math.abs(ns) < 1_000_000 ? 10_000 : 1_000_000;
+        return Math.round((double) ns / unitNs) * unitNs;
+    }
+
+    /** When it was sent, by the wall clock. */
+    public long sentNs() {
+        return view.sentNs();
     }
 
     @Override

@@ -80,7 +80,7 @@ final class OwnerReads {
                 ValueWaiter waiter = each.next();
                 if (waiter.deadlineNs() <= nowNs) {
                     each.remove();
-                    gate.later(() -> waiter.onFailure(RRefErrors.waitedTooLong(entry.id())));
+                    gate.later(() -> waiter.onTooLate(entry.id()));
                 }
             }
             if (entry.waiters.isEmpty()) {

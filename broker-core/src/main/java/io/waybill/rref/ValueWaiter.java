@@ -2,7 +2,7 @@ package io.waybill.rref;
 
 import io.waybill.api.CallException;
 
-/** Is told a value: exactly one of the two methods, once, without the lock of {@link References}. */
+/** Is told a value: exactly one of the first three methods, once, without the lock of {@link References}. */
 public interface ValueWaiter {
 
     /** The value; good until this returns. */
@@ -10,6 +10,11 @@ public interface ValueWaiter {
 
     /** There is no value, and none will come; or its creation failed with this. */
     void onFailure(CallException failure);
+
+    /** The deadline passed before there was a value: instead of {@link #onFailure}. */
+    default void onTooLate(RRefId rref) {
+        onFailure(RRefErrors.waitedTooLong(rref));
+    }
 
     /** When nobody waits any more, on the clock of {@link References}; {@link Long#MAX_VALUE} for never. */
     default long deadlineNs() {

@@ -4,6 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.handling.Failure;
 
 /** The errors that a caller gets from its own worker. */
 final class CallErrors {
@@ -17,16 +18,12 @@ final class CallErrors {
 
     /** PyTorch's text. */
     static CallException timedOut(long id, long timeoutNs, String peer) {
-        String text = "RPC ran for more than set timeout (" + milliseconds(timeoutNs)
-                + " ms) and will now be marked with an error: call " + MessageId.text(id) + " to " + peer;
-        return new CallException(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, id, ErrorKind.TIMEOUT.encode(text));
+        return Failure.timedOut(timeoutNs, "call " + MessageId.text(id) + " to " + peer)
+                .toException(id);
     }
 
     static CallException timedOutBeforeSending(long timeoutNs, String what) {
-        String text = "RPC ran for more than set timeout (" + milliseconds(timeoutNs)
-                + " ms) and will now be marked with an error: nothing was sent, because " + what;
-        return new CallException(
-                ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, MessageId.NONE, ErrorKind.TIMEOUT.encode(text));
+        return Failure.timedOut(timeoutNs, "nothing was sent, because " + what).toException(MessageId.NONE);
     }
 
     /** The link to the peer ended before the answer came. */
@@ -47,7 +44,7 @@ final class CallErrors {
                 ErrorCode.WORKER_LOST,
                 id,
                 "worker " + link + " " + why(link) + " before it answered call " + MessageId.text(id)
-                        + ", and did not return within " + milliseconds(limitNs) + " ms");
+                        + ", and did not return within " + Failure.milliseconds(limitNs) + " ms");
     }
 
     private static String why(PeerLink link) {
@@ -59,10 +56,5 @@ final class CallErrors {
             default:
                 return "was lost: its process is gone,";
         }
-    }
-
-    /** Whole milliseconds as PyTorch writes them; a fraction when there is one. */
-    private static String milliseconds(long ns) {
-        return ns % 1_000_000 == 0 ? Long.toString(ns / 1_000_000) : Double.toString(ns / 1e6);
     }
 }

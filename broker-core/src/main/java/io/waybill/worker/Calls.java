@@ -143,7 +143,7 @@ final class Calls implements Caller {
         long timeoutNs = request.timeoutNs() == Request.DEFAULT_TIMEOUT
                 ? settings.defaultTimeout().toNanos()
                 : request.timeoutNs();
-        long deadlineNs = timeoutNs == Request.NO_TIMEOUT ? 0 : saturatedAdd(nowNs, timeoutNs);
+        long deadlineNs = timeoutNs == Request.NO_TIMEOUT ? 0 : deadline(nowNs, timeoutNs);
         if (parentDeadlineNs != 0 && (deadlineNs == 0 || parentDeadlineNs < deadlineNs)) {
             deadlineNs = parentDeadlineNs;
             timeoutNs = Math.max(1, parentDeadlineNs - nowNs);
@@ -458,9 +458,10 @@ final class Calls implements Caller {
         }
     }
 
-    private static long saturatedAdd(long nowNs, long timeoutNs) {
+    /** Positive, because 0 stands for none: in the past when the timeout is negative. */
+    private static long deadline(long nowNs, long timeoutNs) {
         long sum = nowNs + timeoutNs;
-        return sum < nowNs ? Long.MAX_VALUE : sum;
+        return timeoutNs > 0 && sum < nowNs ? Long.MAX_VALUE : Math.max(1, sum);
     }
 
     /** A future that is told the outcome. */

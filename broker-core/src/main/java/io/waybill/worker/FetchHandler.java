@@ -3,12 +3,15 @@ package io.waybill.worker;
 import io.waybill.api.CallException;
 import io.waybill.api.Message;
 import io.waybill.api.MessageHandler;
+import io.waybill.api.MessageId;
 import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
 import io.waybill.host.Clock;
 import io.waybill.rref.FetchRequest;
 import io.waybill.rref.OwnedValue;
+import io.waybill.rref.RRefId;
 import io.waybill.rref.References;
 import io.waybill.rref.ValueWaiter;
 
@@ -26,16 +29,23 @@ final class FetchHandler implements MessageHandler {
     @Override
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
         FetchRequest fetch = FetchRequest.decode(message.payload());
-        references.fetch(fetch.id(), fetch.generation(), new Waiting((ValueReply) outbox.later(), deadlineNs(message)));
+        references.fetch(fetch.id(), fetch.generation(), waiting((InboundMessage) message, outbox));
     }
 
-    private long deadlineNs(Message message) {
-        long deadlineNs = ((InboundMessage) message).deadlineNs();
-        return deadlineNs == 0 ? Long.MAX_VALUE : clock.monotonicNs() + deadlineNs - clock.bootNs();
+    private Waiting waiting(InboundMessage message, Outbox outbox) {
+        long dueNs = message.deadlineNs();
+        long deadlineNs = dueNs == 0 ? Long.MAX_VALUE : clock.monotonicNs() + dueNs - clock.bootNs();
+        return new Waiting((ValueReply) outbox.later(), deadlineNs, message.sentNs(), dueNs, clock);
     }
 
-    /** Sends the value once it is there. */
-    private record Waiting(ValueReply reply, long deadlineNs) implements ValueWaiter {
+    /**
+     * Sends the value once it is there.
+     *
+     * @param deadlineNs on CLOCK_MONOTONIC
+     * @param dueNs the same on CLOCK_BOOTTIME
+     */
+    private record Waiting(ValueReply reply, long deadlineNs, long sentNs, long dueNs, Clock clock)
+            implements ValueWaiter {
 
         @Override
         public void onValue(OwnedValue value) {
@@ -44,6 +54,13 @@ final class FetchHandler implements MessageHandler {
             } catch (CallException e) { // a reference that it holds has failed
                 onFailure(e);
             }
+        }
+
+        @Override
+        public void onTooLate(RRefId rref) {
+            long timeoutNs = InboundMessage.timeoutNs(sentNs, dueNs, clock);
+            onFailure(Failure.timedOut(timeoutNs, "the value of " + rref + " did not come before the deadline")
+                    .toException(MessageId.NONE));
         }
 
         @Override

@@ -5,7 +5,6 @@ import io.waybill.api.Caller;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.LateReply;
-import io.waybill.api.MessageId;
 import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Rpc;
@@ -153,11 +152,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     }
 
     private void settleExpired(String before) {
-        settle(
-                ErrorKind.TIMEOUT,
-                ErrorCode.TIMED_OUT,
-                ErrorKind.TIMEOUT.encode(
-                        "the deadline of call " + MessageId.text(view.id()) + " had passed before " + before));
+        settle(Failure.expired(view, context.clock(), before));
     }
 
     /**
@@ -315,7 +310,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
                         flags(),
                         kind,
                         code,
-                        context.answers().nodeError(text));
+                        // a timeout reads the same whichever side notices it
+                        kind == ErrorKind.TIMEOUT ? text : context.answers().nodeError(text));
         free();
     }
 

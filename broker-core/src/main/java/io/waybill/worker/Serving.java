@@ -14,6 +14,7 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
 import io.waybill.dispatch.Outcome;
 import io.waybill.handling.Delivered;
+import io.waybill.handling.Failure;
 import io.waybill.handling.Route;
 import io.waybill.host.Clock;
 import io.waybill.tensor.ReceivedTensors;
@@ -166,14 +167,14 @@ final class Serving {
         RecordView request = inbound.view();
         long deadlineNs = request.deadlineNs();
         if (deadlineNs != 0 && nowNs(request) >= deadlineNs) {
-            return refuseExpired(inbound);
+            return refuseExpired(inbound, Failure.expired(request, clock, "a handler began"));
         }
         boolean isForEarlier = earlier.isFor(request);
         if (isForEarlier && !request.isAcrossLives()) {
             return refuseLost(inbound);
         }
         if (isForEarlier && earlier.isFromEarlierBoot(request)) {
-            return refuseExpired(inbound);
+            return refuseExpired(inbound, Failure.expiredAtBoot(request));
         }
         if (!answers.isComfortable()) {
             inbound.refuse(
@@ -218,13 +219,9 @@ final class Serving {
         }
     }
 
-    private boolean refuseExpired(Inbound inbound) {
+    private boolean refuseExpired(Inbound inbound, Failure failure) {
         counters.countExpired();
-        inbound.refuse(
-                ErrorKind.TIMEOUT,
-                ErrorCode.TIMED_OUT,
-                ErrorKind.TIMEOUT.encode("the deadline of call "
-                        + MessageId.text(inbound.view().id()) + " had passed before a handler began"));
+        inbound.refuse(failure.kind(), failure.code(), failure.text());
         return true;
     }
 

@@ -1,13 +1,12 @@
 package io.waybill.cli;
 
 import io.waybill.api.CallException;
-import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
+import io.waybill.handling.Failure;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.Membership;
@@ -105,8 +104,8 @@ final class CallingWorker implements AutoCloseable {
         Membership membership = new Membership(home);
         while (isStarting(membership, to)) {
             if (limitNs != Request.NO_TIMEOUT && host.clock().monotonicNs() - sinceNs >= limitNs) {
-                String text = ErrorKind.TIMEOUT.encode("worker " + to + " is still starting");
-                throw new CallException(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, MessageId.NONE, text);
+                throw Failure.timedOut(limitNs, "nothing was sent, because worker " + to + " is still starting")
+                        .toException(MessageId.NONE);
             }
             host.threads().pause(LOOK_NS);
         }
