@@ -3,7 +3,10 @@ package io.waybill.script;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.DoubleComplex;
@@ -14,6 +17,7 @@ import org.bytedeco.pytorch.LongList;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.Tuple;
+import org.bytedeco.pytorch.Type;
 import org.bytedeco.pytorch.global.torch;
 
 /**
@@ -81,6 +85,14 @@ final class CallStack {
                 return list(type, value);
             case TUPLE:
                 return tuple(type, value);
+            case DICT:
+                return dict(type, (Value.Dict) value);
+            case GENERATOR:
+                return new IValue(torch.createCPUGenerator(toLong(value)));
+            case ANY:
+                return any(value);
+            case UNION:
+                return convert(type.choice(value), value);
             case OTHER:
                 break;
         }
@@ -109,7 +121,8 @@ final class CallStack {
             // Lists of all element types are one pointer to the same kind of object.
             return new IValue(new GenericList(new LongList(numbers)));
         }
-        GenericList list = new GenericList(type.listType());
+        GenericList list =
+                new GenericList(type.listType() == null ? GivenType.pointer(elementType(values)) : type.listType());
         list.reserve(values.size());
         for (int i = 0; i < values.size(); i++) {
             list.push_back(convert(type.element(), values.get(i)));
@@ -124,6 +137,33 @@ final class CallStack {
             elements.push_back(convert(type.elements().get(i), values.get(i)));
         }
         return new IValue(Tuple.create(elements));
+    }
+
+    private static String elementType(Collection<Value> values) {
+        return values.isEmpty() ? GivenType.ANY : GivenType.common(List.copyOf(values));
+    }
+
+    private IValue dict(ParameterType type, Value.Dict value) throws RejectedMessageException {
+        List<IValue> keys = new ArrayList<>();
+        List<IValue> values = new ArrayList<>();
+        for (Map.Entry<Value, Value> entry : value.entries().entrySet()) {
+            keys.add(convert(type.elements().get(0), entry.getKey()));
+            values.add(convert(type.elements().get(1), entry.getValue()));
+        }
+        Type.TypePtr valueType = type.listType() == null
+                ? GivenType.pointer(elementType(value.entries().values()))
+                : type.listType();
+        return Dicts.of(type.elements().get(0).toString(), valueType, keys, values);
+    }
+
+    /** A value as what it is. */
+    private IValue any(Value value) throws RejectedMessageException {
+        if (value instanceof Value.None) {
+            return new IValue();
+        }
+        String text = GivenType.of(value);
+        Type given = GivenType.pointer(text).get();
+        return convert(ParameterType.of(given, given, 0), value);
     }
 
     private static IValue number(Value value) {

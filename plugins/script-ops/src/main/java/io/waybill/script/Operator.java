@@ -15,6 +15,16 @@ import java.util.Map;
  */
 record Operator(OperatorName name, List<Overload> overloads) {
 
+    private static final String SEEDING = "aten::manual_seed";
+
+    /**
+     * Whether a run that leaves nothing is answered with none. As in PyTorch no other operator without a result can be called, but
+     * PyTorch seeds before it notices, and a caller has no other way to seed a node.
+     */
+    boolean answersNone(Overload overload) {
+        return name.qualified().equals(SEEDING) && !overload.signature().hasResults();
+    }
+
     /**
      * The overload that the arguments fit best: the first that takes them as they are; when there is none, the one that costs the
      * fewest conversions, and the first among equals.

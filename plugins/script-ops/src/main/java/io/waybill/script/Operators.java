@@ -33,8 +33,10 @@ final class Operators {
 
     private final Map<String, Operator> byText = new ConcurrentHashMap<>();
     private final int rememberedMax;
+    private final OperatorPolicy policy;
 
-    Operators() {
+    Operators(OperatorPolicy policy) {
+        this.policy = policy;
         this.overloadCounts = readNames();
         // Each operator under its two qualified forms, and each overload under its two.
         this.rememberedMax = 2 * overloadCounts.size()
@@ -47,7 +49,8 @@ final class Operators {
     /**
      * The operator that a call names.
      *
-     * @throws RejectedMessageException {@link ErrorCode#UNKNOWN_OPERATION} when there is none, with the nearest names
+     * @throws RejectedMessageException {@link ErrorCode#UNKNOWN_OPERATION} when there is none, with the nearest names;
+     *     {@link ErrorCode#REFUSED} when calls may not run it
      */
     Operator find(String text) throws RejectedMessageException {
         Operator known = byText.get(text);
@@ -91,15 +94,18 @@ final class Operators {
         if (!overloadCounts.containsKey(name.qualified())) {
             throw unknown(name);
         }
+        policy.check(name.qualified());
         List<Overload> ofDispatcher = new ArrayList<>();
         List<Overload> ofInterpreter = new ArrayList<>();
         try (PointerScope scope = new PointerScope()) {
             OperatorVector found = torch.getAllOperatorsFor(Symbol.fromQualString(name.qualified()));
             for (long i = 0; i < found.size(); i++) {
                 org.bytedeco.pytorch.Operator operator = found.get(i);
-                if (operator.isC10Op()) {
+                if (operator.schema().is_vararg()) {
+                    continue; // it takes as many as the interpreter says, and this is not the interpreter
+                } else if (operator.isC10Op()) {
                     ofDispatcher.add(Overload.of(operator));
-                } else if (operator.hasOperation() && !operator.schema().is_vararg()) {
+                } else if (operator.hasOperation()) {
                     ofInterpreter.add(Overload.of(operator));
                 }
             }

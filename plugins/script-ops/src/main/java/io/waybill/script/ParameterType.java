@@ -4,6 +4,7 @@ import io.waybill.api.Device;
 import io.waybill.api.Value;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import org.bytedeco.pytorch.Type;
 import org.bytedeco.pytorch.global.torch.TypeKind;
@@ -33,7 +34,14 @@ final class ParameterType {
         OPTIONAL("?"),
         LIST("[]"),
         TUPLE("()"),
-        /** Only its default can be had: generators, streams, dicts. */
+        DICT("Dict"),
+        /** A generator of random numbers, given by its seed. */
+        GENERATOR("Generator"),
+        /** Any value that libtorch has: where the type is a variable or {@code Any}. */
+        ANY("Any"),
+        /** One of several. */
+        UNION("Union"),
+        /** Only its default can be had: streams, objects of classes. */
         OTHER("");
 
         private final String text;
@@ -47,6 +55,8 @@ final class ParameterType {
     static final int EXACT = 0;
     /** An int for a float, a single int for a list of fixed length. */
     static final int CONVERTED = 1;
+    /** Whatever it is: an overload that names the type comes first. */
+    static final int OPEN = 2;
     /** A number for a tensor: the last resort, so that {@code add(tensor, 3)} is add.Scalar. */
     static final int WRAPPED = 16;
 
@@ -81,6 +91,13 @@ final class ParameterType {
                 return list(type, onStack, fixedLength);
             case TupleType:
                 return tuple(type, onStack);
+            case DictType:
+                return dict(type, onStack);
+            case UnionType:
+                return union(type, onStack);
+            case VarType:
+                return new ParameterType(
+                        Kind.ANY, List.of(), 0, null, type.str().getString());
             default:
                 Kind kind = kind(typeKind);
                 return kind == Kind.OTHER ? other(type) : new ParameterType(kind, List.of(), 0, null, kind.text);
@@ -105,10 +122,42 @@ final class ParameterType {
         if (element.kind == Kind.OTHER) {
             return other(type);
         }
-        Type.TypePtr listType = onStack.containedType(0);
-        listType.retainReference();
+        Type.TypePtr listType = elementType(onStack, 0);
         String length = fixedLength == 0 ? "" : Integer.toString(fixedLength);
         return new ParameterType(Kind.LIST, List.of(element), fixedLength, listType, element.text + "[" + length + "]");
+    }
+
+    /** Null when it is open: the type of what is given counts then. */
+    private static Type.TypePtr elementType(Type onStack, int index) {
+        Type.TypePtr declared = onStack.containedType(index);
+        if (declared.get().hasFreeVariables()) {
+            return null;
+        }
+        declared.retainReference();
+        return declared;
+    }
+
+    private static ParameterType dict(Type type, Type onStack) {
+        ParameterType key = of(contained(type, 0), contained(onStack, 0), 0);
+        ParameterType value = of(contained(type, 1), contained(onStack, 1), 0);
+        if (value.kind == Kind.OTHER || !Dicts.isKeyType(key.text)) {
+            return other(type);
+        }
+        String text = "Dict(" + key + ", " + value + ")";
+        return new ParameterType(Kind.DICT, List.of(key, value), 0, elementType(onStack, 1), text);
+    }
+
+    /** Of what it may be, values are given for what can be given. */
+    private static ParameterType union(Type type, Type onStack) {
+        List<ParameterType> choices = new ArrayList<>();
+        for (int i = 0; i < type.containedTypeSize(); i++) {
+            choices.add(
+                    contained(type, i).kind().intern() == TypeKind.NoneType
+                            ? optional(other(contained(type, i)))
+                            : of(contained(type, i), contained(onStack, i), 0));
+        }
+        return new ParameterType(
+                Kind.UNION, List.copyOf(choices), 0, null, type.str().getString());
     }
 
     private static ParameterType tuple(Type type, Type onStack) {
@@ -144,6 +193,10 @@ final class ParameterType {
                 return Kind.STRING;
             case DeviceObjType:
                 return Kind.DEVICE;
+            case GeneratorType:
+                return Kind.GENERATOR;
+            case AnyType:
+                return Kind.ANY;
             case ScalarTypeType:
                 return Kind.DTYPE;
             case LayoutType:
@@ -158,17 +211,17 @@ final class ParameterType {
         return kind;
     }
 
-    /** Of a list or an optional. */
+    /** Of a list or an optional; the keys of a dict. */
     ParameterType element() {
         return elements.get(0);
     }
 
-    /** Of a tuple. */
+    /** Of a tuple, or what a union may be; the keys and the values of a dict. */
     List<ParameterType> elements() {
         return elements;
     }
 
-    /** libtorch's type of a list's elements, which an empty list needs too. */
+    /** libtorch's type of a list's elements, or a dict's values, which an empty one needs too; null when the schema leaves it open. */
     Type.TypePtr listType() {
         return listType;
     }
@@ -209,6 +262,15 @@ final class ParameterType {
                 return fitList(value);
             case TUPLE:
                 return fitTuple(value);
+            case DICT:
+                return fitDict(value);
+            case GENERATOR:
+                return value instanceof Value.Int ? EXACT : NO_FIT;
+            case ANY:
+                return GivenType.of(value) == null ? NO_FIT : OPEN;
+            case UNION:
+                ParameterType choice = choice(value);
+                return choice == null ? NO_FIT : choice.fit(value);
             case OTHER:
                 return NO_FIT;
         }
@@ -247,6 +309,34 @@ final class ParameterType {
             worst = Math.max(worst, fit);
         }
         return worst;
+    }
+
+    private int fitDict(Value value) {
+        if (!(value instanceof Value.Dict dict)) {
+            return NO_FIT;
+        }
+        int worst = EXACT;
+        for (Map.Entry<Value, Value> entry : dict.entries().entrySet()) {
+            int key = elements.get(0).fit(entry.getKey());
+            int element = elements.get(1).fit(entry.getValue());
+            if (key == NO_FIT || element == NO_FIT) {
+                return NO_FIT;
+            }
+            worst = Math.max(worst, Math.max(key, element));
+        }
+        return worst;
+    }
+
+    /** What a union's value counts as: the first that it fits best; null when it fits none. */
+    ParameterType choice(Value value) {
+        ParameterType best = null;
+        for (ParameterType choice : elements) {
+            int fit = choice.fit(value);
+            if (fit != NO_FIT && (best == null || fit < best.fit(value))) {
+                best = choice;
+            }
+        }
+        return best;
     }
 
     /** The elements of a list or a tuple; null when the value is neither. */
@@ -304,6 +394,8 @@ final class ParameterType {
             return "bytes";
         } else if (value instanceof Value.Dict) {
             return "dict";
+        } else if (value instanceof Value.OfRRef) {
+            return "RRef";
         }
         List<Value> values = elements(value);
         List<String> kinds = values.stream()

@@ -29,11 +29,30 @@ public final class ScriptEngine {
     private final Functions functions = new Functions();
     private final EscapedTensors escaped = new EscapedTensors();
 
-    /** @throws IllegalStateException when libtorch can't be loaded, with what is missing and what to do */
+    /** Settings, under the PID {@code io.waybill.script.ScriptEngine}. */
+    public @interface Config {
+
+        /**
+         * Operators that calls may run although they reach files, the network or the process: names such as {@code aten::from_file},
+         * with commas between.
+         */
+        String operators_allow() default "";
+    }
+
+    /**
+     * With its settings.
+     *
+     * @throws IllegalStateException when libtorch can't be loaded, with what is missing and what to do
+     * @throws IllegalArgumentException when a setting can't be read
+     */
     @Activate
-    public ScriptEngine(@Reference LibTorch libTorch) {
+    public ScriptEngine(@Reference LibTorch libTorch, Config config) {
+        this(libTorch, OperatorPolicy.allowing(config.operators_allow()));
+    }
+
+    ScriptEngine(LibTorch libTorch, OperatorPolicy policy) {
         libTorch.load();
-        this.operators = new Operators();
+        this.operators = new Operators(policy);
         rehearse();
     }
 
@@ -61,15 +80,21 @@ public final class ScriptEngine {
         if (!OperatorName.isOne(call.name())) {
             throw functions.unknown(call.name());
         }
-        Overload overload = operators.find(call.name()).choose(call);
+        Operator operator = operators.find(call.name());
+        Overload overload = operator.choose(call);
         Signature signature = overload.signature();
-        signature.requireOneResult();
+        if (!operator.answersNone(overload)) {
+            signature.requireOneResult();
+        }
         requireDirect(call);
         try (PointerScope scope = new PointerScope()) {
             BorrowedTensors tensors = BorrowedTensors.unwatched();
             CallStack stack = new CallStack(tensors);
             signature.push(call, stack);
             overload.run(stack.asVector());
+            if (operator.answersNone(overload)) {
+                return Value.NONE;
+            }
             return new Results(tensors).take(stack.onlyResult(), signature.returnsDType());
         } catch (RuntimeException e) {
             throw TorchError.refusal(e);

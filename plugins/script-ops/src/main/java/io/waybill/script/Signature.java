@@ -158,6 +158,10 @@ final class Signature {
         return new RejectedMessageException(ErrorCode.NO_MATCHING_SCHEMA, text.toString());
     }
 
+    boolean hasResults() {
+        return returnCount > 0;
+    }
+
     /** Fails unless a run leaves one value: what a response can carry. */
     void requireOneResult() throws RejectedMessageException {
         if (returnCount != 1) {

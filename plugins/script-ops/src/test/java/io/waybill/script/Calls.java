@@ -16,8 +16,16 @@ import java.util.Map;
 /** A handler over real libtorch, and short words for calling it and for reading what it answers. */
 final class Calls {
 
-    final ScriptCall handler =
-            new ScriptCall(new ScriptEngine(new LibTorch(Path.of(System.getProperty(LibTorch.NATIVES_PROPERTY)), 1)));
+    final ScriptCall handler;
+
+    Calls() {
+        this(OperatorPolicy.standard());
+    }
+
+    Calls(OperatorPolicy policy) {
+        this.handler = new ScriptCall(
+                new ScriptEngine(new LibTorch(Path.of(System.getProperty(LibTorch.NATIVES_PROPERTY)), 1), policy));
+    }
 
     /** Calls with positional arguments: values, tensors, numbers, strings, or lists of them; null is none. */
     Value call(String name, Object... positional) {

@@ -13,6 +13,7 @@ import io.waybill.api.Device;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -209,5 +210,79 @@ class OperatorsTest {
         assertThat(tensor(halves).dtype())
                 .as("a number does not widen the type")
                 .isEqualTo(DType.FLOAT32);
+    }
+
+    @Test
+    void countsAndReadsListsAndDicts() {
+        Value dict = dict("a", 1, "b", 2);
+        assertThat(CALLS.call("aten::len", List.of(7, 8, 9))).isEqualTo(Value.of(3));
+        assertThat(CALLS.call("aten::len", List.of())).isEqualTo(Value.of(0));
+        assertThat(CALLS.call("aten::len", List.of("x", 1))).isEqualTo(Value.of(2));
+        assertThat(CALLS.call("aten::len", List.of(a, b))).isEqualTo(Value.of(2));
+        assertThat(CALLS.call("aten::len", List.of(List.of(1), List.of()))).isEqualTo(Value.of(2));
+        assertThat(CALLS.call("aten::len", "abc")).isEqualTo(Value.of(3));
+        assertThat(CALLS.call("aten::len", a)).isEqualTo(Value.of(2));
+        assertThat(CALLS.call("aten::len", dict)).isEqualTo(Value.of(2));
+        assertThat(CALLS.call("aten::len", new Value.Dict(Map.of(Value.of(1.5), Value.of("x")))))
+                .isEqualTo(Value.of(1));
+        assertThat(CALLS.call("aten::len", new Value.Dict(Map.of()))).isEqualTo(Value.of(0));
+        assertThat(CALLS.call("aten::keys", dict)).isEqualTo(Value.list(Value.of("a"), Value.of("b")));
+        assertThat(CALLS.call("aten::values", dict)).isEqualTo(Value.ints(1, 2));
+        assertThat(CALLS.call("aten::__getitem__", dict, "b")).isEqualTo(Value.of(2));
+        assertThat(CALLS.call("aten::get", dict, "c", 5)).isEqualTo(Value.of(5));
+        assertThat(CALLS.call("aten::__contains__", dict, "c")).isEqualTo(Value.of(false));
+        assertThat(CALLS.call("aten::__getitem__", List.of("x", "y"), 1)).isEqualTo(Value.of("y"));
+        assertThat(CALLS.call("aten::add", List.of(1), List.of(2, 3))).isEqualTo(Value.ints(1, 2, 3));
+        assertThat(CALLS.call("aten::append", List.of("x"), "y")).isEqualTo(Calls.value(List.of("x", "y")));
+        assertThat(CALLS.call("aten::slice", List.of(1, 2, 3), 1)).isEqualTo(Value.ints(2, 3));
+    }
+
+    private static Value dict(Object... keysAndValues) {
+        Map<Value, Value> entries = new LinkedHashMap<>();
+        for (int i = 0; i < keysAndValues.length; i += 2) {
+            entries.put(Calls.value(keysAndValues[i]), Calls.value(keysAndValues[i + 1]));
+        }
+        return new Value.Dict(entries);
+    }
+
+    /** The numbers are those that PyTorch draws after {@code torch.manual_seed(0)}. */
+    @Test
+    void drawsThePeersNumbersAfterASeed() {
+        for (int again = 0; again < 2; again++) {
+            assertThat(CALLS.call("aten::manual_seed", 0)).isEqualTo(Value.NONE);
+            assertElements(CALLS.call("aten::rand", List.of(3)), 0.4962566, 0.7682218, 0.0884774);
+            assertElements(CALLS.call("aten::rand", List.of(2)), 0.1320305, 0.3074228);
+            CALLS.call("torch.ops.aten.manual_seed", 0);
+            assertElements(CALLS.call("aten::randn", List.of(3)), 1.5409961, -0.2934289, -2.1787894);
+        }
+    }
+
+    @Test
+    void seedsDropoutAsAnythingElse() {
+        Tensor ones = floats(new long[] {64}, new double[64]);
+        CALLS.call("aten::manual_seed", 7);
+        double[] first = elements(CALLS.call("aten::dropout", CALLS.call("aten::add", ones, 1), 0.5, true));
+        CALLS.call("aten::manual_seed", 7);
+        double[] second = elements(CALLS.call("aten::dropout", CALLS.call("aten::add", ones, 1), 0.5, true));
+        assertThat(second).containsExactly(first).contains(0, 2);
+    }
+
+    @Test
+    void takesASeedForAGeneratorOfOneCallsOwn() {
+        CALLS.call("aten::manual_seed", 1);
+        double[] undisturbed = elements(CALLS.call("aten::rand", List.of(2)));
+        CALLS.call("aten::manual_seed", 1);
+        for (int again = 0; again < 2; again++) {
+            Value drawn = CALLS.call("aten::rand", Map.of("generator", 0), List.of(3));
+            assertElements(drawn, 0.4962566, 0.7682218, 0.0884774);
+        }
+        Tensor halves = floats(new long[] {32}, new double[32]);
+        double[] coins = elements(CALLS.call("aten::bernoulli.p", Map.of("generator", 3), halves, 0.5));
+        assertThat(elements(CALLS.call("aten::bernoulli.p", Map.of("generator", 3), halves, 0.5)))
+                .containsExactly(coins)
+                .contains(0, 1);
+        assertThat(elements(CALLS.call("aten::rand", List.of(2))))
+                .as("the process's own numbers")
+                .containsExactly(undisturbed);
     }
 }

@@ -152,7 +152,7 @@ class RefusalsTest {
 
     @Test
     void remembersOperatorsAndNotWhatIsUnknown() throws RejectedMessageException {
-        Operators operators = new Operators();
+        Operators operators = new Operators(OperatorPolicy.standard());
         for (int i = 0; i < 100; i++) {
             int n = i;
             catchThrowableOfType(RejectedMessageException.class, () -> operators.find("aten::unknown_" + n));

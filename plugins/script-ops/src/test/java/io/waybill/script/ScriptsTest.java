@@ -30,8 +30,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 class ScriptsTest {
 
-    private static final ScriptEngine ENGINE =
-            new ScriptEngine(new LibTorch(Path.of(System.getProperty(LibTorch.NATIVES_PROPERTY)), 1));
+    private static final ScriptEngine ENGINE = new ScriptEngine(
+            new LibTorch(Path.of(System.getProperty(LibTorch.NATIVES_PROPERTY)), 1), OperatorPolicy.standard());
 
     private static final String MATH = """
             import torch
@@ -137,6 +137,60 @@ class ScriptsTest {
         assertThat(run("kinds.nested", rows, pair, 2)).isEqualTo(Value.of("2"));
         assertThat(run("kinds.nothing", a)).isEqualTo(Value.NONE);
         assertThat(run("kinds.entries")).isEqualTo(new Value.Dict(Map.of(Value.of("a"), Value.of(1))));
+    }
+
+    @Test
+    void takesDictsUnionsAndAnything() throws Exception {
+        source("open", """
+                def total(prices: Dict[str, float], more: Dict[int, Tensor]):
+                    sum = 0.0
+                    for key in prices:
+                        sum += prices[key]
+                    for n in more:
+                        sum += n * float(more[n].sum())
+                    return sum
+
+                def kind(x: Any) -> str:
+                    if isinstance(x, int):
+                        return "int"
+                    if isinstance(x, List[int]):
+                        return "ints " + str(len(x))
+                    if isinstance(x, Dict[str, List[str]]):
+                        return "dict " + x["a"][0]
+                    if isinstance(x, Tensor):
+                        return "tensor " + str(int(x.sum()))
+                    return "other"
+
+                def either(x: Union[int, str, List[float]]) -> str:
+                    if isinstance(x, int):
+                        return "int"
+                    elif isinstance(x, str):
+                        return "str " + x
+                    return "floats " + str(len(x))
+
+                def items(all: List[Any], named: Dict[str, Any]) -> int:
+                    return len(all) + len(named)
+                """);
+
+        Value prices = new Value.Dict(Map.of(Value.of("x"), Value.of(1.5), Value.of("y"), Value.of(2)));
+        Value more = new Value.Dict(Map.of(Value.of(3), Value.of(a)));
+        assertThat(run("open.total", prices, more)).isEqualTo(Value.of(21.5));
+        assertThat(run("open.total", new Value.Dict(Map.of()), new Value.Dict(Map.of())))
+                .isEqualTo(Value.of(0.0));
+        assertThat(run("open.kind", 4)).isEqualTo(Value.of("int"));
+        assertThat(run("open.kind", List.of(4, 5))).isEqualTo(Value.of("ints 2"));
+        Value nested = new Value.Dict(Map.of(Value.of("a"), Value.list(Value.of("z"))));
+        assertThat(run("open.kind", nested)).isEqualTo(Value.of("dict z"));
+        assertThat(run("open.kind", a)).isEqualTo(Value.of("tensor 6"));
+        assertThat(run("open.kind", List.of(4, "x"))).isEqualTo(Value.of("other"));
+        assertThat(run("open.either", 4)).isEqualTo(Value.of("int"));
+        assertThat(run("open.either", "x")).isEqualTo(Value.of("str x"));
+        assertThat(run("open.either", List.of(1, 2.5))).isEqualTo(Value.of("floats 2"));
+        assertThat(run("open.items", List.of(1, "x", a), nested)).isEqualTo(Value.of(4));
+        assertThat(refusal(call("open.total", Map.of(), prices, prices)))
+                .hasMessageContaining("argument 'more' must be Dict(int, Tensor), not dict");
+        assertThat(refusal(call("open.kind", Map.of(), new Value.Binary(new byte[1]))))
+                .hasMessageContaining("argument 'x' must be Any, not bytes");
     }
 
     @Test

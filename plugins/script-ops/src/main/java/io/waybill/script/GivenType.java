@@ -1,0 +1,87 @@
+package io.waybill.script;
+
+import io.waybill.api.Value;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.FunctionSchema;
+import org.bytedeco.pytorch.Type;
+import org.bytedeco.pytorch.global.torch;
+
+/** libtorch's type of a value where the parameter leaves it open, in the language of schemas: {@code int[]}, {@code Dict(str, Any)}. */
+final class GivenType {
+
+    static final String ANY = "Any";
+
+    /** As in PyTorch, where an empty list or dict has the same. */
+    private static final String EMPTY = "Tensor";
+
+    /** More are read anew each time: their number is in the callers' hands. */
+    private static final int MAX_KNOWN = 256;
+
+    private static final Map<String, Type.TypePtr> KNOWN = new ConcurrentHashMap<>();
+
+    private GivenType() {}
+
+    /** The type; null when libtorch has no such value. */
+    static String of(Value value) {
+        if (value instanceof Value.Items items) {
+            String element = items.values().isEmpty() ? EMPTY : common(items.values());
+            return element == null ? null : element + "[]";
+        } else if (value instanceof Value.Tuple tuple) {
+            List<String> elements = tuple.values().stream().map(GivenType::of).toList();
+            return elements.stream().anyMatch(java.util.Objects::isNull)
+                    ? null
+                    : "(" + String.join(", ", elements) + ")";
+        } else if (value instanceof Value.Dict dict) {
+            return ofDict(dict);
+        } else if (value instanceof Value.None) {
+            return ANY;
+        }
+        String text = ParameterType.describe(value);
+        return switch (text) {
+            case "Tensor", "int", "float", "bool", "complex", "str", "Device" -> text;
+            default -> null;
+        };
+    }
+
+    private static String ofDict(Value.Dict dict) {
+        if (dict.entries().isEmpty()) {
+            return "Dict(str, " + EMPTY + ")";
+        }
+        String key = common(List.copyOf(dict.entries().keySet()));
+        String value = common(List.copyOf(dict.entries().values()));
+        return value == null || !Dicts.isKeyType(key) ? null : "Dict(" + key + ", " + value + ")";
+    }
+
+    /** The type of all of these: theirs when it is one, or any. */
+    static String common(List<Value> values) {
+        String common = of(values.get(0));
+        for (Value value : values) {
+            String type = of(value);
+            if (type == null || common == null) {
+                return null;
+            }
+            common = common.equals(type) ? common : ANY;
+        }
+        return common;
+    }
+
+    /** libtorch's object for it, which stays with the process or belongs to the open scope. */
+    @SuppressWarnings("try")
+    static Type.TypePtr pointer(String text) {
+        Type.TypePtr known = KNOWN.get(text);
+        if (known == null) {
+            try (PointerScope scope = new PointerScope()) {
+                FunctionSchema schema = torch.parseSchema("waybill::of(" + text + " x) -> ()");
+                known = new Type.TypePtr(schema.arguments().type());
+                known.retainReference();
+            }
+            if (KNOWN.size() < MAX_KNOWN) {
+                KNOWN.putIfAbsent(text, known);
+            }
+        }
+        return known;
+    }
+}
