@@ -26,6 +26,7 @@ final class Loans implements LoanSink {
     private long nextId;
     private long outstanding;
     private long wrongClaims;
+    private boolean ended;
 
     Loans(long firstId, ReleasedLoans released) {
         this.nextId = firstId;
@@ -61,6 +62,9 @@ final class Loans implements LoanSink {
     /** The message is in the journal. */
     synchronized void stand(Loan loan) {
         if (loan.state() == Loan.State.RETURNED_EARLY) {
+            loan.end();
+        } else if (ended) {
+            forget(loan);
             loan.end();
         } else {
             loan.state(Loan.State.STANDING);
@@ -108,6 +112,15 @@ final class Loans implements LoanSink {
                 finish(loan);
             }
             byReceiver.remove(receiver);
+        }
+    }
+
+    /** Ends all loans: nobody will read what receivers release any more. Those of a message that is being written end with that. */
+    synchronized void endAll() {
+        ended = true;
+        for (int receiver :
+                byReceiver.keySet().stream().mapToInt(Integer::intValue).toArray()) {
+            receiverGone(receiver);
         }
     }
 

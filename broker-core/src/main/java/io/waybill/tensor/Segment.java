@@ -25,6 +25,7 @@ final class Segment {
     private final NativeSpan span;
     private final TreeMap<Long, Extent> freeByOffset = new TreeMap<>();
     private long touchedEnd;
+    private int inUse; // regions that somebody holds
 
     private Segment(long id, Path path, NativeSpan span) {
         this.id = id;
@@ -88,6 +89,20 @@ final class Segment {
 
     long freshBytes() {
         return span.length() - touchedEnd;
+    }
+
+    /** One more region of it is held. */
+    void taken() {
+        inUse++;
+    }
+
+    /** One less is. Returns whether none is any more. */
+    boolean givenBack() {
+        return --inUse == 0;
+    }
+
+    boolean isInUse() {
+        return inUse > 0;
     }
 
     void put(Extent extent) {

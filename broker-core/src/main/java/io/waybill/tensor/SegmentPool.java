@@ -6,6 +6,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.Storage;
 import io.waybill.api.TensorBuffers;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.SafeFiles;
 import io.waybill.tensor.Segment.Extent;
 import java.io.IOException;
@@ -25,11 +26,12 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threads.</b> Thread-safe. A new segment is made under the lock.
  *
- * <p><b>Ownership.</b> The worker closes it after everything that uses it, which removes the files; receivers that have mapped them
- * keep what they have. Files that an earlier process of this worker left behind are the worker's to remove
+ * <p><b>Ownership.</b> The worker closes it, which removes the files; receivers that have mapped them keep what they have, and so does
+ * this process: a segment stays mapped until the last region of it is let go, by whoever still copies into it or holds a storage. Files that an earlier process of this worker left behind are the worker's to remove
  * ({@link #removeLeftovers}) when nobody will read the messages that name them.
  *
- * <p><b>Errors.</b> {@link CallException} with {@link ErrorCode#DEVICE_FULL} when the limit or the disk leaves no room.
+ * <p><b>Errors.</b> {@link CallException} with {@link ErrorCode#DEVICE_FULL} when the limit or the disk leaves no room, with
+ * {@link ErrorCode#CLOSED} once it is closed.
  */
 public final class SegmentPool implements TensorBuffers, AutoCloseable {
 
@@ -137,6 +139,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         }
         if (region != null) {
             usedBytes += length;
+            region.segment().taken();
         }
         return region;
     }
@@ -202,11 +205,17 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
     }
 
     void giveBack(Region region) {
+        boolean unmap;
         synchronized (this) {
             usedBytes -= region.length();
+            boolean last = region.segment().givenBack();
+            unmap = closed && last;
             if (!closed) {
                 addMerged(region.segment(), region.offset(), region.length());
             }
+        }
+        if (unmap) {
+            region.segment().span().close();
         }
     }
 
@@ -261,6 +270,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
             long length = Math.min(maxBytes, segment.freshBytes());
             if (length > 0) {
                 usedBytes += length;
+                segment.taken();
                 return new Region(this, segment, segment.takeFresh(length), length);
             }
         }
@@ -292,9 +302,13 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         return segments.stream().anyMatch(s -> s.path().getFileName().toString().equals(name));
     }
 
-    void requireOpen() {
+    private void requireOpen() {
         if (closed) {
-            throw new IllegalStateException("the segment pool is closed, and its storages with it");
+            throw new CallException(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.CLOSED,
+                    MessageId.NONE,
+                    "this worker is closed: no more memory for tensors is given out");
         }
     }
 
@@ -338,7 +352,9 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
             remove(extent);
         }
         totalBytes -= segment.size();
-        segment.span().close();
+        if (!segment.isInUse()) {
+            segment.span().close();
+        }
         try {
             files.remove(segment.path());
         } catch (IOException e) {
@@ -346,16 +362,24 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         }
     }
 
-    /** Removes the files. Storages that are still in use are dead from now on. */
+    /** Removes the files. What somebody still holds stays mapped until it is let go. */
     @Override
-    public synchronized void close() {
-        if (closed) {
-            throw new IllegalStateException("a segment pool is closed once");
+    public void close() {
+        loans.endAll(); // outside the lock: what they held is put into the pool from here
+        synchronized (this) {
+            if (closed) {
+                throw new IllegalStateException("a segment pool is closed once");
+            }
+            closed = true;
+            CloseSteps steps = new CloseSteps();
+            for (Segment segment : segments) {
+                steps.attempt(() -> close(segment));
+            }
+            segments.clear();
+            if (usedBytes > 0) {
+                LOG.info("{} bytes of tensors are still in use; they stay mapped until they are released", usedBytes);
+            }
+            steps.finishUnchecked();
         }
-        closed = true;
-        for (Segment segment : segments) {
-            close(segment);
-        }
-        segments.clear();
     }
 }

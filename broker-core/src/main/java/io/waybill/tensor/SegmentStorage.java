@@ -43,7 +43,6 @@ final class SegmentStorage implements HostBytes {
     @Override
     public long address() {
         count.require();
-        pool.requireOpen();
         return region.address();
     }
 

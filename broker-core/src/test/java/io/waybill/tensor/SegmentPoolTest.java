@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
+import io.waybill.api.Device;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Storage;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -264,9 +266,7 @@ class SegmentPoolTest {
         try (Stream<Path> files = Files.list(other)) {
             assertThat(files).isEmpty();
         }
-        assertThatThrownBy(storage::address).isInstanceOf(IllegalStateException.class);
-        assertThatThrownBy(() -> storage.bytes(0, 1)).isInstanceOf(IllegalStateException.class);
-        assertThatThrownBy(() -> second.allocate(1)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> second.allocate(1)).isInstanceOf(CallException.class);
         assertThatThrownBy(second::close).isInstanceOf(IllegalStateException.class);
         storage.release();
         kept.put(0, (byte) 1); // wrong, and harmless to the process
@@ -370,5 +370,103 @@ class SegmentPoolTest {
             Thread.currentThread().interrupt();
             throw new IOException(e);
         }
+    }
+
+    /** Closes the pool, while its bytes are being copied into a segment. */
+    private record ClosingStorage(HostStorage bytes, Transit closed, AtomicReference<Boolean> wasMapped)
+            implements Storage {
+
+        @Override
+        public Device device() {
+            return Device.CPU;
+        }
+
+        @Override
+        public long sizeBytes() {
+            return bytes.sizeBytes();
+        }
+
+        @Override
+        public long address() {
+            closed.close();
+            wasMapped.set(isMapped(closed.segments));
+            assertThat(wasMapped)
+                    .as("a segment is mapped into which bytes are copied")
+                    .hasValue(true);
+            return bytes.address();
+        }
+
+        @Override
+        public ByteBuffer bytes(long offset, int length) {
+            return bytes.bytes(offset, length);
+        }
+
+        @Override
+        public Storage retain() {
+            bytes.retain();
+            return this;
+        }
+
+        @Override
+        public void release() {
+            bytes.release();
+        }
+    }
+
+    private Transit another() {
+        try {
+            return new Transit(Files.createDirectory(directory.resolve("other")), leaks, Transit.oneSegment());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static boolean isMapped(Path segments) {
+        try (Stream<String> maps = Files.lines(Path.of("/proc/self/maps"))) {
+            return maps.anyMatch(line -> line.contains(segments.toString()));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Test
+    void unmapsWhatAMessageIsCopiedIntoWhenThatHasEnded() {
+        Transit other = another();
+        AtomicReference<Boolean> wasMapped = new AtomicReference<>();
+        HostStorage bytes = other.filled(MIB);
+        Storage storage = new ClosingStorage(bytes, other, wasMapped);
+
+        Plan plan = other.sender.plan(List.of(Transit.floats(storage, 0, MIB / 4)), Transit.RECEIVER);
+        assertThat(wasMapped).hasValue(true);
+        plan.committed();
+        assertThat(isMapped(other.segments)).as("nobody reads it any more").isFalse();
+        bytes.release();
+    }
+
+    @Test
+    void endsTheLoansOfReceiversWhenItCloses() {
+        Transit other = another();
+        HostStorage bytes = other.filled(MIB);
+        other.send(Transit.floats(bytes, 0, MIB / 4));
+        bytes.release();
+        assertThat(isMapped(other.segments)).isTrue();
+        other.close();
+        assertThat(isMapped(other.segments)).isFalse();
+    }
+
+    @Test
+    void keepsWhatIsInUseWhenItClosesAndGivesOutNoMore() {
+        Transit other = another();
+        Storage storage = other.pool.allocate(MIB);
+        long address = storage.address();
+        other.close();
+        assertThat(isMapped(other.segments)).as("a storage is in use").isTrue();
+        assertThat(storage.address()).isEqualTo(address);
+        assertThat(storage.bytes(0, 8).put(0, (byte) 1).get(0)).isEqualTo((byte) 1);
+        assertThatThrownBy(() -> other.pool.allocate(1))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.CLOSED));
+        storage.release();
+        assertThatThrownBy(storage::address).isInstanceOf(IllegalStateException.class);
     }
 }
