@@ -25,10 +25,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threads.</b> Belongs to the holder of the {@link PollPermit}.
  */
-final class Inlet {
-
-    /** What {@link #poll} gives when a handler ran and another thread polls meanwhile. */
-    static final int PERMIT_LOST = -1;
+final class Inlet implements Polled {
 
     private static final Logger LOG = LoggerFactory.getLogger(Inlet.class);
     private static final int MOST_PER_LINK = 64;
@@ -88,7 +85,8 @@ final class Inlet {
      *
      * @return how much was done, 0 for nothing, or {@link #PERMIT_LOST}
      */
-    int pollAll() {
+    @Override
+    public int pollAll() {
         allDue = true;
         return poll();
     }
@@ -98,7 +96,8 @@ final class Inlet {
      *
      * @return how much was done, 0 for nothing, or {@link #PERMIT_LOST}
      */
-    int poll() {
+    @Override
+    public int poll() {
         boolean all = allDue;
         allDue = false;
         int work = 0;
@@ -178,7 +177,8 @@ final class Inlet {
     }
 
     /** Settles what is overdue. */
-    void expire() {
+    @Override
+    public void expire() {
         quarantine.surfaceFaults();
         long nowNs = clock.bootNs();
         serving.now(nowNs);

@@ -24,7 +24,7 @@ final class PollTurns {
     private final AtomicInteger pollingCallers = new AtomicInteger();
     // Changes with every call that polled for itself: written by them, read by the poller's thread.
     private final AtomicLong callerPolls = new AtomicLong();
-    private Inlet inlet; // set before the first thread polls
+    private Polled inlet; // set before the first thread polls
     // Of the poller's thread, read by callers: whether it sleeps on the doorbell, and until when on the boot clock.
     private volatile boolean sleeping;
     private volatile long sleepingUntilNs;
@@ -37,7 +37,7 @@ final class PollTurns {
         this.faults = faults;
     }
 
-    void open(Inlet polled) {
+    void open(Polled polled) {
         inlet = polled;
     }
 
@@ -105,18 +105,24 @@ final class PollTurns {
         }
     }
 
-    /** A caller gives the permit back. When the poller sleeps, peers must ring again from now on. */
+    /**
+     * A caller gives the permit back. When the poller sleeps, peers must ring again from now on, and what they wrote before they knew is
+     * read here: nobody rings for it, and one poll reads no more than a part of a burst. A peer that rings ends the poller's sleep, and
+     * with it this caller's turn.
+     */
     void leftByCaller() {
-        if (sleeping) {
+        int work = sleeping ? 1 : 0;
+        while (work != 0 && sleeping) {
             cursors.markAsleep(sleepingUntilNs);
-            if (pollAll() == Inlet.PERMIT_LOST) {
+            work = pollAll();
+            if (work == Polled.PERMIT_LOST) {
                 return;
             }
         }
         permit.release();
     }
 
-    /** As {@link Inlet#poll()}, whatever happens. */
+    /** As {@link Polled#poll()}, whatever happens. */
     int poll() {
         try {
             return inlet.poll();
@@ -125,7 +131,7 @@ final class PollTurns {
         }
     }
 
-    /** As {@link Inlet#pollAll()}, whatever happens. */
+    /** As {@link Polled#pollAll()}, whatever happens. */
     int pollAll() {
         try {
             return inlet.pollAll();
@@ -139,16 +145,22 @@ final class PollTurns {
         inlet.expire();
     }
 
-    /** Ends a turn that something other than a poll ended early. */
-    void stopAfter(InternalError e) {
-        report(e);
-        if (permit.isMine()) {
-            permit.release();
+    /** Ends a turn that something other than a poll ended early: the permit comes free whatever it was. */
+    void stopAfter(Throwable e) {
+        try {
+            report(e);
+            if (sleeping && permit.isMine()) {
+                cursors.markAsleep(sleepingUntilNs);
+            }
+        } finally {
+            if (permit.isMine()) {
+                permit.release();
+            }
         }
     }
 
     /** A fault surfaced in this thread, of which nothing shows whose file it was. */
-    void report(InternalError e) {
+    void report(Throwable e) {
         faults.report(e);
     }
 
@@ -158,6 +170,6 @@ final class PollTurns {
         } else {
             LOG.error("The poller of {} met an error and goes on", workerName, e);
         }
-        return permit.isMine() ? 0 : Inlet.PERMIT_LOST;
+        return permit.isMine() ? 0 : Polled.PERMIT_LOST;
     }
 }

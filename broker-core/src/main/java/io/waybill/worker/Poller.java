@@ -67,7 +67,7 @@ final class Poller {
     }
 
     /** Begins to poll. */
-    void start(Inlet polled) {
+    void start(Polled polled) {
         turns.open(polled);
         startThread();
     }
@@ -107,7 +107,7 @@ final class Poller {
                 } else {
                     pollUntilDisplaced(self);
                 }
-            } catch (InternalError e) { // JDK 17 may tell of a fault in a peer's file late, and anywhere
+            } catch (Throwable e) { // JDK 17 may tell of a fault in a peer's file late, and anywhere
                 turns.stopAfter(e);
                 turns.wakeUp();
             }
@@ -121,7 +121,7 @@ final class Poller {
         while (work > 0 && !turns.callersPoll() && !turns.isClosed()) {
             work = turns.poll();
         }
-        if (work != Inlet.PERMIT_LOST) {
+        if (work != Polled.PERMIT_LOST) {
             permit.release();
         }
     }
@@ -142,7 +142,7 @@ final class Poller {
         long idleSinceNs = 0;
         while (true) {
             int work = turns.poll();
-            if (work == Inlet.PERMIT_LOST) {
+            if (work == Polled.PERMIT_LOST) {
                 return;
             }
             if (turns.isClosed() || turns.callersPoll()) {
@@ -184,7 +184,7 @@ final class Poller {
         cursors.markAsleep(clock.monotonicNs() + timeoutNs);
         turns.sleepUntil(untilNs);
         int work = turns.pollAll();
-        if (work == Inlet.PERMIT_LOST) {
+        if (work == Polled.PERMIT_LOST) {
             turns.wakeUp();
             return false;
         }

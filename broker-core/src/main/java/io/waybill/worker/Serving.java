@@ -54,6 +54,7 @@ final class Serving {
     private long nextReleaseNs;
     private long nextParkingCheckNs;
     private volatile boolean roomCame; // set by threads of handlers
+    private volatile boolean leaving; // set by who closes the worker
     private long sequence;
     private long nowNs;
     private long sentBeforeNs;
@@ -96,7 +97,12 @@ final class Serving {
 
     /** Whether requests may be read at all; when not they stay where they are. */
     boolean isOpen() {
-        return answers.canAnswer();
+        return !leaving && answers.canAnswer();
+    }
+
+    /** The worker leaves: nothing is begun any more, once who polls now has ended its turn. Any thread. */
+    void leave() {
+        leaving = true;
     }
 
     /**
@@ -133,7 +139,7 @@ final class Serving {
     }
 
     boolean hasRepeats() {
-        return repeats.isAnyFound();
+        return !leaving && repeats.isAnyFound();
     }
 
     /** Serves a repeated request of which it is known by now what became of it. Returns whether this thread still has the permit. */
@@ -379,7 +385,7 @@ final class Serving {
     }
 
     boolean hasParked() {
-        return !parking.isEmpty();
+        return !leaving && !parking.isEmpty();
     }
 
     /** The threads of a handler take more requests again. Any thread. */
@@ -390,7 +396,7 @@ final class Serving {
     /**
      * Serves what parked, when the handlers changed, and gives up what parked for too long.
      *
-     * @return how many left parking, or {@link Inlet#PERMIT_LOST}
+     * @return how many left parking, or {@link Polled#PERMIT_LOST}
      */
     int unpark() {
         HandlerTable table = registry.table();
@@ -414,7 +420,7 @@ final class Serving {
                                             > registry.parking().maxDurationNs())) {
                 served++;
                 if (!leaveParking(place, key, present)) {
-                    return Inlet.PERMIT_LOST;
+                    return Polled.PERMIT_LOST;
                 }
                 if (present && registry.table() != table) {
                     return served; // it may have left again: look anew

@@ -39,6 +39,11 @@ final class WaitingCallers {
         return !permit.isMine() && !invocations.own().isInline();
     }
 
+    /** Whether this thread polls, or is inside a handler of this worker: what waits for those must not wait on it. */
+    boolean isInside() {
+        return permit.isMine() || invocations.origin() != CallOrigin.PROGRAM;
+    }
+
     /** On whose behalf this thread calls: that of the handler that it is inside of. While it polls, it tells others' listeners. */
     CallOrigin origin() {
         return permit.isMine() ? CallOrigin.PROGRAM : invocations.origin();
@@ -55,7 +60,7 @@ final class WaitingCallers {
         turns.callerBegins();
         try {
             pollFor(call);
-        } catch (InternalError e) { // the call has its outcome all the same
+        } catch (Throwable e) { // whatever it was: the permit must come free, and the call gets its outcome
             turns.stopAfter(e);
         } finally {
             turns.callerEnds();
@@ -78,7 +83,7 @@ final class WaitingCallers {
             }
             if (mine) {
                 int work = turns.poll();
-                if (work == Inlet.PERMIT_LOST) {
+                if (work == Polled.PERMIT_LOST) {
                     mine = false;
                 }
                 if (work != 0) {
@@ -128,7 +133,7 @@ final class WaitingCallers {
             if (permit.tryAcquire() && pollBriefly() != 0) {
                 return;
             }
-        } catch (InternalError e) { // likewise
+        } catch (Throwable e) { // likewise
             turns.stopAfter(e);
         } finally {
             turns.callerEnds();
@@ -162,7 +167,7 @@ final class WaitingCallers {
                 turns.leftByCaller();
             }
             return true;
-        } catch (InternalError e) { // a fault in a peer's file, as above
+        } catch (Throwable e) { // a fault in a peer's file, as above
             turns.stopAfter(e);
             return false;
         } finally {
@@ -179,7 +184,7 @@ final class WaitingCallers {
             work = turns.poll();
             done |= work;
         }
-        if (work != Inlet.PERMIT_LOST) {
+        if (work != Polled.PERMIT_LOST) {
             turns.leftByCaller();
         }
         return done;
