@@ -4,6 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.journal.JournalQueue;
@@ -208,20 +209,33 @@ public final class Archive implements RegionHolder, AutoCloseable {
     }
 
     private void run() {
-        host.calls().lowerPriority();
-        long busyUntilNs = host.clock().monotonicNs();
-        while (true) {
-            boolean last = closed; // before the look: what was sent before it was closed is seen
-            if (archiveAll()) {
-                busyUntilNs = host.clock().monotonicNs() + BUSY_FOR_NS;
+        try {
+            host.calls().lowerPriority();
+            long busyUntilNs = host.clock().monotonicNs();
+            while (true) {
+                boolean last = closed; // before the look: what was sent before it was closed is seen
+                if (archiveAllSafely()) {
+                    busyUntilNs = host.clock().monotonicNs() + BUSY_FOR_NS;
+                }
+                publish(last ? 0 : PUBLISH_NS);
+                if (last) {
+                    break;
+                }
+                rest(busyUntilNs - host.clock().monotonicNs() > 0 ? BUSY_PAUSE_NS : IDLE_PAUSE_NS);
             }
-            publish(last ? 0 : PUBLISH_NS);
-            if (last) {
-                break;
-            }
-            rest(busyUntilNs - host.clock().monotonicNs() > 0 ? BUSY_PAUSE_NS : IDLE_PAUSE_NS);
+        } finally {
+            closeFiles();
         }
-        closeFiles();
+    }
+
+    /** One storage that fails must not keep the regions of all others. */
+    private boolean archiveAllSafely() {
+        try {
+            return archiveAll();
+        } catch (RuntimeException | Error e) {
+            LOG.error("The archive in {} met an error and goes on", workerDirectory, e);
+            return false;
+        }
     }
 
     private void rest(long ns) {
@@ -263,7 +277,7 @@ public final class Archive implements RegionHolder, AutoCloseable {
                 return;
             }
             omit(storage, why == null ? storage.omission() : why);
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | Error e) {
             failed(storage, e);
         } finally {
             space.written(storage.queue.takeGrowth());
@@ -298,7 +312,7 @@ public final class Archive implements RegionHolder, AutoCloseable {
         }
     }
 
-    private void failed(WaitingStorage storage, Exception e) {
+    private void failed(WaitingStorage storage, Throwable e) {
         Omission why = e instanceof UnreadableBytesException
                 ? Omission.UNREADABLE
                 : e instanceof IOException io ? QueueArchive.omissionOf(io) : Omission.WRITE_FAILED;
@@ -315,7 +329,7 @@ public final class Archive implements RegionHolder, AutoCloseable {
         }
     }
 
-    private void logFailure(Omission why, WaitingStorage storage, Exception e) {
+    private void logFailure(Omission why, WaitingStorage storage, Throwable e) {
         String text = "Storage " + storage.storage + " of message " + MessageId.text(storage.id) + " is not archived";
         if (counters.dropped(why.code()) <= 1) {
             LOG.warn(text, e);
@@ -392,12 +406,13 @@ public final class Archive implements RegionHolder, AutoCloseable {
 
     private void closeFiles() {
         try {
-            requests.close();
-            responses.close();
-        } catch (IOException e) {
+            new CloseSteps()
+                    .attempt(requests::close)
+                    .attempt(responses::close)
+                    .attempt(segment::close)
+                    .finish();
+        } catch (IOException | RuntimeException | Error e) {
             LOG.warn("The archive in {} could not be closed in order", workerDirectory, e);
-        } finally {
-            segment.close();
         }
     }
 

@@ -36,7 +36,7 @@ final class Looking {
     private void lookSafely() {
         try {
             look.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.error("{} failed and goes on", Thread.currentThread().getName(), e);
         }
     }

@@ -1,7 +1,9 @@
 package io.waybill.worker;
 
+import io.waybill.api.ErrorCode;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerCursors;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
@@ -50,8 +52,13 @@ final class AnswerWatch implements Closeable {
         this.workerId = workerId;
         this.answers = answers;
         this.tail = JournalTail.open(JournalQueue.RESPONSES.in(peer.path()), settings);
-        this.tail.moveToEnd();
-        this.index = JournalIndex.open(peer.path(), settings, host);
+        try {
+            this.tail.moveToEnd();
+            this.index = JournalIndex.open(peer.path(), settings, host);
+        } catch (RuntimeException | Error e) {
+            tail.close();
+            throw e;
+        }
     }
 
     /**
@@ -110,14 +117,23 @@ final class AnswerWatch implements Closeable {
         for (Poll found = tail.poll(buffer, workerId); found != Poll.NONE; found = tail.poll(buffer, workerId)) {
             List<Claim> claims = found == Poll.RECORD && view.type().isResponse() ? open.remove(view.id()) : null;
             if (claims != null) {
-                claims.forEach(claim -> answers.settle(claim, view, peer.path()));
+                claims.forEach(this::settle);
             }
+        }
+    }
+
+    /** It waits here no more: whatever happens is its outcome. */
+    private void settle(Claim claim) {
+        try {
+            answers.settle(claim, view, peer.path());
+        } catch (RuntimeException | Error e) {
+            claim.fail(ErrorCode.PEER_CORRUPT, "the answer can't be read: " + e);
+            throw e;
         }
     }
 
     @Override
     public void close() {
-        tail.close();
-        index.close();
+        new CloseSteps().attempt(tail::close).attempt(index::close).finishUnchecked();
     }
 }

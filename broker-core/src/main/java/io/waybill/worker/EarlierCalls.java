@@ -7,6 +7,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.Response;
 import io.waybill.home.Peer;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.index.JournalIndex;
@@ -93,15 +94,26 @@ final class EarlierCalls {
         if (closed) {
             throw CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
         }
-        added.add(claim);
         if (!running) {
+            host.threads().start(directory.name() + "-claims", this::run); // which waits for this lock
             running = true;
-            host.threads().start(directory.name() + "-claims", this::run);
         }
+        added.add(claim);
     }
 
     private void run() {
         Map<Integer, AnswerWatch> watches = new HashMap<>();
+        Throwable failure = null;
+        try {
+            serve(watches);
+        } catch (Throwable e) { // whatever it was: every claim gets its outcome, and those to come a thread
+            LOG.error("The thread that searches for the outcomes of earlier calls failed", e);
+            failure = e;
+        }
+        end(watches, failure);
+    }
+
+    private void serve(Map<Integer, AnswerWatch> watches) {
         try (JournalIndex own = JournalIndex.open(directory.path(), settings.journal(), host)) {
             while (!isDone(watches)) {
                 for (Claim claim = added.poll(); claim != null; claim = added.poll()) {
@@ -112,22 +124,31 @@ final class EarlierCalls {
                 added.addAll(tooEarly);
                 tooEarly.clear();
             }
-        } finally {
-            end(watches);
         }
     }
 
-    /** Claims that are left are those of a worker that closes. */
-    private void end(Map<Integer, AnswerWatch> watches) {
-        Consumer<Claim> failing = claim ->
-                claim.fail(ErrorCode.CLOSED, "worker " + directory.name() + " was closed before the answer came");
+    /** Claims that are left are those of a worker that closes, or of a thread that failed. */
+    private void end(Map<Integer, AnswerWatch> watches, Throwable failure) {
+        Consumer<Claim> failing = failure == null
+                ? claim -> claim.fail(
+                        ErrorCode.CLOSED, "worker " + directory.name() + " was closed before the answer came")
+                : claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + failure);
+        CloseSteps steps = new CloseSteps();
         for (AnswerWatch watch : watches.values()) {
-            watch.failAll(failing);
-            watch.close();
+            steps.attempt(() -> watch.failAll(failing)).attempt(watch::close);
         }
-        if (closed) {
-            added.forEach(failing);
+        List<Claim> left = new ArrayList<>(tooEarly);
+        tooEarly.clear();
+        synchronized (this) {
+            if (failure != null) {
+                running = false;
+            }
+            if (failure != null || closed) {
+                added.drainTo(left);
+            }
         }
+        left.forEach(failing);
+        steps.finishUnchecked();
     }
 
     private synchronized boolean isDone(Map<Integer, AnswerWatch> watches) {
@@ -141,7 +162,7 @@ final class EarlierCalls {
             add(claim, own, watches);
         } catch (CallException e) {
             claim.fail(e);
-        } catch (IOException | RuntimeException | InternalError e) { // whatever lies in a peer's files
+        } catch (IOException | RuntimeException | Error e) { // whatever lies in a peer's files
             LOG.warn("The journals can't be searched for call {}", MessageId.text(claim.id()), e);
             claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + e.getMessage());
         }
@@ -202,7 +223,7 @@ final class EarlierCalls {
                         host.clock().bootNs(),
                         settings.recovery().returnLimit().toNanos());
             }
-        } catch (RuntimeException | InternalError e) { // the peer is gone from the home, or its files went bad
+        } catch (RuntimeException | Error e) { // the peer is gone from the home, or its files went bad
             LOG.warn("The answers of worker {} can't be read any more", peerId, e);
             watch.failAll(claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the answers can't be read: " + e.getMessage()));
         }

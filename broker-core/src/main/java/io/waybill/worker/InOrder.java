@@ -26,38 +26,54 @@ final class InOrder implements HandlerExecutor.Abandonable {
         this.executor = executor;
     }
 
-    /** Puts an action behind those that wait. Dropped once the executor is closed. */
+    /** Puts an action behind those that wait. Dropped once the executor is closed; {@link #start} begins what could not be begun. */
     void run(Runnable action) {
         waiting.add(action);
         start();
     }
 
-    private void start() {
+    /** Begins, when something waits that could not be begun: the executor had no room, or the host no thread. To be called now and then. */
+    void start() {
         if (!waiting.isEmpty() && running.compareAndSet(false, true)) {
+            boolean begun = false;
             try {
                 executor.execute(this);
+                begun = true;
             } catch (ExecutorRefusedException e) {
-                waiting.clear(); // the worker closes
-                running.set(false);
+                if (e.reason() == ExecutorRefusedException.Reason.CLOSED) {
+                    waiting.clear(); // the worker closes
+                }
+            } finally {
+                if (!begun) {
+                    running.set(false);
+                }
             }
         }
     }
 
     @Override
     public void run() {
-        for (Runnable action = waiting.poll(); action != null; action = waiting.poll()) {
-            try {
-                action.run();
-            } catch (RuntimeException e) { // the others must go on
-                LOG.error("What keeps references in step failed", e);
+        try {
+            for (Runnable action = waiting.poll(); action != null; action = waiting.poll()) {
+                runSafely(action);
             }
+        } finally {
+            running.set(false);
         }
-        running.set(false);
         start(); // for what came since the last look
+    }
+
+    private static void runSafely(Runnable action) {
+        try {
+            action.run();
+        } catch (Throwable e) { // the others must go on
+            LOG.error("What keeps references in step failed", e);
+        }
     }
 
     @Override
     public void abandoned() {
         waiting.clear();
+        running.set(false);
     }
 }

@@ -129,6 +129,11 @@ final class Keeper {
         }
     }
 
+    /** Begins what could not be begun. To be called now and then. */
+    void tick() {
+        disk.start();
+    }
+
     /** Does what is left, when nothing runs in the background any more. */
     void close() {
         removeForgotten();

@@ -62,10 +62,10 @@ final class Recovery {
             link.recovering();
             waiting.put(link.id(), new ArrayList<>(List.of(link)));
             toDo.add(link);
-            if (!running) {
-                running = true;
-                threads.start(workerName + "-recovery", this::run);
-            }
+        }
+        if (!running && !toDo.isEmpty()) { // also what an earlier link found no thread for
+            threads.start(workerName + "-recovery", this::run); // which waits for this lock
+            running = true;
         }
     }
 
@@ -104,7 +104,7 @@ final class Recovery {
                 if (found.isWhole()) {
                     return found.unanswered();
                 }
-            } catch (RuntimeException | InternalError e) { // whatever the peer's files hold
+            } catch (RuntimeException | Error e) { // whatever the peer's files hold
                 if (MappedFaults.is(e)) {
                     faults.report(e);
                 }
@@ -124,7 +124,7 @@ final class Recovery {
                         Long.toHexString(link.position().requestsIndex()));
             }
             return found.unanswered();
-        } catch (RuntimeException | InternalError e) { // likewise: what it asked stays unanswered
+        } catch (RuntimeException | Error e) { // likewise: what it asked stays unanswered
             LOG.error("What an earlier life left unanswered of worker {}'s requests can't be found out", link, e);
             faults.report(e);
             return new long[0];

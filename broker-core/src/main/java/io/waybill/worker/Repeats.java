@@ -87,9 +87,25 @@ final class Repeats {
         synchronized (this) {
             asked.add(new Asked(link, index, id));
             if (!running) {
-                running = true;
-                host.threads().start(workerName + "-repeats", this::run);
+                start();
             }
+        }
+    }
+
+    private void start() {
+        try {
+            host.threads().start(workerName + "-repeats", this::run); // which waits for this lock
+            running = true;
+        } catch (OutOfMemoryError e) { // the host gives no more threads
+            unknown(e);
+        }
+    }
+
+    /** What is asked for can't be looked for: nothing is known of it then. */
+    private void unknown(Throwable why) {
+        LOG.error("The answers to {} repeated requests can't be looked for", asked.size(), why);
+        for (Asked next = asked.poll(); next != null; next = asked.poll()) {
+            found.add(new Found(next.link(), next.index(), next.id(), Verdict.RUN_AGAIN));
         }
     }
 
@@ -112,6 +128,12 @@ final class Repeats {
                 found.add(new Found(next.link(), next.index(), next.id(), look(next, own)));
                 foundListener.run();
             }
+        } catch (Throwable e) { // whatever it was: every request is gone on with, and those to come get a thread
+            synchronized (this) {
+                unknown(e);
+                running = false;
+            }
+            foundListener.run();
         }
     }
 
@@ -135,7 +157,7 @@ final class Repeats {
             }
             answers.again(repeat.link(), answer);
             return Verdict.ANSWERED;
-        } catch (IOException | RuntimeException | InternalError e) { // of the journal's files: nothing is known then
+        } catch (IOException | RuntimeException | Error e) { // of the journal's files: nothing is known then
             LOG.error("The answer to call {} can't be looked for", MessageId.text(repeat.id()), e);
             return Verdict.RUN_AGAIN;
         }

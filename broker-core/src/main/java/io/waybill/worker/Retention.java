@@ -112,7 +112,7 @@ final class Retention {
             try {
                 look();
                 unreadable = false;
-            } catch (IOException | RuntimeException e) { // what can't be read now may be readable again
+            } catch (IOException | RuntimeException | Error e) { // what can't be read now may be readable again
                 if (!unreadable) {
                     unreadable = true;
                     LOG.error("The journal's files can't be looked at, and nothing is removed", e);

@@ -2,6 +2,7 @@ package io.waybill.worker;
 
 import io.waybill.home.Cursors;
 import io.waybill.host.Clock;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.journal.Durability;
@@ -105,7 +106,7 @@ final class Syncer implements Announcement {
             }
         } catch (IOException e) {
             failed(e, onFailure);
-        } catch (RuntimeException | VirtualMachineError e) { // what is on the disk is in doubt
+        } catch (RuntimeException | Error e) { // what is on the disk is in doubt
             failed(new IOException("the thread that syncs ended: " + e, e), onFailure);
         }
     }
@@ -205,11 +206,13 @@ final class Syncer implements Announcement {
                 "A sync of the journal failed. It is not tried again: the journal takes no more records, and the worker"
                         + " stops",
                 cause);
-        fail(requestLane, cause);
-        fail(responseLane, cause);
-        onFailure.accept(cause);
-        requests.close();
-        responses.close();
+        CloseSteps steps = new CloseSteps();
+        steps.attempt(() -> fail(requestLane, cause))
+                .attempt(() -> fail(responseLane, cause))
+                .attempt(() -> onFailure.accept(cause))
+                .attempt(requests::close)
+                .attempt(responses::close)
+                .finishUnchecked();
     }
 
     private static void fail(Lane lane, IOException cause) {
@@ -233,13 +236,9 @@ final class Syncer implements Announcement {
             if (ended) {
                 return;
             }
-            try {
-                turn();
-            } finally {
-                ended = true;
-                requests.close();
-                responses.close();
-            }
+            CloseSteps steps = new CloseSteps().attempt(this::turn);
+            ended = true;
+            steps.attempt(requests::close).attempt(responses::close).finish();
         }
     }
 }

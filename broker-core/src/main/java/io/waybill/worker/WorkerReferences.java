@@ -21,6 +21,7 @@ import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.Provider;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.rref.ControlMessage;
 import io.waybill.rref.ControlOutcome;
@@ -320,18 +321,22 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
 
     /** Sees to it that what is due is done. */
     void tick() {
+        background.start();
+        keeper.tick();
         if (host.clock().monotonicNs() >= references.nextDueNs() && ticking.compareAndSet(false, true)) {
             background.run(() -> {
-                ticking.set(false);
+                ticking.set(false); // first: also when the tick throws
                 references.tick();
             });
         }
     }
 
     void close() {
-        references.close();
-        leaks.end();
-        executor.close(Duration.ZERO);
-        keeper.close();
+        new CloseSteps()
+                .attempt(references::close)
+                .attempt(leaks::end)
+                .attempt(() -> executor.close(Duration.ZERO))
+                .attempt(keeper::close)
+                .finishUnchecked();
     }
 }

@@ -12,10 +12,15 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.host.Host;
+import io.waybill.host.Threads;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
@@ -158,6 +163,49 @@ class ClaimTest {
         @Override
         public void onFailure(CallException heard) {
             failure.set(heard);
+        }
+    }
+
+    /** Threads of which some don't come, or fail. */
+    private static final class FailingThreads implements Threads {
+        private final Threads real = Host.real().threads();
+        private final AtomicInteger refused = new AtomicInteger();
+        private final AtomicInteger failing = new AtomicInteger();
+
+        @Override
+        public Thread start(String name, Runnable body) {
+            if (name.endsWith("-claims") && refused.getAndDecrement() > 0) {
+                throw new OutOfMemoryError("no thread: made by the test");
+            }
+            return real.start(name, body);
+        }
+
+        @Override
+        public void pause(long ns) {
+            if (Thread.currentThread().getName().endsWith("-claims") && failing.getAndDecrement() > 0) {
+                throw new InternalError("a fault: made by the test");
+            }
+            real.pause(ns);
+        }
+    }
+
+    @Test
+    void getsAnOutcomeWhenItsThreadFailsAndTheNextOneIsSearchedFor() throws Exception {
+        long id = askAndLeave();
+        FailingThreads threads = new FailingThreads();
+        Worker again = workers.join("caller", workers.registry(), Workers.SETTINGS, threads);
+
+        threads.refused.set(1);
+        assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> again.claimAsync(id, LONG));
+        threads.failing.set(1);
+        CompletableFuture<Response> failed = again.claimAsync(id, Duration.ZERO);
+        assertThatExceptionOfType(ExecutionException.class)
+                .isThrownBy(() -> failed.get(30, TimeUnit.SECONDS))
+                .withMessageContaining("made by the test");
+
+        answer();
+        try (Response answer = again.claim(id, LONG)) {
+            assertThat(answer.text("said")).isEqualTo("hello");
         }
     }
 }

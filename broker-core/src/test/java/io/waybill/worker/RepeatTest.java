@@ -10,6 +10,8 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.host.Host;
+import io.waybill.host.Threads;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -167,5 +169,37 @@ class RepeatTest {
         public void onFailure(CallException heard) {
             failure.set(heard);
         }
+    }
+
+    @Test
+    void haveAnOutcomeWhenTheHostGivesNoThreadToLookForIt() throws Exception {
+        AtomicInteger refused = new AtomicInteger(1);
+        Threads few = (name, body) -> {
+            if (name.endsWith("-repeats") && refused.getAndDecrement() > 0) {
+                throw new OutOfMemoryError("no thread: made by the test");
+            }
+            return Host.real().threads().start(name, body);
+        };
+        HandlerRegistry registry = workers.registry();
+        workers.join("callee", registry, Workers.SETTINGS, few);
+        Worker first = workers.join("caller");
+        long[] ids = new long[2];
+        for (int i = 0; i < ids.length; i++) {
+            Heard heard = new Heard();
+            ids[i] = ask(first, heard);
+            Waits.until("refused", () -> heard.failure.get() != null);
+        }
+        first.close();
+        serve(registry);
+        Worker again = workers.join("caller");
+
+        // what is on record is not known of: a handler may have begun it, for all that is known
+        assertThatExceptionOfType(CallException.class)
+                .isThrownBy(() -> again.repeat(ids[0], LONG))
+                .satisfies(e -> assertThat(e.code()).as(e.getMessage()).isEqualTo(ErrorCode.WORKER_LOST));
+        CompletableFuture<Response> repeated = again.repeatAsync(ids[1], LONG);
+        answer();
+        assertAnswer(repeated);
+        assertThat(begun).hasValue(1);
     }
 }
