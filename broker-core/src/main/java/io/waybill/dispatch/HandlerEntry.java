@@ -124,6 +124,11 @@ public final class HandlerEntry {
         outOfService = out;
     }
 
+    /** Whether the handler leaves, or has left. */
+    public boolean isWithdrawn() {
+        return withdrawn;
+    }
+
     /** Whether the handler left while it still ran requests, and nobody waits for them any more. */
     public boolean isGivenUp() {
         return givenUp;

@@ -2,6 +2,7 @@ package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.JoinOptions.Unseen;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
 import io.waybill.host.ProcessIdentity;
@@ -68,7 +69,6 @@ public final class WorkerDirectory implements AutoCloseable {
         OwnerLock lock = takeLock(home, info, path, options);
         Cursors cursors = null;
         Doorbell doorbell = null;
-        WorkerDirectory joined = null;
         try {
             Optional<WorkerRecord> previous = readOwnRecord(path, files);
             if (previous.isPresent()) {
@@ -93,27 +93,25 @@ public final class WorkerDirectory implements AutoCloseable {
                     List.of(),
                     List.of(),
                     Map.of());
-            joined = new WorkerDirectory(home, info, lock, previous, cursors, doorbell, record);
+            WorkerDirectory joined = new WorkerDirectory(home, info, lock, previous, cursors, doorbell, record);
             joined.write(record);
             return joined;
-        } catch (IOException | RuntimeException e) {
-            joined = null;
+        } catch (IOException | RuntimeException | Error e) {
+            CloseSteps steps = new CloseSteps();
+            closeAll(steps, cursors, doorbell, lock);
+            steps.suppressIn(e);
             throw e;
-        } finally {
-            if (joined == null) {
-                closeAll(cursors, doorbell, lock);
-            }
         }
     }
 
-    private static void closeAll(Cursors cursors, Doorbell doorbell, OwnerLock lock) {
+    private static void closeAll(CloseSteps steps, Cursors cursors, Doorbell doorbell, OwnerLock lock) {
         if (doorbell != null) {
-            doorbell.close();
+            steps.attempt(doorbell::close);
         }
         if (cursors != null) {
-            cursors.close();
+            steps.attempt(cursors::close);
         }
-        lock.close();
+        steps.attempt(lock::close);
     }
 
     /** Waits a little for a holder that is dead or leaves, but not at all for one that lives. */
@@ -281,14 +279,18 @@ public final class WorkerDirectory implements AutoCloseable {
             return;
         }
         left = true;
+        CloseSteps steps = new CloseSteps().attempt(this::sayGoodBye);
+        closeAll(steps, cursors, doorbell, lock);
+        steps.finish();
+    }
+
+    private void sayGoodBye() throws IOException {
         try {
             write(record.with(WorkerState.LEFT, Served.NOTHING, record.settings()));
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException | Error e) {
             // the disk is full, for one: better nothing than a record of somebody who is not there
             home.host().files().remove(path.resolve(RECORD_FILE));
             throw e;
-        } finally {
-            closeAll(cursors, doorbell, lock);
         }
     }
 
@@ -300,7 +302,9 @@ public final class WorkerDirectory implements AutoCloseable {
     /** Drops everything as a killed process would. */
     synchronized void abandon() {
         left = true;
-        closeAll(cursors, doorbell, lock);
+        CloseSteps steps = new CloseSteps();
+        closeAll(steps, cursors, doorbell, lock);
+        steps.finishUnchecked();
     }
 
     private void write(WorkerRecord next) throws IOException {

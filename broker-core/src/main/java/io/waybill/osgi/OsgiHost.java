@@ -3,6 +3,7 @@ package io.waybill.osgi;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Clock;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.osgi.script.ScriptBundles;
@@ -87,11 +88,13 @@ public final class OsgiHost implements AutoCloseable {
             host = new OsgiHost(settings, framework, staging, registry, converters, machine);
             host.run(staging, machine.threads());
             return host;
-        } catch (BundleException | RuntimeException | IOException e) {
-            if (host != null) {
-                host.close();
-            } else {
-                stop(framework, FRAMEWORK_LIMIT);
+        } catch (BundleException | RuntimeException | IOException | Error e) {
+            OsgiHost begun = host;
+            new CloseSteps()
+                    .attempt(begun != null ? begun::close : () -> stop(framework, FRAMEWORK_LIMIT))
+                    .suppressIn(e);
+            if (e instanceof Error error) {
+                throw error;
             }
             if (e instanceof IOException io) {
                 throw io;
@@ -171,12 +174,14 @@ public final class OsgiHost implements AutoCloseable {
     /** Stops every bundle, in the order of start levels, and the framework. Running requests get the drain limit to end. */
     @Override
     public void close() {
-        looking.forEach(Looking::end);
-        operations.close();
-        stop(framework, settings.drainLimit().plus(FRAMEWORK_LIMIT));
-        scriptBundles.close();
-        converters.close();
-        handlers.close();
+        CloseSteps steps = new CloseSteps();
+        looking.forEach(each -> steps.attempt(each::end));
+        steps.attempt(operations::close)
+                .attempt(() -> stop(framework, settings.drainLimit().plus(FRAMEWORK_LIMIT)))
+                .attempt(scriptBundles::close)
+                .attempt(converters::close)
+                .attempt(handlers::close)
+                .finishUnchecked();
     }
 
     private void run(Staging staging, Threads threads) throws BundleException, IOException {

@@ -54,6 +54,7 @@ final class Answers {
     private final int maxRecordBytes;
     private final WorkerCounters counters;
     private final AtomicLong unwritten = new AtomicLong();
+    private volatile boolean closed; // set by who closes the worker
     private long latestNs; // of whoever answers, read by who polls, which most often is the same thread
 
     Answers(int workerId, Lane lane, Clock clock, TensorTransit transit, int maxRecordBytes, WorkerCounters counters) {
@@ -318,9 +319,16 @@ final class Answers {
 
     /** The request stays unanswered in the journal; its caller's deadline decides. */
     private void countUnwritten(Exception e) {
-        if (unwritten.getAndIncrement() == 0) {
+        if (closed) {
+            LOG.debug("A handler ended after its worker had left, and its response is dropped", e);
+        } else if (unwritten.getAndIncrement() == 0) {
             LOG.error("A response could not be written; callers will time out", e);
         }
+    }
+
+    /** The worker leaves: whoever still responds is too late. */
+    void close() {
+        closed = true;
     }
 
     /** Responses that could not be written. */

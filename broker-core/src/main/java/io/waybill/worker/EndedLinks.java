@@ -55,10 +55,4 @@ final class EndedLinks {
         }
         return done;
     }
-
-    /** No poll may be under way. */
-    void close() {
-        links.forEach(PeerLink::close);
-        links.clear();
-    }
 }

@@ -8,6 +8,7 @@ import io.waybill.host.Threads;
 import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
 import java.io.IOException;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,6 +31,7 @@ final class Housekeeper {
     private static final long FILE_LOOK_NS = 1_000_000_000;
 
     private static final long CLOCK_NS = 100_000_000;
+    private static final long END_LIMIT_NS = 10_000_000_000L;
     /** No rest is as long. */
     private static final long PAUSE_NS = 1_000_000_000;
 
@@ -48,6 +50,7 @@ final class Housekeeper {
     private final PageToucher requestPages;
     private final PageToucher responsePages;
     private volatile boolean closed;
+    private volatile Thread thread; // null before it starts
     private long nextLookNs;
     private long nextClockNs;
     private long lastBootNs;
@@ -89,7 +92,7 @@ final class Housekeeper {
         nextClockNs = nextLookNs;
         nextFileLookNs = nextLookNs;
         lastBootNs = clock.bootNs();
-        threads.start(workerName + "-housekeeper", this::run);
+        thread = threads.start(workerName + "-housekeeper", this::run);
     }
 
     private void run() {
@@ -97,7 +100,7 @@ final class Housekeeper {
             try {
                 turn();
                 MappedFaults.surface();
-            } catch (RuntimeException | VirtualMachineError e) {
+            } catch (RuntimeException | Error e) {
                 // JDK 17 may tell of a fault in a peer's file late, and anywhere; and a handler may have taken all
                 // memory
                 faults.report(e);
@@ -213,8 +216,17 @@ final class Housekeeper {
         }
     }
 
+    /** Ends the thread, and waits until it has ended: it touches what is closed next. Not for ever: a disk may hang. */
     void close() {
         closed = true;
         changes.close();
+        Thread running = thread;
+        if (running != null && running != Thread.currentThread()) {
+            try {
+                TimeUnit.NANOSECONDS.timedJoin(running, END_LIMIT_NS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 }

@@ -72,7 +72,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         this.pool = pool;
         this.message = new InboundMessage(view, deadlineNs -> observer().leftNs(deadlineNs));
         this.caller = new NestedCaller(context.calls());
-        this.inHand = pool.open();
+        this.inHand = pool.open(this);
     }
 
     MessageBuffer buffer() {
@@ -463,6 +463,11 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     @Override
     public long deadlineNs() {
         return caller.deadlineNs();
+    }
+
+    @Override
+    public LateAnswer late() {
+        return late;
     }
 
     // ---- Outbox

@@ -42,8 +42,8 @@ final class InboundPool {
     }
 
     /** What a new one has in hand. */
-    OpenRequest open() {
-        return open.add();
+    OpenRequest open(Inbound added) {
+        return open.add(added);
     }
 
     /** It is not used again. */

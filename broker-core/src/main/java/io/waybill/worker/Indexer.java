@@ -11,7 +11,7 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>Runs on a thread of its own, which begins late: a worker that is gone again soon does not pay for an index.
  */
-final class Indexer {
+final class Indexer implements AutoCloseable {
 
     private static final long FIRST_STEP_NS = 3_000_000_000L;
     private static final long IDLE_PAUSE_NS = 500_000_000L;
@@ -65,8 +65,13 @@ final class Indexer {
     }
 
     /** Ends the thread, and waits until it has closed the index. */
-    void close() {
+    @Override
+    public void close() {
         closed = true;
+        if (thread == null) { // it did not start
+            builder.close();
+            return;
+        }
         LockSupport.unpark(thread);
         boolean interrupted = false;
         while (thread.isAlive()) {

@@ -18,6 +18,11 @@ interface Invocation extends CallOrigin {
     /** Of the request; {@link io.waybill.api.MessageId#NONE} when it is over. */
     long id();
 
+    /** The response that its handler deferred; null for none. */
+    default LateAnswer late() {
+        return null;
+    }
+
     @Override
     default long parent() {
         return id();

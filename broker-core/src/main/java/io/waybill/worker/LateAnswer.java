@@ -35,6 +35,16 @@ final class LateAnswer implements ValueReply {
         }
     }
 
+    /** Whether the handler returned, and nobody has given it. Any thread. */
+    boolean isAwaited() {
+        return first.get() && !given.get();
+    }
+
+    /** Whether it was given, in time or not. Any thread. */
+    boolean isGiven() {
+        return given.get();
+    }
+
     private void give() {
         if (!first.compareAndSet(false, true)) {
             deliver();

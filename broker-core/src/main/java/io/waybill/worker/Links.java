@@ -11,6 +11,7 @@ import io.waybill.home.PeerDoorbell;
 import io.waybill.home.PeerState;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.ChangeWatch;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.host.MappedFaults;
 import io.waybill.journal.JournalSettings;
@@ -55,6 +56,7 @@ final class Links {
     private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
     private final EndedLinks ended = new EndedLinks(); // guarded by refreshing
     private final Set<Integer> linkedBefore = new HashSet<>(); // guarded by refreshing: peers, in any of their lives
+    private boolean closed; // guarded by refreshing
     private boolean awaitsLinks; // guarded by refreshing: a peer that is there has none yet
     // Written under refreshing, read by the permit's holder at every poll.
     private volatile PeerLink[] current = new PeerLink[0];
@@ -139,6 +141,9 @@ final class Links {
         boolean changed = false;
         List<Runnable> tell = List.of();
         synchronized (refreshing) {
+            if (closed) {
+                return; // a link that is made now would never be closed
+            }
             membership.refresh();
             awaitsLinks = false;
             for (Peer peer : membership.members().all()) {
@@ -450,6 +455,9 @@ final class Links {
     /** A peer that is there but has no link yet, or an error that says why there won't be one. */
     private Peer look(String to) {
         synchronized (refreshing) {
+            if (closed) {
+                throw CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
+            }
             try {
                 membership.refresh();
             } catch (IOException e) {
@@ -497,12 +505,15 @@ final class Links {
     /** Ends all links. No poll may be under way. */
     void close() {
         synchronized (refreshing) {
-            byId.values().forEach(PeerLink::close);
-            ended.close();
+            closed = true;
+            CloseSteps steps = new CloseSteps();
+            byId.values().forEach(link -> steps.attempt(link::close));
+            ended.all().forEach(link -> steps.attempt(link::close));
+            ended.all().clear();
             byId.clear();
             byName.clear();
             current = new PeerLink[0];
-            membership.close();
+            steps.attempt(membership::close).finishUnchecked();
         }
     }
 }

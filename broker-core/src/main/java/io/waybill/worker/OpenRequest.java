@@ -21,9 +21,31 @@ final class OpenRequest {
         }
     }
 
+    private final Invocation request;
+    // Of the housekeeper alone: of which of its requests it saw the deferred response awaited first, and when.
+    private long seenSequence;
+    private long seenSinceNs;
     private PeerLink link; // null: none
     private long index;
     private long id;
+
+    OpenRequest(Invocation request) {
+        this.request = request;
+    }
+
+    /** Whose it is: of this request, or of a later one. */
+    Invocation request() {
+        return request;
+    }
+
+    /** How long the housekeeper sees this one of its requests. */
+    long seenForNs(long sequence, long nowNs) {
+        if (seenSequence != sequence) {
+            seenSequence = sequence;
+            seenSinceNs = nowNs;
+        }
+        return nowNs - seenSinceNs;
+    }
 
     void open(PeerLink from, long atIndex, long withId) {
         index = atIndex;

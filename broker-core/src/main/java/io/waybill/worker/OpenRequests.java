@@ -14,8 +14,8 @@ final class OpenRequests {
 
     private final Set<OpenRequest> all = ConcurrentHashMap.newKeySet();
 
-    OpenRequest add() {
-        OpenRequest added = new OpenRequest();
+    OpenRequest add(Invocation request) {
+        OpenRequest added = new OpenRequest(request);
         all.add(added);
         return added;
     }
@@ -33,6 +33,20 @@ final class OpenRequests {
             }
         }
         return false;
+    }
+
+    /** How many are in flight. Exact while nobody polls, since requests are begun by who does. */
+    int count() {
+        int count = 0;
+        for (OpenRequest each : all) {
+            count += each.link() == null ? 0 : 1;
+        }
+        return count;
+    }
+
+    /** All, in flight or not, while requests come and go. */
+    Iterable<OpenRequest> all() {
+        return all;
     }
 
     /** Sees every request that was taken in hand before and is not finished. */

@@ -5,6 +5,7 @@ import io.waybill.home.CursorSlot;
 import io.waybill.home.PeerCursorSlot;
 import io.waybill.home.PeerCursors;
 import io.waybill.home.PeerDoorbell;
+import io.waybill.host.CloseSteps;
 import io.waybill.journal.JournalTail;
 import io.waybill.tensor.PeerSegments;
 import java.io.IOException;
@@ -471,12 +472,14 @@ final class PeerLink {
     }
 
     void close() {
+        CloseSteps steps = new CloseSteps();
         if (requests != null) {
-            requests.close();
+            steps.attempt(requests::close);
         }
-        responses.close();
-        segments.close();
-        doorbell.close();
+        steps.attempt(responses::close)
+                .attempt(segments::close)
+                .attempt(doorbell::close)
+                .finishUnchecked();
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.waybill.worker;
 
+import io.waybill.host.CloseSteps;
 import io.waybill.journal.JournalTail;
 import io.waybill.journal.Poll;
 import io.waybill.wire.MessageBuffer;
@@ -51,7 +52,9 @@ final class RereadTails {
     }
 
     void closeAll() {
-        tails.values().forEach(JournalTail::close);
+        CloseSteps steps = new CloseSteps();
+        tails.values().forEach(tail -> steps.attempt(tail::close));
         tails.clear();
+        steps.finishUnchecked();
     }
 }

@@ -2,7 +2,6 @@ package io.waybill.worker;
 
 import io.waybill.api.MessageId;
 import io.waybill.dispatch.HandlerEntry;
-import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.host.Clock;
@@ -18,6 +17,7 @@ import org.slf4j.LoggerFactory;
  *       threads of its bundle.
  *   <li>A call that goes on long after its deadline is stuck: it is logged with its stack and counted, and its thread gets a replacement.
  *   <li>A handler with too many stuck calls is out of service until some come back, or its bundle is started anew.
+ *   <li>A deferred response that does not come counts like a call that does not come back: see {@link LateWatch}.
  *   <li>A non-blocking handler that still runs when its bundle has left is interrupted, and its request answered. What runs on threads of
  *       the bundle ends with those.
  * </ul>
@@ -30,21 +30,27 @@ final class Watchdog {
 
     private final Invocations invocations;
     private final StuckSettings settings;
-    private final HandlerRegistry registry;
     private final Clock clock;
-    private final WorkerCounters counters;
+    private final StuckCalls counted;
+    private final LateWatch late;
 
     Watchdog(
             Invocations invocations,
+            OpenRequests open,
             StuckSettings settings,
             HandlerRegistry registry,
             Clock clock,
             WorkerCounters counters) {
         this.invocations = invocations;
         this.settings = settings;
-        this.registry = registry;
         this.clock = clock;
-        this.counters = counters;
+        this.counted = new StuckCalls(settings, registry, counters);
+        this.late = new LateWatch(open, settings, counted, clock);
+    }
+
+    /** The worker closes: nobody waits for deferred responses whose requests have expired. Any thread. */
+    void leave() {
+        late.leave();
     }
 
     void look() {
@@ -58,6 +64,7 @@ final class Watchdog {
                 all.remove();
             }
         }
+        late.look();
     }
 
     private void look(InvocationSlot slot, long nowNs) {
@@ -114,9 +121,7 @@ final class Watchdog {
             return; // it came back in this moment
         }
         slot.sighting().stuckIn(entry);
-        counters.countStuck();
-        int stuck = entry.countStuck(1);
-        if (stuck <= settings.maxPerHandler()) {
+        if (counted.add(entry)) {
             // of the bundle whose thread it is: a handler of another one may be stuck on it
             onThreadsOf.executor().writeOff(slot.thread());
             LOG.warn(
@@ -128,21 +133,6 @@ final class Watchdog {
                     slot.sighting().ageNs(nowNs) / 1_000_000,
                     new StackOfThread(stack));
         }
-        if (stuck >= settings.maxPerHandler() && !entry.isOutOfService() && mayBeOutOfService(entry)) {
-            entry.outOfService(true);
-            LOG.error(
-                    "{} is out of service: {} requests are stuck in {}; new ones are refused until some come back,"
-                            + " or the bundle is updated or started anew",
-                    entry.key().text(),
-                    stuck,
-                    entry.provider());
-            registry.serviceChanged();
-        }
-    }
-
-    /** An operator needs the node's own operations to do something about the others. */
-    private static boolean mayBeOutOfService(HandlerEntry entry) {
-        return !(entry.key() instanceof HandlerKey.OfControl);
     }
 
     /** The thread is elsewhere. */
@@ -165,12 +155,8 @@ final class Watchdog {
         if (sighting.keepsPoller() != null) {
             sighting.keepsPoller().freesPoller();
         }
-        HandlerEntry entry = sighting.stuckIn();
-        boolean few = entry != null && entry.countStuck(-1) < settings.maxPerHandler();
-        if (few && entry.isOutOfService() && !entry.isGivenUp()) {
-            entry.outOfService(false);
-            LOG.info("{} is in service again", entry.key().text());
-            registry.serviceChanged();
+        if (sighting.stuckIn() != null) {
+            counted.remove(sighting.stuckIn());
         }
     }
 

@@ -25,6 +25,7 @@ import io.waybill.home.Served;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerState;
 import io.waybill.host.ChangeWatch;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.journal.DiskSpace;
 import io.waybill.journal.Durability;
@@ -80,6 +81,10 @@ public final class Worker implements Caller, AutoCloseable {
     private static final int MAX_FUNCTION_BYTES = 32 << 10;
     /** Of all that it runs again, a quarter. */
     private static final int MAX_AGAIN_BYTES = 16 << 10;
+    /** How long a poll may take to end, at least: it may be in a listener of the program. */
+    private static final long MIN_POLL_LIMIT_NS = 1_000_000_000L;
+
+    private static final long POLL_LOOK_NS = 20_000;
     /** What stands around each. */
     private static final int BYTES_BETWEEN = 4;
 
@@ -113,9 +118,16 @@ public final class Worker implements Caller, AutoCloseable {
     private final String durability;
     private final CompletableFuture<IOException> failure = new CompletableFuture<>();
     private final Retention retention;
-    private boolean closed;
+    private final WaitingCallers waits;
+    private final Draining draining;
+    private final Answers answers;
+    private final Duration drainLimit;
+    private final Object closing = new Object();
+    private Thread closer; // guarded by closing; null until somebody closes
+    private boolean closed; // guarded by closing: nothing is left to do
 
     private Worker(
+            Opened opened,
             WorkerDirectory directory,
             WorkerSettings settings,
             HandlerRegistry registry,
@@ -130,7 +142,7 @@ public final class Worker implements Caller, AutoCloseable {
         int id = directory.id();
         long behindLast = requests.size() == 0 ? 0 : MessageId.counter(requests.lastId()) + 1;
         long firstCounter = Math.max(leastCounter, behindLast);
-        archive = Archive.open(
+        archive = opened.add(Archive.open(
                 settings.archive(),
                 directory.path(),
                 id,
@@ -138,8 +150,8 @@ public final class Worker implements Caller, AutoCloseable {
                 host,
                 requests.size(),
                 responses.size(),
-                2 * settings.journal().reserveBytes());
-        transit = new TensorTransit(directory, settings.tensors(), archive);
+                2 * settings.journal().reserveBytes()));
+        transit = opened.add(new TensorTransit(directory, settings.tensors(), archive));
         Deadlines deadlines = new Deadlines();
         Invocations invocations = new Invocations();
         FaultAlarm faults = new FaultAlarm();
@@ -147,6 +159,7 @@ public final class Worker implements Caller, AutoCloseable {
         responseLane = new Lane(responses, archive.responses());
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
         links = new Links(directory, new Membership(directory.home()), settings, permit, transit);
+        opened.add(links::close);
         PollTurns turns = new PollTurns(directory.name(), permit, directory.cursors(), faults);
         poller = new Poller(
                 directory.name(),
@@ -158,7 +171,7 @@ public final class Worker implements Caller, AutoCloseable {
                 deadlines,
                 directory.cursors(),
                 directory.doorbell());
-        WaitingCallers waits = new WaitingCallers(settings.waiting(), host.clock(), turns, invocations, poller);
+        waits = new WaitingCallers(settings.waiting(), host.clock(), turns, invocations, poller);
         injects = settings.injection().text();
         outlet = settings.injection().isNone()
                 ? Outlet.into(requests)
@@ -166,7 +179,7 @@ public final class Worker implements Caller, AutoCloseable {
                         directory.name(), settings.injection(), host, requestLane, pending, poller, faults);
         calls = new Calls(
                 id, settings, host.clock(), requestLane, pending, links, transit, poller, waits, counters, outlet);
-        Answers answers = new Answers(
+        answers = new Answers(
                 id, responseLane, host.clock(), transit, settings.journal().maxRecordBytes(), counters);
         references = new WorkerReferences(directory, settings, calls, links, transit);
         rpc = references.rpcFor(CallOrigin.PROGRAM);
@@ -200,6 +213,7 @@ public final class Worker implements Caller, AutoCloseable {
                 new Repeats(host, directory.name(), directory.path(), settings.journal(), answers, poller::wake),
                 open,
                 counters);
+        drainLimit = settings.drainLimit();
         registry.onRoom(() -> {
             serving.roomCame();
             poller.wake();
@@ -220,20 +234,23 @@ public final class Worker implements Caller, AutoCloseable {
                 new Quarantine(links, host.clock(), faults),
                 new AwaitedReturns(links, settings.recovery()),
                 counters);
-        indexer = new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock());
+        indexer = opened.add(
+                new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock()));
         Readers readers = new Readers(
                 directory,
                 settings.journal(),
                 settings.retention().absentPeers().toNanos(),
                 links::members);
         retention = new Retention(directory, settings, quota, readers, pending, requestLane, responseLane);
-        Watchdog watchdog = new Watchdog(invocations, settings.stuck(), registry, host.clock(), counters);
-        ChangeWatch changes = ChangeWatch.open(host.calls(), directory.home().workersPath());
+        Watchdog watchdog = new Watchdog(invocations, open, settings.stuck(), registry, host.clock(), counters);
+        draining = new Draining(host, serving, open, waits, watchdog);
+        ChangeWatch changes =
+                opened.add(ChangeWatch.open(host.calls(), directory.home().workersPath()));
         links.changesEnd(changes);
         housekeeper = new Housekeeper(
                 host, changes, links, poller, watchdog, references, faults, finished, counters, requests, responses);
         durability = settings.journal().promise();
-        syncer = openSyncer(directory, settings.journal(), links, requestLane, responseLane);
+        syncer = openSyncer(directory, settings.journal(), links, requestLane, responseLane); // the last that can fail
     }
 
     /**
@@ -248,34 +265,39 @@ public final class Worker implements Caller, AutoCloseable {
         // all workers of a home roll alike, or they could not read each other
         WorkerSettings settings =
                 wanted.withJournal(wanted.retention().fit(wanted.journal()).withRoll(Roll.named(home.rollCycle())));
-        WorkerDirectory directory = home.join(name, options);
-        if (settings.journal().durability() == Durability.EACH) {
-            directory.cursors().holdReaders();
-        } else {
-            directory.cursors().freeReaders();
-        }
-        Quota quota = new Quota(
-                new FileSpace(home.host().files()), settings.retention().maxBytes());
-        Journal requests = null;
-        Journal responses = null;
+        Opened opened = new Opened();
+        Worker worker = null;
         try {
+            WorkerDirectory directory = opened.add(home.join(name, options));
             Cursors cursors = directory.cursors();
+            if (settings.journal().durability() == Durability.EACH) {
+                cursors.holdReaders();
+            } else {
+                cursors.freeReaders();
+            }
+            Quota quota = new Quota(
+                    new FileSpace(home.host().files()), settings.retention().maxBytes());
             QueueBeginning asking = beginning(directory, REQUESTS, settings, cursors.requestsOnDiskBefore());
             QueueBeginning answering = beginning(directory, RESPONSES, settings, cursors.responsesOnDiskBefore());
-            requests = openJournal(directory, REQUESTS, settings, quota, asking);
-            responses = openJournal(directory, RESPONSES, settings, quota, answering);
-            Worker worker =
-                    new Worker(directory, settings, registry, quota, requests, responses, asking.firstCounter());
+            Journal requests = opened.add(openJournal(directory, REQUESTS, settings, quota, asking));
+            Journal responses = opened.add(openJournal(directory, RESPONSES, settings, quota, answering));
+            worker = new Worker(
+                    opened, directory, settings, registry, quota, requests, responses, asking.firstCounter());
             worker.start();
             return worker;
-        } catch (IOException | RuntimeException e) {
-            abandon(directory, requests, responses);
+        } catch (Throwable e) { // also when the host gives no more threads: the name comes free
+            if (worker == null) {
+                opened.closeAfter(e);
+            } else {
+                worker.closeAfter(e);
+            }
+            if (e instanceof InternalError) { // a fault in a mapped file, which JDK 17 may tell late
+                throw new HomeException(
+                        "a fault in a mapped file of worker " + name + ", whose disk is full or failed: "
+                                + e.getMessage(),
+                        e);
+            }
             throw e;
-        } catch (InternalError e) { // a fault in a mapped file, which JDK 17 may tell late
-            abandon(directory, requests, responses);
-            throw new HomeException(
-                    "a fault in a mapped file of worker " + name + ", whose disk is full or failed: " + e.getMessage(),
-                    e);
         }
     }
 
@@ -292,12 +314,6 @@ public final class Worker implements Caller, AutoCloseable {
             links.announceBy(syncer);
         }
         return syncer;
-    }
-
-    private static void abandon(WorkerDirectory directory, Journal requests, Journal responses) throws IOException {
-        closeQuietly(requests);
-        closeQuietly(responses);
-        directory.close();
     }
 
     private static QueueBeginning beginning(
@@ -318,12 +334,6 @@ public final class Worker implements Caller, AutoCloseable {
             return Journal.open(path, settings.journal(), host.clock(), disk, beginning);
         } catch (JournalFullException e) {
             throw new HomeException("no room for the journal of worker " + directory.name() + ": " + e.getMessage(), e);
-        }
-    }
-
-    private static void closeQuietly(Journal journal) {
-        if (journal != null) {
-            journal.close();
         }
     }
 
@@ -364,8 +374,8 @@ public final class Worker implements Caller, AutoCloseable {
         }
         calls.fail("the journal of worker " + directory.name() + " failed: " + cause.getMessage());
         try {
-            close();
-        } catch (IOException | RuntimeException e) {
+            close(Duration.ZERO); // no response can be written any more
+        } catch (Throwable e) { // whoever waits for the failure is told in any case
             LOG.warn("Worker {} could not leave in order after its journal failed", directory.info(), e);
         } finally {
             failure.complete(cause);
@@ -590,50 +600,132 @@ public final class Worker implements Caller, AutoCloseable {
         return working.isEmpty() || held.isEmpty() ? working + held : working + " " + held;
     }
 
-    /** Leaves: calls without an outcome fail with {@link ErrorCode#CLOSED}, the others are told, the name is given back. */
+    /**
+     * Leaves. No request is begun any more; those in flight have the drain limit of the settings to end, and their callers get the
+     * responses. Then calls without an outcome fail with {@link ErrorCode#CLOSED}, the others are told, and the name is given back. Every
+     * step is attempted, whatever one of them throws.
+     *
+     * <p><b>Threads.</b> Any. Whoever calls again, or at the same time, waits until it is done. In a callback of this worker (a
+     * {@link ResponseListener}, a stage of a future, or a handler) nothing can be waited for: it begins there, goes on on a thread of its
+     * own, and its errors are logged.
+     *
+     * @throws IOException when a step failed: the first failure, with the others as suppressed
+     */
     @Override
-    public synchronized void close() throws IOException {
-        if (closed) {
-            return;
-        }
-        closed = true;
-        references.close();
-        calls.close();
-        earlierCalls.close();
-        outlet.close();
-        housekeeper.close();
-        indexer.close();
-        retention.close();
-        poller.close();
-        while (!permit.tryAcquire()) {
-            Thread.onSpinWait(); // for at most one poll
-        }
-        try {
-            inlet.settleAll(id -> calls.ended(id, directory.name()));
-            finished.update();
-            reread.closeAll();
-            links.close();
-            archive.close();
-            transit.close();
-        } finally {
-            // the permit is not given back: nobody polls any more
-            leave();
-        }
-        LOG.debug("Worker {} left", directory.info());
+    public void close() throws IOException {
+        close(drainLimit);
     }
 
-    private void leave() throws IOException {
-        try {
-            if (syncer != null) {
-                syncer.close(); // what it answered last can be read then
+    private void close(Duration limit) throws IOException {
+        boolean isInside = waits.isInside();
+        synchronized (closing) {
+            if (closer == Thread.currentThread() || closer != null && isInside) {
+                return;
             }
-        } finally {
+            if (closer != null) {
+                awaitClosed();
+                return;
+            }
+            if (isInside) {
+                closer = host.threads().start(directory.name() + "-closer", () -> endSafely(limit));
+                return;
+            }
+            closer = Thread.currentThread();
+        }
+        end(limit);
+    }
+
+    /** Under the lock. */
+    private void awaitClosed() {
+        boolean interrupted = false;
+        while (!closed) {
             try {
-                directory.leave();
-            } finally {
-                requestLane.close();
-                responseLane.close();
+                closing.wait();
+            } catch (InterruptedException e) {
+                interrupted = true;
             }
         }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void closeAfter(Throwable failure) {
+        try {
+            close(Duration.ZERO);
+        } catch (Throwable e) { // the failure is what counts
+            failure.addSuppressed(e);
+        }
+    }
+
+    private void endSafely(Duration limit) {
+        try {
+            end(limit);
+        } catch (Throwable e) { // nobody waits for it
+            LOG.error("Worker {} could not leave in order", directory.info(), e);
+        }
+    }
+
+    private void end(Duration limit) throws IOException {
+        CloseSteps steps = new CloseSteps();
+        if (!limit.isZero() && rpc.serves()) {
+            steps.attempt(() -> draining.await(limit));
+        }
+        boolean interrupted = Thread.interrupted(); // or no file could be written, and no wait would rest
+        try {
+            leave(steps);
+        } finally {
+            synchronized (closing) {
+                closed = true;
+                closing.notifyAll();
+            }
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+        LOG.debug("Worker {} left", directory.info());
+        steps.finish();
+    }
+
+    private void leave(CloseSteps steps) {
+        steps.attempt(references::close)
+                .attempt(calls::close)
+                .attempt(earlierCalls::close)
+                .attempt(outlet::close)
+                .attempt(housekeeper::close)
+                .attempt(indexer::close)
+                .attempt(retention::close)
+                .attempt(poller::close);
+        boolean nobodyPolls = stopPolling();
+        steps.attempt(() -> inlet.settleAll(id -> calls.ended(id, directory.name())));
+        if (nobodyPolls) {
+            steps.attempt(finished::update).attempt(reread::closeAll).attempt(links::close);
+        }
+        steps.attempt(archive::close).attempt(transit::close).attempt(answers::close);
+        if (syncer != null) {
+            steps.attempt(syncer::close); // what it answered last can be read then
+        }
+        steps.attempt(directory::leave).attempt(requestLane::close).attempt(responseLane::close);
+    }
+
+    /**
+     * Takes the permit for good, so that nobody polls any more: after at most one poll, unless a listener does not come back.
+     *
+     * @return whether it is had; what a poll uses must stay open otherwise
+     */
+    private boolean stopPolling() {
+        long untilNs = host.clock().monotonicNs() + Math.max(MIN_POLL_LIMIT_NS, drainLimit.toNanos());
+        boolean mine = permit.tryAcquire();
+        while (!mine && host.clock().monotonicNs() - untilNs < 0) {
+            host.threads().pause(POLL_LOOK_NS);
+            mine = permit.tryAcquire();
+        }
+        if (!mine) {
+            LOG.error(
+                    "Worker {} leaves while its poller does not come back from a listener of the program; the files that it"
+                            + " reads stay open",
+                    directory.info());
+        }
+        return mine;
     }
 }

@@ -27,6 +27,7 @@ import java.util.Objects;
  * @param references of remote references
  * @param injection of faults that it makes on purpose
  * @param recovery of what happens to calls when a worker dies and returns
+ * @param drainLimit how long {@link Worker#close} waits for the requests that were begun; {@link Duration#ZERO} for not at all
  */
 public record WorkerSettings(
         Role role,
@@ -41,10 +42,13 @@ public record WorkerSettings(
         ArchiveSettings archive,
         RRefSettings references,
         InjectionSettings injection,
-        RecoverySettings recovery) {
+        RecoverySettings recovery,
+        Duration drainLimit) {
 
     /** PyTorch's default. */
     public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(60);
+
+    public static final Duration DRAIN_LIMIT_DEFAULT = Duration.ofSeconds(10);
 
     /** Whether a worker answers requests. */
     public enum Role {
@@ -67,6 +71,9 @@ public record WorkerSettings(
         Objects.requireNonNull(references);
         Objects.requireNonNull(injection);
         Objects.requireNonNull(recovery);
+        if (drainLimit.isNegative()) {
+            throw new IllegalArgumentException("the drain limit must be 0 or more: " + drainLimit);
+        }
         if (defaultTimeout.isNegative()) {
             throw new IllegalArgumentException("RPC Timeout must be non-negative: " + defaultTimeout);
         }
@@ -87,7 +94,8 @@ public record WorkerSettings(
                 ArchiveSettings.DEFAULTS,
                 RRefSettings.DEFAULTS,
                 InjectionSettings.NONE,
-                RecoverySettings.DEFAULTS);
+                RecoverySettings.DEFAULTS,
+                DRAIN_LIMIT_DEFAULT);
     }
 
     public WorkerSettings withRole(Role other) {
@@ -104,7 +112,8 @@ public record WorkerSettings(
                 archive,
                 references,
                 injection,
-                recovery);
+                recovery,
+                drainLimit);
     }
 
     public WorkerSettings withWaiting(Waiting other) {
@@ -121,7 +130,8 @@ public record WorkerSettings(
                 archive,
                 references,
                 injection,
-                recovery);
+                recovery,
+                drainLimit);
     }
 
     public WorkerSettings withDefaultTimeout(Duration other) {
@@ -138,7 +148,8 @@ public record WorkerSettings(
                 archive,
                 references,
                 injection,
-                recovery);
+                recovery,
+                drainLimit);
     }
 
     public WorkerSettings withJournal(JournalSettings other) {
@@ -155,7 +166,8 @@ public record WorkerSettings(
                 archive,
                 references,
                 injection,
-                recovery);
+                recovery,
+                drainLimit);
     }
 
     public WorkerSettings withRetention(RetentionSettings other) {
@@ -172,7 +184,8 @@ public record WorkerSettings(
                 archive,
                 references,
                 injection,
-                recovery);
+                recovery,
+                drainLimit);
     }
 
     public WorkerSettings withLimits(FlowLimits other) {
@@ -189,7 +202,8 @@ public record WorkerSettings(
                 archive,
                 references,
                 injection,
-                recovery);
+                recovery,
+                drainLimit);
     }
 
     public WorkerSettings withParking(ParkingSettings other) {
@@ -206,7 +220,8 @@ public record WorkerSettings(
                 archive,
                 references,
                 injection,
-                recovery);
+                recovery,
+                drainLimit);
     }
 
     public WorkerSettings withStuck(StuckSettings other) {
@@ -223,7 +238,8 @@ public record WorkerSettings(
                 archive,
                 references,
                 injection,
-                recovery);
+                recovery,
+                drainLimit);
     }
 
     public WorkerSettings withTensors(TensorConfig other) {
@@ -240,7 +256,8 @@ public record WorkerSettings(
                 archive,
                 references,
                 injection,
-                recovery);
+                recovery,
+                drainLimit);
     }
 
     public WorkerSettings withArchive(ArchiveSettings other) {
@@ -257,7 +274,8 @@ public record WorkerSettings(
                 other,
                 references,
                 injection,
-                recovery);
+                recovery,
+                drainLimit);
     }
 
     public WorkerSettings withReferences(RRefSettings other) {
@@ -274,7 +292,8 @@ public record WorkerSettings(
                 archive,
                 other,
                 injection,
-                recovery);
+                recovery,
+                drainLimit);
     }
 
     public WorkerSettings withInjection(InjectionSettings other) {
@@ -291,7 +310,8 @@ public record WorkerSettings(
                 archive,
                 references,
                 other,
-                recovery);
+                recovery,
+                drainLimit);
     }
 
     public WorkerSettings withRecovery(RecoverySettings other) {
@@ -308,6 +328,25 @@ public record WorkerSettings(
                 archive,
                 references,
                 injection,
+                other,
+                drainLimit);
+    }
+
+    public WorkerSettings withDrainLimit(Duration other) {
+        return new WorkerSettings(
+                role,
+                waiting,
+                defaultTimeout,
+                journal,
+                retention,
+                limits,
+                parking,
+                stuck,
+                tensors,
+                archive,
+                references,
+                injection,
+                recovery,
                 other);
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.LateReply;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
@@ -13,12 +14,14 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.StuckSettings;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -227,5 +230,84 @@ class StuckHandlerTest {
             assertRefused("text.hang");
         }
         assertThat(status("text.hang").inFlight()).isEqualTo(MOST);
+    }
+
+    // ---- deferred responses
+
+    private final List<LateReply> deferred = new CopyOnWriteArrayList<>();
+
+    private void defer(String operation) {
+        workers.handle(handlers, operation, (message, outbox) -> deferred.add(outbox.later()));
+    }
+
+    @Test
+    void countsDeferredResponsesThatDoNotComeAndEndsTheirRequests() {
+        defer("text.defer");
+        takeOutOfService("text.defer");
+        Waits.until("their requests have ended", () -> status("text.defer").inFlight() == 0);
+        assertThat(status("text.defer").failed()).isEqualTo(MOST);
+        assertRefused("text.defer");
+        othersAreServed();
+
+        deferred.forEach(late -> late.send(Value.of("late")));
+        Waits.until("it is in service", () -> status("text.defer").state() == HandlerStatus.State.SERVING);
+        assertThat(status("text.defer").stuck()).isZero();
+        assertThat(caller.counters().lateResponses())
+                .as("one response to each request")
+                .isEqualTo(MOST);
+    }
+
+    @Test
+    void countsADeferredResponseOfARequestWithoutADeadlineWhichStaysOpen() throws IOException {
+        StuckSettings soon = new StuckSettings(0, Duration.ofMillis(100).toNanos(), MOST);
+        HandlerRegistry patient = workers.registry();
+        workers.handle(patient, "text.defer", (message, outbox) -> deferred.add(outbox.later()));
+        Worker other = workers.join("other", patient, Workers.SETTINGS.withStuck(soon));
+        CompletableFuture<Response> call =
+                caller.callAsync(Request.operation("other", "text.defer").timeout(Duration.ZERO));
+        Waits.until("it is counted", () -> other.counters().requestsStuck() == 1);
+        assertThat(patient.statuses().get(0).inFlight()).isEqualTo(1);
+
+        deferred.get(0).send(Value.of("at last"));
+        try (Response response = call.join()) {
+            assertThat(response.value()).isEqualTo(Value.of("at last"));
+        }
+        Waits.until("it is not counted", () -> patient.statuses().get(0).stuck() == 0);
+        assertThat(other.counters().requestsStuck()).isEqualTo(1);
+    }
+
+    @Test
+    void endsDeferredRequestsOfAHandlerThatLeft() {
+        AtomicReference<HandlerRegistry.Registration> registration = new AtomicReference<>(
+                workers.handle(handlers, "text.defer", (message, outbox) -> deferred.add(outbox.later())));
+        CompletableFuture<Response> call = caller.callAsync(to("text.defer", Duration.ZERO));
+        Waits.until("it is deferred", () -> deferred.size() == 1);
+
+        registration.get().withdraw(Duration.ofMillis(50));
+        assertThatThrownBy(call::join)
+                .cause()
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.HANDLER_STUCK));
+    }
+
+    @Test
+    void leavesAtOnceWhenOnlyDeferredResponsesToExpiredRequestsAreLeft() throws Exception {
+        HandlerRegistry patient = workers.registry();
+        workers.handle(patient, "text.defer", (message, outbox) -> deferred.add(outbox.later()));
+        Worker other = workers.join("other", patient, Workers.SETTINGS.withDrainLimit(Duration.ofMinutes(10)));
+        CompletableFuture<Response> call =
+                caller.callAsync(Request.operation("other", "text.defer").timeout(Duration.ofMillis(300)));
+        assertTimedOut(call);
+        Waits.until("it is deferred", () -> deferred.size() == 1);
+
+        CompletableFuture<Void> closing = CompletableFuture.runAsync(() -> {
+            try {
+                other.close();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        closing.get(60, TimeUnit.SECONDS);
+        assertThat(patient.statuses().get(0).inFlight()).isZero();
     }
 }

@@ -43,6 +43,7 @@ class WatchdogTest {
     private final WorkerCounters counters = new WorkerCounters();
     private final Watchdog watchdog = new Watchdog(
             invocations,
+            new OpenRequests(),
             new StuckSettings(AFTER.toNanos(), WITHOUT_DEADLINE.toNanos(), MOST),
             registry,
             clock,

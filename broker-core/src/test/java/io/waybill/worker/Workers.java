@@ -26,6 +26,7 @@ public final class Workers implements AutoCloseable {
 
     public static final WorkerSettings SETTINGS = WorkerSettings.defaults()
             .withDefaultTimeout(Duration.ofSeconds(20))
+            .withDrainLimit(Duration.ofMillis(100)) // many tests leave handlers that hang
             .withJournal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20));
 
     private static final ExecutorSettings ONE_THREAD = new ExecutorSettings(1, 1, 0, 0, Duration.ofSeconds(10));

@@ -4,6 +4,7 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.osgi.DeviceConverters;
 import io.waybill.osgi.OsgiHost;
@@ -60,8 +61,8 @@ public final class Node implements AutoCloseable {
             registry.onChange(record::changed);
             record.publish();
             return new Node(worker, registry, osgi, record);
-        } catch (IOException | RuntimeException e) {
-            worker.close();
+        } catch (IOException | RuntimeException | Error e) {
+            new CloseSteps().attempt(worker::close).suppressIn(e);
             throw e;
         }
     }
@@ -116,11 +117,10 @@ public final class Node implements AutoCloseable {
     /** Lets running requests end, stops the bundles and leaves. Bounded by the limits of the settings. */
     @Override
     public void close() throws IOException {
-        record.close();
-        try {
-            osgi.close();
-        } finally {
-            worker.close();
-        }
+        new CloseSteps()
+                .attempt(record::close)
+                .attempt(osgi::close)
+                .attempt(worker::close)
+                .finish();
     }
 }

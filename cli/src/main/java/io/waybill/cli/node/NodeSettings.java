@@ -104,7 +104,8 @@ public record NodeSettings(
                 archive,
                 references,
                 injection,
-                new RecoverySettings(returnLimit));
+                new RecoverySettings(returnLimit),
+                drain);
         return new NodeSettings(worker, drain, start, settle, scripts, shipped);
     }
 
