@@ -548,6 +548,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         } else if (open.compareAndSet(handlerSequence, 0)) {
             answer(body);
             ended(Outcome.DONE);
+        } else {
+            giveUp(); // likewise
         }
     }
 }
