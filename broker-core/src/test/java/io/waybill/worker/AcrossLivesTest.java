@@ -18,6 +18,8 @@ import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
+import io.waybill.host.Boots;
+import io.waybill.host.Host;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -56,6 +58,10 @@ class AcrossLivesTest {
     }
 
     private Worker callee(DeliveryPolicy policy, MessageHandler handler) throws IOException {
+        return callee(workers, policy, handler);
+    }
+
+    private Worker callee(Workers workers, DeliveryPolicy policy, MessageHandler handler) throws IOException {
         HandlerRegistry registry = workers.registry();
         Provider provider = new Provider("test", "1.0.0");
         registry.add(HandlerSpec.of(
@@ -166,6 +172,32 @@ class AcrossLivesTest {
         callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossLivesTest::neverAnswer);
         begin(caller);
         assertThat(begun).as("what expired was not begun again").hasValue(2);
+    }
+
+    /** Its deadline is on a clock that began from 0 since: it may look as if it were hours away. */
+    @Test
+    void isNotRunAfterTheHostWasStartedAnewWhenItHasADeadline() throws Exception {
+        Path elsewhere = directory.resolve("two-boots");
+        try (Workers before = new Workers(elsewhere, Boots.in(Host.real(), "first"))) {
+            callee(before, DeliveryPolicy.AT_LEAST_ONCE, AcrossLivesTest::neverAnswer);
+            Worker caller = before.join("caller");
+            caller.callAsync(request().timeout(Duration.ofHours(1)));
+            caller.callAsync(request().timeout(Duration.ZERO));
+            Waits.until("both begun", () -> begun.get() == 2);
+        }
+        begun.set(0);
+        try (Workers after = new Workers(elsewhere, Boots.in(Host.real(), "second"))) {
+            Worker callee =
+                    callee(after, DeliveryPolicy.AT_LEAST_ONCE, (message, outbox) -> outbox.reply(Value.of(true)));
+            after.join("caller");
+            WorkerCounters counters = callee.counters();
+            Waits.until("both are dealt with", () -> counters.requestsBegun() + counters.requestsExpired() == 2);
+            assertThat(counters.requestsExpired())
+                    .as("requests refused because their deadline is one of an earlier boot")
+                    .isEqualTo(1);
+            Waits.until("the one without a deadline was run", () -> begun.get() == 1);
+        }
+        assertThat(begun).hasValue(1);
     }
 
     private static void assertLost(CompletableFuture<Response> call, String text) {

@@ -9,6 +9,7 @@ import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.journal.JournalTail;
@@ -231,6 +232,63 @@ class FlowTest {
         // each time
         assertThat(overtaken(order)).isLessThanOrEqualTo(8);
         assertThat(server.counters().requestsBegun()).isEqualTo(501);
+    }
+
+    /**
+     * The server's poller is kept in a listener while the only thread of the handler comes free and a new request comes: it then finds both,
+     * the new one and one that parked.
+     */
+    @Test
+    void servesWhatParkedBeforeWhatCameSince() throws Exception {
+        HandlerRegistry handlers = workers.registry();
+        HandlerRegistry others = workers.registry();
+        List<Integer> begun = Collections.synchronizedList(new ArrayList<>());
+        CountDownLatch finish = new CountDownLatch(1);
+        CountDownLatch roomCame = new CountDownLatch(1);
+        workers.handleOneByOne(handlers, "0x142", (message, outbox) -> {
+            begun.add(message.payload().getInt(message.payload().position()));
+            await(finish);
+            outbox.reply(message.payload());
+        });
+        handlers.onRoom(roomCame::countDown);
+        workers.handleOnPoller(others, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        Worker server = workers.join("server", handlers);
+        workers.join("other", others);
+        Worker caller = workers.join("caller");
+        CompletableFuture<Response> running = caller.callAsync(numbered("server", 0));
+        Waits.until("the thread is busy", () -> begun.size() == 1);
+        CompletableFuture<Response> parked = caller.callAsync(numbered("server", 1));
+        Waits.until("the second parked", () -> server.counters().requestsParked() == 1);
+
+        KeptPoller poller = new KeptPoller();
+        server.call(numbered("other", 0), poller);
+        await(poller.kept);
+        finish.countDown();
+        await(roomCame);
+        CompletableFuture<Response> since = caller.callAsync(numbered("server", 2));
+        poller.goOn.countDown();
+
+        CompletableFuture.allOf(running, parked, since).join();
+        assertThat(begun)
+                .as("requests as they began: 1 had parked before 2 was sent")
+                .containsExactly(0, 1, 2);
+    }
+
+    /** A listener that does not come back before it may. */
+    private static final class KeptPoller implements ResponseListener {
+        private final CountDownLatch kept = new CountDownLatch(1);
+        private final CountDownLatch goOn = new CountDownLatch(1);
+
+        @Override
+        public void onResponse(Response response) {
+            kept.countDown();
+            await(goOn);
+        }
+
+        @Override
+        public void onFailure(CallException failure) {
+            throw new AssertionError("the other worker did not answer", failure);
+        }
     }
 
     @Test

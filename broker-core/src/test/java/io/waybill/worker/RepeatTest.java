@@ -102,6 +102,38 @@ class RepeatTest {
         assertThat(begun).hasValue(1);
     }
 
+    /** The request is in the callee's journal already, and waits for its handler. */
+    @Test
+    void joinARequestThatParked() throws Exception {
+        HandlerRegistry registry = workers.registry();
+        registry.expectMore();
+        workers.handle(registry, "say.now", (message, outbox) -> outbox.reply().text("said", "now"));
+        Worker callee = workers.join("callee", registry);
+        Worker first = workers.join("caller");
+        long id = ask(first, new Heard());
+        Waits.until("parked", () -> callee.counters().requestsParked() == 1);
+        first.close();
+        Worker again = workers.join("caller");
+        CompletableFuture<Response> repeated = again.repeatAsync(id, LONG);
+        Waits.until("sent again", () -> again.counters().callsSent() == 1);
+        again.call(Request.operation("callee", "say.now")).close(); // what was sent before it was read
+
+        serve(registry);
+        answer();
+
+        assertAnswer(repeated);
+        registry.expectNoMore();
+        again.call(Request.operation("callee", "say.now")).close();
+        assertThat(callee.counters().requestsParked())
+                .as("requests that parked; the repeat is no second one")
+                .isEqualTo(1);
+        assertThat(AnswersOnRecord.to(id, callee))
+                .as("answers to a request that was repeated while it waited for its handler")
+                .hasSize(1);
+        assertThat(begun).hasValue(1);
+        assertThat(redelivered).hasValue(0);
+    }
+
     @Test
     void areRunWhenNoHandlerHadBegunThem() throws Exception {
         HandlerRegistry registry = workers.registry();

@@ -6,10 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.LateReply;
+import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.dispatch.DeliveryPolicy;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.Provider;
 import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.journal.JournalQueue;
@@ -249,5 +255,79 @@ class RetentionTest {
         Waits.until(
                 "the others are gone, too",
                 () -> files(caller, JournalQueue.REQUESTS).size() == 3);
+    }
+
+    private static String heldBack(Worker worker) {
+        return worker.directory().record().settings().getOrDefault(Worker.RETENTION, "");
+    }
+
+    /** Whether the files were looked at with more of them than there may be: some were removed, or it says why not. */
+    private boolean wasLookedAt(Worker caller) {
+        return !heldBack(caller).isEmpty()
+                || files(caller, JournalQueue.REQUESTS).size() <= 3;
+    }
+
+    private void assertHeldBackBy(String whom, Worker caller) {
+        Waits.until("the files were looked at", () -> wasLookedAt(caller));
+        assertThat(heldBack(caller)).as("what holds files back").isEqualTo("requests held back by " + whom);
+        assertThat(files(caller, JournalQueue.REQUESTS))
+                .as("files of which the oldest is still needed by %s", whom)
+                .hasSizeGreaterThan(10);
+    }
+
+    private void assertAllGo(Worker caller) {
+        Waits.until(
+                "nothing is held back any more",
+                () -> files(caller, JournalQueue.REQUESTS).size() == 3);
+    }
+
+    /** The caller does not wait for it any more. */
+    @Test
+    void keepsWhatAPeerHasReadAndNotFinished() throws IOException {
+        handlers.expectMore();
+        join("server", RetentionSettings.DEFAULTS);
+        Worker caller = join("caller", BY_COUNT);
+        callMany(caller, "server", 1);
+        assertThatThrownBy(() -> caller.call(request("server", 0x44).timeout(Duration.ofMillis(50))))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.TIMED_OUT));
+        assertThat(caller.pendingCalls()).isZero();
+
+        callMany(caller, "server", 250);
+
+        assertHeldBackBy("server", caller);
+        handlers.expectNoMore(); // what parked is refused
+        assertAllGo(caller);
+    }
+
+    /** The peer left; its next life is to answer what it was asked. */
+    @Test
+    void keepsItsOwnCallsThatNoPeerNeedsNow() throws Exception {
+        Worker callee = joinAtLeastOnce((message, outbox) -> kept.set(outbox.later()));
+        join("server", RetentionSettings.DEFAULTS);
+        Worker caller = join("caller", BY_COUNT);
+        CompletableFuture<Response> waiting =
+                caller.callAsync(request("callee", 0x44).timeout(Duration.ZERO));
+        Waits.until("begun", () -> kept.get() != null);
+        callee.close();
+
+        callMany(caller, "server", 250);
+
+        assertHeldBackBy("this worker's own calls without an outcome", caller);
+        joinAtLeastOnce((message, outbox) -> outbox.reply(message.payload()));
+        waiting.get().close();
+        assertAllGo(caller);
+    }
+
+    private Worker joinAtLeastOnce(MessageHandler handler) throws IOException {
+        HandlerRegistry registry = workers.registry();
+        Provider provider = new Provider("test", "1.0.0");
+        registry.add(HandlerSpec.of(
+                        HandlerKey.parse("0x144"),
+                        handler,
+                        provider,
+                        registry.newExecutor(provider, ExecutorSettings.forProcessors(2)))
+                .withDelivery(DeliveryPolicy.AT_LEAST_ONCE));
+        return workers.join("callee", registry);
     }
 }

@@ -66,6 +66,12 @@ public final class Workers implements AutoCloseable {
         return handle(registry, key, handler, false, ONE_THREAD);
     }
 
+    /** The same on so many threads. */
+    public HandlerRegistry.Registration handle(
+            HandlerRegistry registry, String key, MessageHandler handler, ExecutorSettings threads) {
+        return handle(registry, key, handler, false, threads);
+    }
+
     private HandlerRegistry.Registration handle(
             HandlerRegistry registry,
             String key,
