@@ -50,11 +50,16 @@ final class Staging {
 
     /** Makes the directory when it is missing, and empties it: what an earlier process left is of no use. */
     Staging(Path directory, long maxJarBytes) throws IOException {
+        this(directory, maxJarBytes, null);
+    }
+
+    /** @param user whose files are taken, beside root's; null for whose the directory is, which is this process's */
+    Staging(Path directory, long maxJarBytes, Integer user) throws IOException {
         this.directory = directory;
         this.maxJarBytes = maxJarBytes;
         this.check = new JarCheck(maxJarBytes);
         createPrivate(directory);
-        this.ownUser = Files.getAttribute(directory, "unix:uid", LinkOption.NOFOLLOW_LINKS);
+        this.ownUser = user != null ? user : Files.getAttribute(directory, "unix:uid", LinkOption.NOFOLLOW_LINKS);
         try (DirectoryStream<Path> left = Files.newDirectoryStream(directory)) {
             for (Path path : left) {
                 Files.delete(path);

@@ -17,11 +17,13 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -54,6 +56,83 @@ class PowerTest {
         for (long seed = first; seed < first + Integer.getInteger("waybill.power.histories", 6); seed++) {
             cutThePowerOf(seed);
         }
+    }
+
+    /** The newer file was written to the disk before the end of the older one was. */
+    @Test
+    void endsBeforeTheRecordsThatOneOfTwoFilesHasLost() throws IOException {
+        Path queue = writeFiles("end-lost", 60);
+        List<Path> files = queueFiles(queue);
+        RecordPlace first = placeOf(queue, 20);
+        assertThat(first.fileName()).isEqualTo(files.get(0).getFileName().toString());
+        clear(files.get(0), first.offset());
+        assertEndsBefore(queue, 20);
+    }
+
+    @Test
+    void endsBeforeAFileThatIsGone() throws IOException {
+        Path queue = writeFiles("file-lost", 120);
+        List<Path> files = queueFiles(queue);
+        int inFirst = 0;
+        while (placeOf(queue, inFirst)
+                .fileName()
+                .equals(files.get(0).getFileName().toString())) {
+            inFirst++;
+        }
+        Files.delete(files.get(1));
+        assertEndsBefore(queue, inFirst);
+    }
+
+    private Path writeFiles(String name, int records) throws IOException {
+        Path queue = JournalQueue.REQUESTS.in(temporary.resolve(name));
+        makePrivate(queue);
+        try (Journal journal = open(queue, in(WrittenQueue.HOST, "first"), 1, -1)) {
+            MessageBuffer buffer = new MessageBuffer();
+            for (int i = 0; i < records; i++) {
+                append(journal, buffer, 1, i, 30_000);
+            }
+        }
+        return queue;
+    }
+
+    private static List<Path> queueFiles(Path queue) {
+        return WrittenQueue.rollFiles(queue).stream().map(queue::resolve).toList();
+    }
+
+    private static RecordPlace placeOf(Path queue, long sequence) throws IOException {
+        try (QueueReader reader = QueueReader.open(queue, WrittenQueue.HOST.files(), SETTINGS)) {
+            while (reader.next() == Step.RECORD) {
+                if (reader.record().sequence() == sequence) {
+                    return reader.place();
+                }
+            }
+        }
+        throw new AssertionError("no record " + sequence);
+    }
+
+    /** From there on the file is as if nothing had been written. */
+    private static void clear(Path file, long from) throws IOException {
+        byte[] bytes = Files.readAllBytes(file);
+        Arrays.fill(bytes, (int) from, bytes.length, (byte) 0);
+        Files.write(file, bytes);
+    }
+
+    private static void assertEndsBefore(Path queue, int lost) throws IOException {
+        try (Journal journal = open(queue, in(WrittenQueue.HOST, "second"), 2, -1)) {
+            assertThat(journal.size())
+                    .as("the number of the next record, when %d is the first that the power cut took", lost)
+                    .isEqualTo(lost);
+            append(journal, new MessageBuffer(), 1, lost, 100);
+        }
+        List<Long> left = new ArrayList<>();
+        try (QueueReader reader = QueueReader.open(queue, WrittenQueue.HOST.files(), SETTINGS)) {
+            while (reader.next() == Step.RECORD) {
+                left.add(reader.record().sequence());
+            }
+        }
+        assertThat(left)
+                .as("numbers of the records that are left, with one that was appended since")
+                .isEqualTo(LongStream.rangeClosed(0, lost).boxed().toList());
     }
 
     private void cutThePowerOf(long seed) throws IOException {

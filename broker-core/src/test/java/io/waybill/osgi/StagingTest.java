@@ -23,6 +23,7 @@ class StagingTest {
             "Manifest-Version: 1.0\r\nBundle-ManifestVersion: 2\r\nBundle-SymbolicName: org.acme.a;singleton:=true\r\n"
                     + "Bundle-Version: 1.2.3.q\r\n\r\n";
     private static final long MAX_BYTES = 100_000;
+    private static final int OTHER_USER = 12_345;
 
     @TempDir
     Path directory;
@@ -107,6 +108,20 @@ class StagingTest {
         zip(source, "META-INF/MANIFEST.MF", MANIFEST);
         Files.setPosixFilePermissions(source, PosixFilePermissions.fromString("rw-rw-rw-"));
         refuses(Reason.UNREADABLE, "everybody may write");
+    }
+
+    /** Root gives it away; whoever is not root can't, and takes it for somebody else's who it is. */
+    @Test
+    void refusesAFileOfAnotherUser() throws Exception {
+        zip(source, "META-INF/MANIFEST.MF", MANIFEST);
+        int own = (int) Files.getAttribute(source, "unix:uid");
+        if (own == 0) {
+            Files.setAttribute(source, "unix:uid", OTHER_USER);
+            refuses(Reason.UNREADABLE, "must belong to user 0 or to root, and belongs to " + OTHER_USER);
+        } else {
+            staging = new Staging(directory.resolve("staging"), MAX_BYTES, own + 1);
+            refuses(Reason.UNREADABLE, "must belong to user " + (own + 1) + " or to root, and belongs to " + own);
+        }
     }
 
     @Test

@@ -98,6 +98,26 @@ class TensorSectionTest {
         storage.release();
     }
 
+    /** Transposed, so that no stride is what it would be in a contiguous tensor of these sizes. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3, 4, 5, 6, 7, 8, 16, 64})
+    void keepsTheStridesOfAllDimensions(int dimensions) throws Exception {
+        long[] sizes = new long[dimensions];
+        long[] strides = new long[dimensions];
+        long elements = 1;
+        for (int i = 0; i < dimensions; i++) {
+            sizes[i] = i < 2 || i % 9 == 0 ? 2 : 1;
+            strides[i] = elements;
+            elements = Math.min(2 * elements, 256);
+        }
+        HostStorage storage = transit.filled(4000);
+        Tensor sent = new Tensor(DType.UINT8, sizes, strides, 3, false, storage);
+        ReceivedTensors received = transit.receive(transit.send(sent));
+        assertSame(received.tensors().get(0), sent);
+        received.release();
+        storage.release();
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
     void carriesRandomViews(int seed) throws Exception {
@@ -123,11 +143,11 @@ class TensorSectionTest {
         DType dtype = DType.values()[random.nextInt(DType.values().length)];
         long elements = storage.sizeBytes() / dtype.sizeBytes();
         while (true) {
-            int dimensions = random.nextInt(4);
+            int dimensions = random.nextInt(7);
             long[] sizes = new long[dimensions];
             long[] strides = new long[dimensions];
             for (int i = 0; i < dimensions; i++) {
-                sizes[i] = random.nextInt(9);
+                sizes[i] = random.nextInt(dimensions > 3 ? 4 : 9);
                 strides[i] = random.nextInt(41) - 10; // also 0, and downwards
             }
             try {
@@ -227,7 +247,9 @@ class TensorSectionTest {
     }
 
     private static void assertSame(Tensor found, Tensor expected) {
-        assertThat(found.strides()).isEqualTo(expected.strides());
+        assertThat(found.strides())
+                .as("strides of %d dimensions", expected.dimensions())
+                .isEqualTo(expected.strides());
         assertThat(found.storageOffset()).isEqualTo(expected.storageOffset());
         assertThat(found.storage().sizeBytes()).isEqualTo(expected.storage().sizeBytes());
         assertSameElements(found, expected);

@@ -30,16 +30,21 @@ public final class JournalIndex implements Closeable {
     private final SharedStore shared;
     private final Map<JournalQueue, QueueLookup> queues = new EnumMap<>(JournalQueue.class);
 
-    private JournalIndex(Path workerDirectory, JournalSettings settings, Host host) {
+    private JournalIndex(Path workerDirectory, JournalSettings settings, Host host, int maxRecent) {
         shared = new SharedStore(workerDirectory, host);
         for (JournalQueue queue : JournalQueue.values()) {
-            queues.put(queue, new QueueLookup(queue, workerDirectory, host.files(), settings, shared));
+            queues.put(queue, new QueueLookup(queue, workerDirectory, host.files(), settings, shared, maxRecent));
         }
     }
 
     /** Opens the journal in a worker's directory. Queues and index may be missing. */
     public static JournalIndex open(Path workerDirectory, JournalSettings settings, Host host) {
-        return new JournalIndex(workerDirectory, settings, host);
+        return open(workerDirectory, settings, host, QueueLookup.MAX_RECENT);
+    }
+
+    /** @param maxRecent how many records of each queue may be remembered beside the index */
+    static JournalIndex open(Path workerDirectory, JournalSettings settings, Host host, int maxRecent) {
+        return new JournalIndex(workerDirectory, settings, host, maxRecent);
     }
 
     /** The newest record with this id; empty when the queue has none. {@link #record} then shows it. */

@@ -26,13 +26,14 @@ import org.rocksdb.RocksDBException;
 final class QueueLookup implements Closeable {
 
     /** Most records that are remembered beside the store: about 40 MB. */
-    private static final int MAX_RECENT = 400_000;
+    static final int MAX_RECENT = 400_000;
 
     private final JournalQueue queue;
     private final SharedStore shared;
     private final SafeFiles files;
     private final JournalSettings settings;
     private final Path directory;
+    private final int maxRecent;
     private final QueueReader found;
     private final Long2ObjectHashMap<RecordPlace> recent = new Long2ObjectHashMap<>();
     private final Long2ObjectHashMap<List<Long>> recentChildren = new Long2ObjectHashMap<>(); // by parent
@@ -43,9 +44,15 @@ final class QueueLookup implements Closeable {
     private Damage damage; // null: none
 
     QueueLookup(
-            JournalQueue queue, Path workerDirectory, SafeFiles files, JournalSettings settings, SharedStore shared) {
+            JournalQueue queue,
+            Path workerDirectory,
+            SafeFiles files,
+            JournalSettings settings,
+            SharedStore shared,
+            int maxRecent) {
         this.queue = queue;
         this.shared = shared;
+        this.maxRecent = maxRecent;
         this.files = files;
         this.settings = settings;
         this.directory = queue.in(workerDirectory);
@@ -159,7 +166,7 @@ final class QueueLookup implements Closeable {
     }
 
     private void remember() throws IOException {
-        if (recent.size() >= MAX_RECENT) {
+        if (recent.size() >= maxRecent) {
             shared.refresh();
             if (storeInUse != shared.opened()) {
                 beginBehindStore();

@@ -332,6 +332,26 @@ class JournalIndexTest {
         return times;
     }
 
+    /** Beyond what it remembers beside the index it reads the queue, as long as the index has not come nearer. */
+    @Test
+    void findsMessagesOfWhichItCanNotRememberAll() throws IOException {
+        journal.write(0, 100).index();
+        journal.write(100, 1000);
+        for (int mostRemembered : new int[] {1, 100, 899, 900}) {
+            try (JournalIndex index = journal.open(mostRemembered)) {
+                journal.assertFinds(index, 0, 1000, 13);
+                assertFindsChildrenOrSaysThatItCanNot(index, mostRemembered >= 900);
+                journal.assertFinds(index, 999, 1000, 1);
+            }
+        }
+    }
+
+    private static void assertFindsChildrenOrSaysThatItCanNot(JournalIndex index, boolean can) throws IOException {
+        assertThat(index.children(MessageId.of(WrittenQueue.PEER, 7), 10).isPresent())
+                .as("whether children are known")
+                .isEqualTo(can);
+    }
+
     @Test
     void finds300ThousandMessages() throws IOException {
         journal.write(0, 150_000);

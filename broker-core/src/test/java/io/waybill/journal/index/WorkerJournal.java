@@ -54,6 +54,11 @@ final class WorkerJournal {
         return JournalIndex.open(path, WrittenQueue.settings(), WrittenQueue.HOST);
     }
 
+    /** The same, which remembers no more records than that beside the index. */
+    JournalIndex open(int mostRemembered) {
+        return JournalIndex.open(path, WrittenQueue.settings(), WrittenQueue.HOST, mostRemembered);
+    }
+
     Path indexPath() {
         return path.resolve("index");
     }

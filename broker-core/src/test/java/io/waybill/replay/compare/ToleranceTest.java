@@ -9,6 +9,7 @@ import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -58,6 +59,23 @@ class ToleranceTest {
         assertThat(tolerance.isClose(NAN, 0, 0, NAN)).isTrue();
         assertThat(tolerance.isClose(INFINITY, 1, INFINITY, 1)).isTrue();
         assertThat(tolerance.isClose(INFINITY, 1, INFINITY, 2)).isFalse();
+    }
+
+    @Test
+    void takesAComplexNaNForNoNumber() {
+        Tolerance wide = new Tolerance(1, 1e300);
+        double[][] notNumbers = {{NAN, 0}, {0, NAN}, {NAN, NAN}, {INFINITY, NAN}};
+        double[][] numbers = {{0, 0}, {3, 4}, {1e300, -1e300}, {INFINITY, 0}};
+        for (double[] one : notNumbers) {
+            for (double[] other : numbers) {
+                assertThat(wide.isClose(one[0], one[1], other[0], other[1]))
+                        .as("recorded %s, replayed %s", Arrays.toString(one), Arrays.toString(other))
+                        .isFalse();
+                assertThat(wide.isClose(other[0], other[1], one[0], one[1]))
+                        .as("recorded %s, replayed %s", Arrays.toString(other), Arrays.toString(one))
+                        .isFalse();
+            }
+        }
     }
 
     @Test

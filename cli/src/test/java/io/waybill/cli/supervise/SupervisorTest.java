@@ -103,6 +103,18 @@ class SupervisorTest {
         assertThat(err.toString()).contains("a | line 1\n");
     }
 
+    /** As a node does that somebody told to stop: this is how one node is restarted. */
+    @Test
+    void startsAgainWhatEndedWell() {
+        start(SOON, "echo ready $0 id=3; exit 0", "a");
+        await(said -> count(said, "died a") >= 1 || !supervisor.isAnyLeft());
+        assertThat(out.toString())
+                .as("what is said of a node whose process ended with 0 and was not told to by us")
+                .containsPattern("died a: exit code 0.*; restarting in 10 ms\n")
+                .doesNotContain("gave up");
+        await(said -> count(said, "started a pid=") >= 2);
+    }
+
     @Test
     void givesUpWhatWasStartedWrongly() throws InterruptedException {
         start(SOON, "echo no such option >&2; exit 2", "a", "b");
