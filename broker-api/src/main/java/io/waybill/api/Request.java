@@ -82,7 +82,9 @@ public final class Request {
         return body;
     }
 
-    /** The name, or the id in decimal, of the worker that is to answer. */
+    /**
+     * The name of the worker that is to answer, its {@link WorkerInfo#address}, or, where no worker has that name, its id in decimal.
+     */
     public String to() {
         return to;
     }

@@ -25,6 +25,14 @@ public record WorkerInfo(int id, String name) {
     }
 
     /**
+     * Addresses a worker by its id alone, {@code #12}, in {@link Request#to()}: never taken for a name, as the bare digits are where a
+     * worker has such a name.
+     */
+    public static String address(int id) {
+        return "#" + id;
+    }
+
+    /**
      * Checks a name.
      *
      * @throws IllegalArgumentException with PyTorch's text when it breaks the rules

@@ -7,6 +7,7 @@ import io.waybill.api.Request;
 import io.waybill.api.Value;
 import io.waybill.api.ValueDecoder;
 import io.waybill.api.ValueEncoder;
+import io.waybill.api.WorkerInfo;
 import java.nio.ByteBuffer;
 import java.util.List;
 
@@ -25,7 +26,7 @@ public record FetchRequest(RRefId id, int owner, int generation) {
         Value content =
                 Value.tuple(Value.of(id.createdOn()), Value.of(id.localId()), Value.of(owner), Value.of(generation));
         ByteBuffer payload = ByteBuffer.wrap(new ValueEncoder().value(content).toBytes());
-        return Request.raw(String.valueOf(owner), MessageType.SCRIPT_RREF_FETCH_CALL, payload, List.of());
+        return Request.raw(WorkerInfo.address(owner), MessageType.SCRIPT_RREF_FETCH_CALL, payload, List.of());
     }
 
     /**

@@ -41,6 +41,8 @@ final class Links {
 
     private static final Logger LOG = LoggerFactory.getLogger(Links.class);
     private static final long RETRY_NS = 500_000_000;
+    /** As {@link WorkerInfo#address} begins, and no name does. */
+    private static final String ID_ADDRESS = "#";
 
     private final WorkerDirectory own;
     private final Host host;
@@ -360,18 +362,21 @@ final class Links {
         current = all.toArray(new PeerLink[0]);
     }
 
-    /** The link to a worker by name, or by id in decimal; empty when there is none. */
-    Optional<PeerLink> find(String to) {
+    /** The link to a worker by name, or, when none has that name, by id in decimal; empty when there is none. */
+    private Optional<PeerLink> find(String to) {
         PeerLink link = byName.get(to);
         if (link != null) {
             return Optional.of(link);
         }
-        if (!to.isEmpty() && to.length() <= 5 && to.chars().allMatch(Character::isDigit)) {
-            int id = Integer.parseInt(to);
-            for (PeerLink candidate : current) {
-                if (candidate.id() == id && candidate.condition() == PeerLink.Condition.OPEN) {
-                    return Optional.of(candidate);
-                }
+        int id = idOf(to);
+        return id < 0 ? Optional.empty() : find(id);
+    }
+
+    /** The link to a worker; empty when there is none. Not by its id as text: that may be another worker's name. */
+    Optional<PeerLink> find(int id) {
+        for (PeerLink candidate : current) {
+            if (candidate.id() == id && candidate.condition() == PeerLink.Condition.OPEN) {
+                return Optional.of(candidate);
             }
         }
         return Optional.empty();
@@ -399,6 +404,16 @@ final class Links {
             link = search(to, deadlineNs);
         }
         return link.isOutlived() ? next(link, to, deadlineNs) : link;
+    }
+
+    /**
+     * The link to the worker with an id, whatever the names of others look like.
+     *
+     * @param deadlineNs as above
+     * @throws io.waybill.api.CallException as above
+     */
+    PeerLink require(int id, long deadlineNs) {
+        return require(WorkerInfo.address(id), deadlineNs);
     }
 
     /** The link to the life of a peer that came after this one's, if there really is one. */
@@ -440,8 +455,13 @@ final class Links {
         }
     }
 
-    private static boolean isId(String to) {
-        return !to.isEmpty() && to.length() <= 5 && to.chars().allMatch(Character::isDigit);
+    /** The id that is addressed, as it is or as {@link WorkerInfo#address} writes it; negative when it is a name. */
+    private static int idOf(String to) {
+        String digits = to.startsWith(ID_ADDRESS) ? to.substring(ID_ADDRESS.length()) : to;
+        boolean isId = !digits.isEmpty()
+                && digits.length() <= 5
+                && digits.chars().allMatch(digit -> digit >= '0' && digit <= '9');
+        return isId ? Integer.parseInt(digits) : -1;
     }
 
     /** In PyTorch's words. */
@@ -449,7 +469,7 @@ final class Links {
         return CallErrors.refused(
                 ErrorCode.UNKNOWN_WORKER,
                 "name:" + own.name() + ",rank:" + own.id() + " could not find destination "
-                        + (isId(to) ? "id " + to : "name " + quoted(to)));
+                        + (idOf(to) >= 0 ? "id " + idOf(to) : "name " + quoted(to)));
     }
 
     /** A peer that is there but has no link yet, or an error that says why there won't be one. */
@@ -464,8 +484,8 @@ final class Links {
                 throw homeUnreadable(e);
             }
             Optional<Peer> known = membership.members().find(to);
-            if (known.isEmpty() && isId(to)) {
-                known = membership.members().find(Integer.parseInt(to));
+            if (known.isEmpty() && idOf(to) >= 0) {
+                known = membership.members().find(idOf(to));
             }
             Peer peer = known.orElseThrow(() -> unknown(to));
             switch (peer.state()) {

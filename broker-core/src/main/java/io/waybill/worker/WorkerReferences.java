@@ -136,7 +136,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
 
     /** A worker's id and name; the id alone when it is not there. */
     String describe(int worker) {
-        return links.find(Integer.toString(worker))
+        return links.find(worker)
                 .map(link -> new WorkerInfo(link.id(), link.name()).toString())
                 .orElse("worker " + worker);
     }
@@ -171,7 +171,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     }
 
     private Holder from(Message message) throws RejectedMessageException {
-        return links.find(String.valueOf(message.from()))
+        return links.find(message.from())
                 .map(WorkerReferences::holder)
                 .orElseThrow(() ->
                         new RejectedMessageException(ErrorCode.WORKER_LOST, "worker " + message.from() + " is gone"));
@@ -223,7 +223,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
 
     @Override
     public void send(ControlMessage message, int to, ControlOutcome outcome) {
-        Request request = Request.raw(String.valueOf(to), message.type(), message.payload(), List.of())
+        Request request = Request.raw(WorkerInfo.address(to), message.type(), message.payload(), List.of())
                 .timeout(attemptTimeout);
         try {
             calls.call(request, new ResponseListener() {

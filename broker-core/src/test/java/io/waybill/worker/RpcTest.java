@@ -17,6 +17,7 @@ import io.waybill.api.Rpc;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.handling.Route;
 import java.io.IOException;
@@ -140,6 +141,28 @@ class RpcTest {
                             + worker.rpc().debugInfo(),
                     () -> worker.rpc().debugInfo().values().stream().allMatch("0"::equals));
         }
+    }
+
+    @Test
+    void takesNoNameForAnId() throws IOException {
+        Worker three = workers.join("4", handlers()); // id 3: ranks as names, joined in another order
+        Worker four = workers.join("3", handlers()); // id 4
+        assertThat(List.of(three.info().id(), four.info().id())).containsExactly(3, 4);
+        try (RRef sum = four.rpc().remote("4", call("test::add", Value.of(1), Value.of(2)))) {
+            assertThat(sum.owner()).isEqualTo(3);
+            assertHolds(sum, 3);
+        }
+        for (Worker worker : List.of(three, four)) {
+            Waits.until(
+                    worker.info() + " has no references left",
+                    () -> worker.rpc().debugInfo().values().stream().allMatch("0"::equals));
+        }
+        assertThat(four.call(Request.invocation(
+                                WorkerInfo.address(3),
+                                MessageType.SCRIPT_CALL,
+                                call("test::add", Value.of(2), Value.of(2))))
+                        .from())
+                .isEqualTo(3);
     }
 
     @Test

@@ -41,12 +41,15 @@ public final class Records {
         this.recording = recording;
         this.worker = worker;
         for (WorkerInfo each : recording.workers()) {
+            workers.put(WorkerInfo.address(each.id()), each);
             workers.put(Integer.toString(each.id()), each);
+        }
+        for (WorkerInfo each : recording.workers()) { // a name goes before an id that is written alike
             workers.put(each.name(), each);
         }
     }
 
-    /** A worker by its name or its id in decimal. */
+    /** A worker by what a request may say, see {@link io.waybill.api.Request#to}. */
     Optional<WorkerInfo> worker(String nameOrId) {
         return Optional.ofNullable(workers.get(nameOrId));
     }
@@ -63,7 +66,7 @@ public final class Records {
 
     /** As a person knows it. */
     String describe(int id) {
-        WorkerInfo info = workers.get(Integer.toString(id));
+        WorkerInfo info = workers.get(WorkerInfo.address(id));
         return info == null ? "worker " + id : "worker " + id + " (" + info.name() + ")";
     }
 
