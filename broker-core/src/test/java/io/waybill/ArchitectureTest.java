@@ -42,7 +42,7 @@ class ArchitectureTest {
             Map.entry("journal", List.of("api", "host", "wire")),
             Map.entry("tensor", List.of("api", "host", "wire")),
             Map.entry("archive", List.of("api", "host", "journal", "tensor")),
-            Map.entry("device", List.of("api", "tensor")),
+            Map.entry("device", List.of("api", "host", "tensor")),
             Map.entry("dispatch", List.of("api", "host")),
             Map.entry("handling", List.of("api", "host", "wire", "dispatch")),
             Map.entry("rref", List.of("api", "host")),

@@ -16,29 +16,34 @@ import java.util.concurrent.ConcurrentHashMap;
  *
  * <p><b>Threads.</b> Thread-safe. A converter may still be inside a call when {@link #remove} returns.
  *
+ * <p>What it gives to who sends and receives stands behind a boundary: a converter that throws, or returns what is no storage of the right
+ * size, is a {@link RejectedMessageException} there.
+ *
  * <p><b>Errors.</b> The texts for a missing converter are PyTorch's.
  */
 public final class DeviceRegistry implements Converters {
 
-    private final Map<String, DeviceConverter> byType = new ConcurrentHashMap<>();
+    private final Map<String, GuardedConverter> byType = new ConcurrentHashMap<>();
+    private final DeviceConverter cpu = new CpuConverter();
 
     public DeviceRegistry() {
-        byType.put(Device.CPU.type(), new CpuConverter());
+        register(Device.CPU.type(), cpu);
     }
 
     /** Puts a converter in its type's place, and returns the one that was there. */
     public Optional<DeviceConverter> register(String type, DeviceConverter converter) {
         String checked = new Device(type, Device.ANY_INDEX).type();
-        return Optional.ofNullable(byType.put(checked, converter));
+        return Optional.ofNullable(byType.put(checked, new GuardedConverter(checked, converter)))
+                .map(GuardedConverter::guarded);
     }
 
     /** Empties the type's place if this converter is in it; otherwise another one has taken it and stays. */
     public void remove(String type, DeviceConverter converter) {
-        byType.computeIfPresent(type, (key, present) -> present == converter ? null : present);
+        byType.computeIfPresent(type, (key, present) -> present.guarded() == converter ? null : present);
     }
 
     public Optional<DeviceConverter> find(String type) {
-        return Optional.ofNullable(byType.get(type));
+        return Optional.ofNullable(byType.get(type)).map(GuardedConverter::guarded);
     }
 
     /** Each registered type with why it can't be used here, or with an empty text when it can. Sorted; a copy. */
@@ -60,7 +65,7 @@ public final class DeviceRegistry implements Converters {
     }
 
     private DeviceConverter available(Device device, String missing) throws RejectedMessageException {
-        DeviceConverter converter = byType.get(device.type());
+        GuardedConverter converter = byType.get(device.type());
         if (converter == null) {
             throw new RejectedMessageException(ErrorCode.DEVICE_UNAVAILABLE, missing + device.type());
         }
@@ -69,6 +74,6 @@ public final class DeviceRegistry implements Converters {
             throw new RejectedMessageException(
                     ErrorCode.DEVICE_UNAVAILABLE, "device type " + device.type() + " is unavailable: " + reason.get());
         }
-        return converter;
+        return converter.guarded() == cpu ? cpu : converter;
     }
 }

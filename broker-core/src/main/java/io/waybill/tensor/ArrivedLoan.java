@@ -41,11 +41,14 @@ final class ArrivedLoan {
     /** One of its storages has been released for good, or the thread that decodes has added them all. */
     void oneDone() {
         if (live.decrementAndGet() == 0) {
-            for (ArrivedStorage storage : storages) {
-                storage.end();
+            try {
+                for (ArrivedStorage storage : storages) {
+                    storage.end();
+                }
+            } finally { // or the sender would never have its region again
+                held.decrementAndGet();
+                returns.released(sender, id);
             }
-            held.decrementAndGet();
-            returns.released(sender, id);
         }
     }
 }

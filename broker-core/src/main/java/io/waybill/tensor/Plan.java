@@ -10,12 +10,15 @@ import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
+import io.waybill.host.ForeignErrors;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.agrona.concurrent.UnsafeBuffer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * How the tensors of one message travel. Tensors over one storage share it on arrival, but for those that PyTorch's rule cuts out: a
@@ -33,6 +36,8 @@ public final class Plan {
     private static final long ALONE_FROM_BYTES = 256 << 10;
     /** So that one message with many storages does not use up a receiver's loans. */
     private static final int MAX_LOANS = 16;
+
+    private static final Logger LOG = LoggerFactory.getLogger(Plan.class);
 
     private final TensorSender sender;
     private final SegmentPool pool;
@@ -126,12 +131,6 @@ public final class Plan {
                 return storage;
             }
             converted.add(copy);
-            if (copy.sizeBytes() != storage.sizeBytes()) {
-                throw new RejectedMessageException(
-                        ErrorCode.DEVICE_LOST,
-                        "the converter for " + storage.device() + " made " + copy.sizeBytes()
-                                + " bytes of a storage of " + storage.sizeBytes());
-            }
             return copy;
         } catch (RejectedMessageException e) {
             throw new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), MessageId.NONE, e.getMessage(), e);
@@ -409,7 +408,11 @@ public final class Plan {
             spare.add(outgoing.get(i));
         }
         for (int i = 0; i < converted.size(); i++) {
-            converted.get(i).release();
+            try {
+                converted.get(i).release();
+            } catch (Throwable e) { // the boundary around a storage
+                ForeignErrors.warn(LOG, "A copy of a storage that a converter had made could not be given back", e);
+            }
         }
         outgoing.clear();
         converted.clear();

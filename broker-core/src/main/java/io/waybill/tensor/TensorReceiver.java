@@ -72,15 +72,40 @@ public final class TensorReceiver {
      */
     public ReceivedTensors decode(RecordView record, PeerSegments peer)
             throws MalformedRecordException, RejectedMessageException {
+        ReceivedTensors arrived = arrive(record, peer);
+        boolean whole = false;
+        try {
+            arrived.convert();
+            whole = true;
+            return arrived;
+        } finally {
+            if (!whole) {
+                arrived.release();
+            }
+        }
+    }
+
+    /**
+     * Likewise, but for {@link ReceivedTensors#convert}: calls no converter, and does not wait.
+     *
+     * @return the caller's to release
+     */
+    public ReceivedTensors arrive(RecordView record, PeerSegments peer)
+            throws MalformedRecordException, RejectedMessageException {
         if (record.tensorCount() == 0) {
             return ReceivedTensors.NONE;
         }
         SectionView view = view();
+        boolean free = true;
         try {
             view.check(record);
-            return new Decoding(view, record.buffer().memory(), peer).run();
+            ReceivedTensors arrived = new Decoding(view, record.buffer().memory(), peer).run();
+            free = !arrived.isForDevice();
+            return arrived;
         } finally {
-            views.offer(view);
+            if (free) {
+                views.offer(view);
+            }
         }
     }
 
@@ -160,23 +185,45 @@ public final class TensorReceiver {
 
         ReceivedTensors run() throws MalformedRecordException, RejectedMessageException {
             boolean whole = false;
+            boolean forDevice = false;
             try {
                 openLoans();
                 for (int i = 0; i < view.storageCount(); i++) {
                     storages.add(arrived(i));
-                    convert(i, view.targetDevice(i));
+                    forDevice |= !view.targetDevice(i).isCpu();
                 }
-                Tensor[] tensors = new Tensor[view.tensorCount()];
-                for (int i = 0; i < tensors.length; i++) {
-                    tensors[i] = view.tensor(i, storages.get(view.storageOf(i)));
-                }
+                List<Tensor> tensors =
+                        tensors(); // over host memory first: a section that is wrong is its sender's fault
+                ReceivedTensors received = forDevice
+                        ? new ReceivedTensors(this::convert, storages, inlined, hostMemory, memory)
+                        : new ReceivedTensors(tensors, storages, inlined, hostMemory, memory);
                 whole = true;
-                return new ReceivedTensors(List.of(tensors), storages, inlined, hostMemory, memory);
+                return received;
             } finally {
                 if (!whole) {
                     storages.forEach(Storage::release);
                 }
                 loans.forEach(ArrivedLoan::oneDone);
+            }
+        }
+
+        private List<Tensor> tensors() throws MalformedRecordException {
+            Tensor[] tensors = new Tensor[view.tensorCount()];
+            for (int i = 0; i < tensors.length; i++) {
+                tensors[i] = view.tensor(i, storages.get(view.storageOf(i)));
+            }
+            return List.of(tensors);
+        }
+
+        private List<Tensor> convert(List<Storage> arrived) throws RejectedMessageException {
+            for (int i = 0; i < arrived.size(); i++) {
+                convert(i, view.targetDevice(i));
+            }
+            try {
+                return tensors();
+            } catch (MalformedRecordException | RuntimeException | Error e) { // a storage of a bundle's own
+                throw new RejectedMessageException(
+                        ErrorCode.DEVICE_LOST, "no tensor can be made over a storage that a converter made: " + e, e);
             }
         }
 
@@ -221,7 +268,7 @@ public final class TensorReceiver {
             Storage converted = convert(host, target, converter);
             storages.set(storage, converted);
             boolean cut = isCut(host);
-            host.release();
+            giveBack(host, target);
             if (cut) {
                 throw cutShort();
             }
@@ -231,11 +278,19 @@ public final class TensorReceiver {
                 throws RejectedMessageException {
             try {
                 return converter.allocateForReceiving(host, target, Collections.emptyList());
-            } catch (InternalError e) {
-                if (isCut(host)) {
-                    throw cutShort();
-                }
-                throw e;
+            } catch (RejectedMessageException e) {
+                throw isCut(host) ? cutShort() : e;
+            }
+        }
+
+        private static void giveBack(Storage host, Device target) throws RejectedMessageException {
+            try {
+                host.release();
+            } catch (IllegalStateException e) {
+                throw new RejectedMessageException(
+                        ErrorCode.DEVICE_LOST,
+                        "the converter for " + target.type() + " gave back a count of a storage that was not its own",
+                        e);
             }
         }
 

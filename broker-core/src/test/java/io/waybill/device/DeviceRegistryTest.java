@@ -70,7 +70,7 @@ class DeviceRegistryTest {
         assertThat(registry.register("cuda", first)).isEmpty();
         assertThat(registry.register("cuda", second).orElseThrow()).isSameAs(first);
         registry.remove("cuda", first); // equal to the second, and not it
-        assertThat(registry.forSending(cuda)).isSameAs(second);
+        assertThat(registry.find("cuda").orElseThrow()).isSameAs(second);
         registry.remove("cuda", second);
         assertThat(registry.find("cuda")).isEmpty();
     }

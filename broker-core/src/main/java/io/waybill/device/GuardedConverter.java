@@ -1,0 +1,118 @@
+package io.waybill.device;
+
+import io.waybill.api.Device;
+import io.waybill.api.DeviceConverter;
+import io.waybill.api.DeviceStream;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Storage;
+import io.waybill.api.TensorBuffers;
+import io.waybill.host.ForeignErrors;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The boundary around a bundle's converter: whatever it throws, and whatever it returns that is no storage of the right size, costs the
+ * message {@link ErrorCode#DEVICE_LOST} and nothing else.
+ *
+ * <p><b>Threads.</b> As its converter. <b>Errors.</b> {@link RejectedMessageException} only. A storage that is refused is released.
+ */
+final class GuardedConverter implements DeviceConverter {
+
+    private final String type;
+    private final DeviceConverter guarded;
+
+    GuardedConverter(String type, DeviceConverter guarded) {
+        this.type = type;
+        this.guarded = guarded;
+    }
+
+    DeviceConverter guarded() {
+        return guarded;
+    }
+
+    @Override
+    public Optional<String> unavailable() {
+        try {
+            Optional<String> reason = guarded.unavailable();
+            return reason == null ? Optional.of(returnedNull("unavailable()")) : reason;
+        } catch (Throwable e) { // the boundary around a converter
+            return Optional.of(threw("unavailable()", e));
+        }
+    }
+
+    @Override
+    public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers)
+            throws RejectedMessageException {
+        Optional<Storage> copy;
+        try {
+            copy = guarded.prepareForSending(storage, streams, buffers);
+        } catch (Throwable e) { // the boundary around a converter
+            throw rejected("prepareForSending", e);
+        }
+        if (copy == null) {
+            throw failed(returnedNull("prepareForSending"));
+        }
+        if (copy.isPresent()) {
+            checkSize("prepareForSending", copy.get(), storage, false);
+        }
+        return copy;
+    }
+
+    @Override
+    public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams)
+            throws RejectedMessageException {
+        Storage placed;
+        try {
+            placed = guarded.allocateForReceiving(arrived, target, streams);
+        } catch (Throwable e) { // the boundary around a converter
+            throw rejected("allocateForReceiving", e);
+        }
+        if (placed == null) {
+            throw failed(returnedNull("allocateForReceiving"));
+        }
+        checkSize("allocateForReceiving", placed, arrived, true);
+        return placed;
+    }
+
+    private void checkSize(String method, Storage made, Storage of, boolean mayBeLarger)
+            throws RejectedMessageException {
+        String wrong;
+        try {
+            long found = made.sizeBytes();
+            long expected = of.sizeBytes();
+            if (found == expected || found > expected && mayBeLarger) {
+                return;
+            }
+            wrong = "the converter for " + type + " made " + found + " bytes of a storage of " + expected + " in "
+                    + method;
+        } catch (Throwable e) { // a storage of a bundle's own
+            wrong = threw(method + "(), in sizeBytes() of a storage", e);
+        }
+        try {
+            made.release();
+        } catch (Throwable e) { // likewise
+            wrong += "; its release() threw " + ForeignErrors.describe(e);
+        }
+        throw failed(wrong);
+    }
+
+    private RejectedMessageException rejected(String method, Throwable e) {
+        if (e instanceof RejectedMessageException rejected) {
+            return rejected;
+        }
+        return new RejectedMessageException(ErrorCode.DEVICE_LOST, threw(method + "()", e), e);
+    }
+
+    private static RejectedMessageException failed(String text) {
+        return new RejectedMessageException(ErrorCode.DEVICE_LOST, text);
+    }
+
+    private String returnedNull(String method) {
+        return "the converter for " + type + " returned null from " + method;
+    }
+
+    private String threw(String method, Throwable e) {
+        return "the converter for " + type + " threw in " + method + ": " + ForeignErrors.describe(e);
+    }
+}

@@ -1,0 +1,32 @@
+package io.waybill.host;
+
+import org.slf4j.Logger;
+
+/**
+ * What code of others threw. An exception may be of a bundle's own class, whose methods throw as well: whoever logs it, or puts it into a
+ * text, does so through here and is not thrown out of what it was doing.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class ForeignErrors {
+
+    private ForeignErrors() {}
+
+    /** Its class and message in one line. Does not throw. */
+    public static String describe(Throwable e) {
+        try {
+            return String.valueOf(e.toString());
+        } catch (Throwable inMessage) {
+            return e.getClass().getName();
+        }
+    }
+
+    /** Logs it with its stack, or without one that can't be had. Does not throw. */
+    public static void warn(Logger log, String text, Throwable e) {
+        try {
+            log.warn(text, e);
+        } catch (Throwable inLog) {
+            log.warn("{}: {}, which can't be shown", text, e.getClass().getName());
+        }
+    }
+}

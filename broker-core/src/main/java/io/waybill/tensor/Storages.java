@@ -1,0 +1,35 @@
+package io.waybill.tensor;
+
+import io.waybill.api.Tensor;
+import java.util.List;
+
+/** Counts of storages, of which some may be of a bundle's own class. */
+public final class Storages {
+
+    private Storages() {}
+
+    /**
+     * Gives back one count of the storage of each tensor, whatever becomes of another.
+     *
+     * @throws RuntimeException or {@link Error}: the first that a storage threw, with the others suppressed
+     */
+    public static void releaseAll(List<Tensor> tensors) {
+        Throwable first = null;
+        for (int i = 0; i < tensors.size(); i++) {
+            try {
+                tensors.get(i).storage().release();
+            } catch (RuntimeException | Error e) {
+                if (first == null) {
+                    first = e;
+                } else if (first != e) {
+                    first.addSuppressed(e);
+                }
+            }
+        }
+        if (first instanceof Error error) {
+            throw error;
+        } else if (first != null) {
+            throw (RuntimeException) first;
+        }
+    }
+}
