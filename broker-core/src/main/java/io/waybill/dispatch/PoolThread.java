@@ -1,6 +1,7 @@
 package io.waybill.dispatch;
 
 import io.waybill.host.Clock;
+import io.waybill.host.ForeignErrors;
 import io.waybill.host.Threads;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
@@ -87,7 +88,7 @@ final class PoolThread implements Runnable {
         try {
             task.run();
         } catch (Throwable e) { // the boundary around a handler: whatever it throws costs its own request only
-            LOG.error("A task of {} failed", executor.provider(), e);
+            ForeignErrors.warn(LOG, "A task of " + executor.provider() + " failed", e);
         } finally {
             executor.dropInterrupt();
         }

@@ -7,6 +7,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.host.Clock;
+import io.waybill.host.ForeignErrors;
 import io.waybill.wire.RecordView;
 
 /** The error that answers a request whose handler gave no answer. Immutable. */
@@ -18,17 +19,29 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
     /** What is longer is cut. */
     public static final int MOST_TEXT_BYTES = 64 << 10;
 
+    /** Takes what a bundle gave for what it is: without a code it is {@link ErrorCode#UNKNOWN}, without a text it says so. */
+    public Failure {
+        code = code == null ? ErrorCode.UNKNOWN : code;
+        text = text == null ? "no text was given" : text;
+    }
+
     /** The handler refused the request. */
     public static Failure rejected(int worker, RejectedMessageException e) {
         // what a handler refuses in its own words travels as it is; the rest is the broker's and names the node
-        String text = String.valueOf(e.getMessage());
-        return new Failure(
-                ErrorKind.UNKNOWN_ERROR, e.code(), e.code() == ErrorCode.REFUSED ? text : nodeError(worker, text));
+        ErrorCode code;
+        String text;
+        try {
+            code = e.code();
+            text = String.valueOf(e.getMessage());
+        } catch (Throwable inException) { // of a bundle, with code of its own
+            return threw(worker, e);
+        }
+        return new Failure(ErrorKind.UNKNOWN_ERROR, code, code == ErrorCode.REFUSED ? text : nodeError(worker, text));
     }
 
     /** The handler threw. */
     public static Failure threw(int worker, Throwable e) {
-        return of(ErrorCode.HANDLER_FAILED, worker, describe(e));
+        return of(ErrorCode.HANDLER_FAILED, worker, ForeignErrors.describe(e));
     }
 
     /** The handler returned, and gave no answer. */
@@ -43,7 +56,8 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
 
     /** A late answer was an error; of the kind that its text begins with, as in PyTorch. */
     public static Failure late(ErrorCode code, String text) {
-        return new Failure(ErrorKind.decode(text), code, text);
+        ErrorKind kind = text == null ? ErrorKind.UNKNOWN_ERROR : ErrorKind.decode(text);
+        return new Failure(kind, code, text);
     }
 
     /**
@@ -99,13 +113,5 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
     public static IllegalStateException mustNotWait() {
         return new IllegalStateException("a non-blocking handler or a listener must not wait for another worker:"
                 + " use callAsync, or declare the handler without @NonBlocking");
-    }
-
-    private static String describe(Throwable e) {
-        try {
-            return e.toString();
-        } catch (Throwable inMessage) { // an exception of a bundle, with code of its own
-            return e.getClass().getName();
-        }
     }
 }

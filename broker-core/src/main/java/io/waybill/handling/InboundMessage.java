@@ -40,6 +40,11 @@ public final class InboundMessage implements Message {
         invocation = null;
     }
 
+    /** Its tensors, when some had to be put on a device first. */
+    public void tensors(List<Tensor> converted) {
+        tensors = converted;
+    }
+
     /** Its references. */
     public void references(List<? extends RRef> arrived) {
         references = arrived;

@@ -6,9 +6,13 @@ import io.waybill.api.RRef;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
+import io.waybill.host.ForeignErrors;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What a handler answers with. Holds one count of the storage of every tensor that was put in, and a handle of its own of every
@@ -24,6 +28,9 @@ public final class Reply {
         RAW
     }
 
+    private static final Logger LOG = LoggerFactory.getLogger(Reply.class);
+
+    private final Consumer<? super Throwable> onFailure;
     private final ValueEncoder encoder = new ValueEncoder(RRef::retain);
     private final Body fields = new Body(encoder);
     private Form form = Form.NOTHING;
@@ -32,18 +39,36 @@ public final class Reply {
     private List<Tensor> rawTensors = List.of();
     private List<? extends RRef> rawReferences = List.of();
 
-    /** Forgets the answer, and gives back the counts that came with its tensors, and its references. */
+    /** Logs what a storage or a reference threw when it was given back. */
+    public Reply() {
+        this(e -> ForeignErrors.warn(LOG, "A storage or a reference of a response could not be given back", e));
+    }
+
+    /** @param onFailure is told what a storage or a reference threw when it was given back; the others are given back all the same */
+    public Reply(Consumer<? super Throwable> onFailure) {
+        this.onFailure = onFailure;
+    }
+
+    /** Forgets the answer, and gives back the counts that came with its tensors, and its references. Does not throw. */
     public void reset() {
         if (form == Form.NOTHING) {
             return;
         }
         List<Tensor> given = tensors();
         for (int i = 0; i < given.size(); i++) {
-            given.get(i).storage().release();
+            try {
+                given.get(i).storage().release();
+            } catch (Throwable e) { // the boundary around a storage
+                onFailure.accept(e);
+            }
         }
         List<? extends RRef> shared = references();
         for (int i = 0; i < shared.size(); i++) {
-            shared.get(i).close();
+            try {
+                shared.get(i).close();
+            } catch (Throwable e) { // the boundary around a reference
+                onFailure.accept(e);
+            }
         }
         encoder.reset();
         form = Form.NOTHING;
@@ -65,7 +90,13 @@ public final class Reply {
     public void value(Value value) {
         reset();
         form = Form.ENCODED;
-        encoder.reset().value(value);
+        encoder.reset();
+        try {
+            encoder.value(value);
+        } catch (RuntimeException | Error e) { // half of it is no response
+            reset();
+            throw e;
+        }
     }
 
     public void raw(ByteBuffer payload, List<Tensor> tensors) {
@@ -75,13 +106,14 @@ public final class Reply {
     /** @param references handles that are this object's from now on */
     public void raw(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
         reset();
-        form = Form.RAW;
+        List<Tensor> all = tensors.isEmpty() ? List.of() : new ArrayList<>(tensors);
         rawLength = payload.remaining();
         if (raw.length < rawLength) {
             raw = new byte[Math.max(rawLength, 1024)];
         }
         payload.get(payload.position(), raw, 0, rawLength);
-        rawTensors = tensors.isEmpty() ? List.of() : new ArrayList<>(tensors);
+        form = Form.RAW; // last: what threw before is no response
+        rawTensors = all;
         rawReferences = references;
     }
 

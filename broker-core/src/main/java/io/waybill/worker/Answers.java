@@ -3,11 +3,13 @@ package io.waybill.worker;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Tensor;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Reply;
 import io.waybill.host.Clock;
+import io.waybill.host.ForeignErrors;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
 import io.waybill.tensor.Plan;
@@ -35,7 +37,11 @@ import org.slf4j.LoggerFactory;
 final class Answers {
 
     private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
-    private static final long LONGEST_WAIT_NS = 5_000_000_000L;
+    /** How long a response waits for its caller to release tensors of others. */
+    private static final long MAX_WAIT_NS = 5_000_000_000L;
+    /** The same on the poller, on which everybody waits: enough for a caller that is about to. */
+    private static final long MAX_WAIT_ON_POLLER_NS = 10_000_000;
+
     private static final VarHandle LATEST;
 
     static {
@@ -53,17 +59,26 @@ final class Answers {
     private final TensorReceiver receiver;
     private final int maxRecordBytes;
     private final WorkerCounters counters;
+    private final Invocations invocations;
     private final AtomicLong unwritten = new AtomicLong();
     private volatile boolean closed; // set by who closes the worker
     private long latestNs; // of whoever answers, read by who polls, which most often is the same thread
 
-    Answers(int workerId, Lane lane, Clock clock, TensorTransit transit, int maxRecordBytes, WorkerCounters counters) {
+    Answers(
+            int workerId,
+            Lane lane,
+            Clock clock,
+            TensorTransit transit,
+            int maxRecordBytes,
+            Invocations invocations,
+            WorkerCounters counters) {
         this.workerId = workerId;
         this.lane = lane;
         this.clock = clock;
         this.sender = transit.sender();
         this.receiver = transit.receiver();
         this.maxRecordBytes = maxRecordBytes;
+        this.invocations = invocations;
         this.counters = counters;
     }
 
@@ -92,8 +107,14 @@ final class Answers {
         return lane.journal().hasRoomForAnswers();
     }
 
-    /** Answers with what the handler gave. */
-    void send(PeerLink to, long id, MessageType request, long parent, long handlerSequence, int flags, ReplyBody body) {
+    /**
+     * Answers with what the handler gave, or, when that can't be sent, with the error that says why: in any case with one response, unless
+     * the journal takes none. Does not throw.
+     *
+     * @return whether it was what the handler gave
+     */
+    boolean send(
+            PeerLink to, long id, MessageType request, long parent, long handlerSequence, int flags, ReplyBody body) {
         int length = body.length();
         if (!canAnswer() && !isComfortable()) {
             refuse(
@@ -105,11 +126,11 @@ final class Answers {
                     ErrorCode.JOURNAL_FULL,
                     "the request was handled, but there is no room on the journal's disk for its answer of " + length
                             + " bytes");
-            return;
+            return false;
         }
         if (length > maxRecordBytes / 2) {
             refuse(to, id, parent, handlerSequence, flags, ErrorCode.TOO_LARGE, tooLarge(length));
-            return;
+            return false;
         }
         Plan plan = null;
         Sharing sharing = null;
@@ -122,10 +143,21 @@ final class Answers {
             written = append(to, id, Reply.typeFor(request), parent, handlerSequence, flags, body);
         } catch (CallException e) { // the tensors or the references can't travel
             fail(to, id, parent, handlerSequence, flags, e.kind(), e.code(), nodeError(e.getMessage()));
+        } catch (Throwable e) { // the boundary around storages, which may be released or a bundle's own
+            String text = nodeError("the response can't be sent: " + ForeignErrors.describe(e));
+            fail(to, id, parent, handlerSequence, flags, ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, text);
         } finally {
+            end(plan, sharing, written);
+        }
+        return written;
+    }
+
+    private static void end(Plan plan, Sharing sharing, boolean written) {
+        try {
             if (sharing != null && !written) {
                 sharing.abandon();
             }
+        } finally {
             if (plan != null && written) {
                 plan.committed();
             } else if (plan != null) {
@@ -160,12 +192,18 @@ final class Answers {
 
     /** Makes the tensors ready, and waits a while when the caller holds too many: it may be about to release some. */
     private Plan plan(List<Tensor> tensors, PeerLink to) {
-        long untilNs = clock.monotonicNs() + LONGEST_WAIT_NS;
+        long untilNs = 0;
         while (true) {
             try {
                 return sender.plan(tensors, to.id());
             } catch (CallException e) {
-                boolean useless = to.condition() != PeerLink.Condition.OPEN || clock.monotonicNs() >= untilNs;
+                long nowNs = clock.monotonicNs();
+                if (untilNs == 0) {
+                    untilNs = nowNs + (invocations.own().isInline() ? MAX_WAIT_ON_POLLER_NS : MAX_WAIT_NS);
+                }
+                boolean useless = to.condition() != PeerLink.Condition.OPEN
+                        || nowNs >= untilNs
+                        || Thread.currentThread().isInterrupted();
                 if (e.code() != ErrorCode.BACK_PRESSURE || useless) {
                     throw e;
                 }
@@ -231,7 +269,11 @@ final class Answers {
     /** The same when the handler may have begun. */
     void fail(PeerLink to, long id, long parent, long handlerSequence, int flags, Error error) {
         counters.countFailure(error.code());
-        append(to, id, MessageType.EXCEPTION, parent, handlerSequence, flags, error);
+        try {
+            append(to, id, MessageType.EXCEPTION, parent, handlerSequence, flags, error);
+        } catch (RuntimeException | java.lang.Error e) {
+            countUnwritten(e);
+        }
     }
 
     int workerId() {
@@ -294,6 +336,7 @@ final class Answers {
     private boolean append(
             PeerLink to, long id, MessageType type, long parent, long handlerSequence, int flags, Content content) {
         long wallNs = clock.wallNs();
+        boolean written = false;
         lane.lock();
         try {
             MessageBuffer record = lane.buffer();
@@ -306,10 +349,16 @@ final class Answers {
             long sequence = lane.journal().size();
             LATEST.setOpaque(this, wallNs);
             lane.journal().append(record, wallNs);
+            written = true;
             content.appended(lane, sequence, id);
         } catch (JournalFullException | JournalFailedException e) {
             countUnwritten(e);
             return false;
+        } catch (RuntimeException | java.lang.Error e) {
+            if (!written) {
+                throw e;
+            }
+            LOG.error("Response {} is in the journal; what follows from that failed", MessageId.text(id), e);
         } finally {
             lane.unlock();
         }
@@ -318,7 +367,7 @@ final class Answers {
     }
 
     /** The request stays unanswered in the journal; its caller's deadline decides. */
-    private void countUnwritten(Exception e) {
+    private void countUnwritten(Throwable e) {
         if (closed) {
             LOG.debug("A handler ended after its worker had left, and its response is dropped", e);
         } else if (unwritten.getAndIncrement() == 0) {

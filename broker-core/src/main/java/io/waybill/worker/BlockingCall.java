@@ -18,7 +18,11 @@ final class BlockingCall implements KeepingListener {
 
     @Override
     public void onResponse(Response arrived) {
-        response = OwnedResponse.keep(arrived);
+        try {
+            response = OwnedResponse.keep(arrived);
+        } catch (CallException e) {
+            failure = e;
+        }
         settle();
     }
 

@@ -334,7 +334,7 @@ final class Calls implements Caller {
 
     /** Sends a request again, under its id, to the life of its receiver that is there now. Nobody here waits for the answer. */
     void repeat(RecordView request, long deadlineNs) {
-        PeerLink link = links.require(Integer.toString(request.to()), deadlineNs);
+        PeerLink link = links.require(request.to(), deadlineNs);
         int length = request.buffer().length();
         lane.lock();
         try {
@@ -469,7 +469,13 @@ final class Calls implements Caller {
 
         @Override
         public void onResponse(Response response) {
-            OwnedResponse owned = OwnedResponse.keep(response);
+            OwnedResponse owned;
+            try {
+                owned = OwnedResponse.keep(response);
+            } catch (CallException e) {
+                completeExceptionally(e);
+                return;
+            }
             if (!complete(owned)) {
                 owned.close(); // cancelled
             }

@@ -1,6 +1,7 @@
 package io.waybill.worker;
 
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.host.ForeignErrors;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
@@ -14,15 +15,36 @@ final class HandlerErrorLog {
 
     private final Set<String> seen = ConcurrentHashMap.newKeySet();
 
+    /** A handler threw. Does not throw. */
     void log(HandlerEntry entry, Throwable error) {
-        StackTraceElement[] stack = error.getStackTrace();
-        String place = error.getClass().getName() + (stack.length > 0 ? stack[0] : "");
-        if (seen.size() < MOST_PLACES && seen.add(entry.provider() + place)) {
-            LOG.warn(
-                    "{} threw while handling {}; further errors from this place are only counted",
-                    entry.provider(),
-                    entry.key(),
-                    error);
+        if (isNew(entry, error)) {
+            String text = entry.provider() + " threw while handling " + entry.key()
+                    + "; further errors from this place are only counted";
+            ForeignErrors.warn(LOG, text, error);
+        }
+    }
+
+    /** A storage of a request or a response threw when the broker gave its count back. Does not throw. */
+    void logRelease(HandlerEntry entry, Throwable error) {
+        if (isNew(entry, error)) {
+            String text = "A storage could not be given back after " + entry.provider() + " handled " + entry.key()
+                    + ": it threw, or its counts were given back before; a tensor of the request needs one more, by"
+                    + " retain(), before it is put into a response. Further errors from this place are not logged";
+            ForeignErrors.warn(LOG, text, error);
+        }
+    }
+
+    private boolean isNew(HandlerEntry entry, Throwable error) {
+        return seen.size() < MOST_PLACES && seen.add(entry.provider() + " " + entry.key() + placeOf(error));
+    }
+
+    private static String placeOf(Throwable error) {
+        String type = error.getClass().getName();
+        try {
+            StackTraceElement[] stack = error.getStackTrace();
+            return stack.length > 0 ? type + stack[0] : type;
+        } catch (Throwable e) { // an exception of a bundle, with code of its own
+            return type;
         }
     }
 }

@@ -28,6 +28,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
 /**
@@ -43,7 +44,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
     private final InboundMessage message;
-    private final ReplyBody reply = new ReplyBody();
+    private final Consumer<Throwable> releaseErrors = this::releaseFailed;
+    private final ReplyBody reply = new ReplyBody(releaseErrors);
     private final NestedCaller caller;
     private Rpc rpc; // on behalf of what the caller is; null until a handler wants it
     private Observer observer; // of the handler; null until it wants to see something
@@ -66,6 +68,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     // same.
     private Thread inlineThread;
     private boolean freedInline;
+    private Thread inHandler; // the thread that is inside of the handler; null for none
 
     Inbound(ServingContext context, InboundPool pool) {
         this.context = context;
@@ -212,25 +215,35 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         if (inlineThread == null) { // the polling thread has just done so
             context.faults().surface();
         }
+        Throwable thrown = null;
         try {
             handle(slot);
-            returned();
-        } catch (RejectedMessageException e) {
-            rejected(e);
         } catch (Throwable e) { // the boundary around a handler: whatever it throws costs its own request only
-            threw(e);
+            thrown = e;
         } finally {
             if (wanted != before) {
                 thread.setContextClassLoader(before);
             }
         }
+        // behind the boundary: from here on the request ends, once
+        if (thrown == null) {
+            returned();
+        } else {
+            threw(thrown);
+        }
     }
 
     private void handle(InvocationSlot slot) throws RejectedMessageException {
         Invocation before = slot.enter(this);
+        inHandler = Thread.currentThread();
         try {
+            if (tensors != null && tensors.isForDevice()) { // here, and not on the poller: it may take its time
+                tensors.convert();
+                message.tensors(tensors.tensors());
+            }
             entry.handler().handle(message, this);
         } finally {
+            inHandler = null;
             slot.leave(before);
         }
     }
@@ -255,14 +268,19 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         return free;
     }
 
+    /** Its outcome was given elsewhere: gives back what it holds. */
     private void giveUp() {
         reply.reset();
         if (tensors != null) {
-            tensors.release();
+            tensors.release(releaseErrors);
         }
         if (references != null) {
             references.release();
         }
+    }
+
+    private void releaseFailed(Throwable e) {
+        context.handlerErrors().logRelease(entry, e);
     }
 
     private void returned() {
@@ -275,17 +293,18 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         }
     }
 
-    private void rejected(RejectedMessageException e) {
-        settle(Failure.rejected(context.answers().workerId(), e));
-    }
-
     private void threw(Throwable e) {
-        if (tensorsWereCut()) {
-            settleCut();
-            return;
+        if (late != null) {
+            late.handlerThrew();
         }
-        context.handlerErrors().log(entry, e);
-        settle(Failure.threw(context.answers().workerId(), e));
+        if (e instanceof RejectedMessageException refusal) {
+            settle(Failure.rejected(context.answers().workerId(), refusal));
+        } else if (tensorsWereCut()) {
+            settleCut();
+        } else {
+            context.handlerErrors().log(entry, e);
+            settle(Failure.threw(context.answers().workerId(), e));
+        }
     }
 
     /** Answers without a handler, and is free again. */
@@ -338,9 +357,17 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             settleCut();
             return;
         }
+        settleWith(reply);
+    }
+
+    private void settleWith(ReplyBody body) {
         if (open.compareAndSet(handlerSequence, 0)) {
-            answer(reply);
-            ended(Outcome.DONE);
+            Outcome outcome = Outcome.FAILED;
+            try {
+                outcome = answer(body) ? Outcome.DONE : Outcome.FAILED;
+            } finally {
+                ended(outcome);
+            }
         } else {
             giveUp(); // abandoned: the answer was sent without this thread
         }
@@ -352,32 +379,36 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
 
     private void settle(ErrorKind kind, ErrorCode code, String text) {
         if (open.compareAndSet(handlerSequence, 0)) {
-            answerFailure(kind, code, text);
-            ended(Outcome.FAILED);
+            try {
+                answerFailure(kind, code, text);
+            } finally {
+                ended(Outcome.FAILED);
+            }
         } else {
             giveUp(); // likewise
         }
     }
 
-    private void answer(ReplyBody body) {
+    /** Returns whether the body was the answer. */
+    private boolean answer(ReplyBody body) {
         if (references != null && references.creates()) {
             references.create(body);
         }
-        send(body);
+        return send(body);
     }
 
-    private void send(ReplyBody body) {
+    private boolean send(ReplyBody body) {
         body.begunAt(begunNs);
         if (observer != null) {
             body.observed(observer.end());
         }
-        context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
+        return context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
     }
 
     private void answerFailure(ErrorKind kind, ErrorCode code, String text) {
         if (references != null && references.creates()) {
             references.createFailed(kind, code, text);
-            ReplyBody body = new ReplyBody();
+            ReplyBody body = new ReplyBody(releaseErrors);
             references.nameCreated(body);
             send(body);
         } else {
@@ -389,19 +420,22 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
 
     private void ended(Outcome outcome) {
         HandlerEntry ended = entry;
-        reply.reset();
-        free();
-        ended.end(outcome);
+        try {
+            reply.reset();
+            free();
+        } finally { // or whoever waits for the handler's last request would wait for ever
+            ended.end(outcome);
+        }
     }
 
     private void free() {
-        boolean reusable = tensors == null || tensors.release() == ReceivedTensors.RecordCopy.FREE;
+        inHand.close(); // its answer is in the journal
+        boolean reusable = tensors == null || tensors.release(releaseErrors) == ReceivedTensors.RecordCopy.FREE;
         tensors = null;
         if (references != null) {
             references.release();
             references = null;
         }
-        inHand.close(); // its answer is in the journal
         message.close();
         caller.close();
         entry = null;
@@ -474,28 +508,41 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
 
     @Override
     public Body reply() {
-        return reply.fields();
+        return open().fields();
     }
 
     @Override
     public void reply(Value value) {
-        reply.value(value);
+        open().value(value);
     }
 
     @Override
     public void reply(ByteBuffer payload) {
-        reply.raw(payload, List.of());
+        open().raw(payload, List.of());
     }
 
     @Override
     public void reply(ByteBuffer payload, List<Tensor> tensors) {
-        reply.raw(payload, tensors);
+        open().raw(payload, tensors);
+    }
+
+    /** The response, for the handler's thread alone: this object serves other requests behind it. */
+    private ReplyBody open() {
+        if (inHandler != Thread.currentThread()) {
+            throw new IllegalStateException(
+                    "an outbox takes a response from the thread of its handler, until that returned;"
+                            + " outbox.later() gives what any thread may respond with afterwards");
+        }
+        return reply;
     }
 
     @Override
     public LateReply later() {
+        open();
         if (late == null) {
-            late = new LateAnswer(this, context.answers());
+            HandlerEntry of = entry;
+            late = new LateAnswer(
+                    this, context.answers(), e -> context.handlerErrors().logRelease(of, e));
         }
         return late;
     }
@@ -545,11 +592,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             settleCut();
         } else if (failure != null) {
             settle(failure);
-        } else if (open.compareAndSet(handlerSequence, 0)) {
-            answer(body);
-            ended(Outcome.DONE);
         } else {
-            giveUp(); // likewise
+            settleWith(body);
         }
     }
 }

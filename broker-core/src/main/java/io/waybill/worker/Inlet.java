@@ -2,21 +2,18 @@ package io.waybill.worker;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
-import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.ResponseListener;
-import io.waybill.api.Tensor;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.ErrorText;
 import io.waybill.host.Clock;
+import io.waybill.host.MappedFaults;
 import io.waybill.journal.JournalTail;
 import io.waybill.journal.Poll;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
-import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,8 +42,13 @@ final class Inlet implements Polled {
     private final WorkerCounters counters;
     private final Quarantine quarantine;
     private final AwaitedReturns returns;
-    private final ResponseView response = new ResponseView();
+    private final PollPermit permit;
+    private final Delivery delivery;
+    private final DeviceResponses deviceResponses;
+    // Both are null while a listener sees them: should the permit be revoked meanwhile, they are not the next holder's.
+    private ResponseView response;
     private Inbound next;
+    private long revocationsSeen;
     private int pollsUntilClock;
     private boolean allDue;
     private long nextAllNs;
@@ -64,6 +66,9 @@ final class Inlet implements Polled {
             SelfTails selfTails,
             Quarantine quarantine,
             AwaitedReturns returns,
+            PollPermit permit,
+            Delivery delivery,
+            DeviceResponses deviceResponses,
             WorkerCounters counters) {
         this.workerId = workerId;
         this.clock = clock;
@@ -77,6 +82,9 @@ final class Inlet implements Polled {
         this.selfTails = selfTails;
         this.quarantine = quarantine;
         this.returns = returns;
+        this.permit = permit;
+        this.delivery = delivery;
+        this.deviceResponses = deviceResponses;
         this.counters = counters;
     }
 
@@ -98,6 +106,9 @@ final class Inlet implements Polled {
      */
     @Override
     public int poll() {
+        if (permit.revocations() != revocationsSeen) {
+            takeOver();
+        }
         boolean all = allDue;
         allDue = false;
         int work = 0;
@@ -143,6 +154,20 @@ final class Inlet implements Polled {
         return work;
     }
 
+    /** The last holder lost the permit inside of a listener: goes on with what it may have left half done. */
+    private void takeOver() {
+        revocationsSeen = permit.revocations();
+        allDue = true;
+        pollsUntilClock = 0;
+        long nowNs = clock.bootNs();
+        deadlines.add(nowNs); // it may have been settling calls that are overdue
+        for (PeerLink link : links.current()) {
+            if (link.isSwept()) {
+                settleSwept(link);
+            }
+        }
+    }
+
     /** Whatever happens while one peer's files are read, the others' are read too. */
     private int pollSafely(PeerLink link, boolean all) {
         try {
@@ -176,9 +201,14 @@ final class Inlet implements Polled {
         return served == PERMIT_LOST ? PERMIT_LOST : work + served;
     }
 
-    /** Settles what is overdue. */
+    /** Reads the clock for what is judged by it; the next poll settles what is overdue. Calls no listener. */
     @Override
-    public void expire() {
+    public void readClock() {
+        pollsUntilClock = 0;
+        lookAtClock();
+    }
+
+    private long lookAtClock() {
         quarantine.surfaceFaults();
         long nowNs = clock.bootNs();
         serving.now(nowNs);
@@ -187,6 +217,12 @@ final class Inlet implements Polled {
             allDue = true;
         }
         selfTails.forward(links.current(), nowNs);
+        return nowNs;
+    }
+
+    /** Settles what is overdue. */
+    private void expire() {
+        long nowNs = lookAtClock();
         if (!returns.isEmpty()) {
             returns.look(nowNs, this::endNotReturned);
         }
@@ -205,7 +241,7 @@ final class Inlet implements Polled {
         counters.countTimeout();
         long timeoutNs = slot.timeoutNs();
         String peer = slot.link().toString();
-        fail(pending.free(slot), CallErrors.timedOut(id, timeoutNs, peer));
+        delivery.fail(pending.free(slot), CallErrors.timedOut(id, timeoutNs, peer));
     }
 
     private int pollResponses(PeerLink link) {
@@ -218,118 +254,130 @@ final class Inlet implements Polled {
                 break;
             }
             work++;
-            if (found == Poll.RECORD) {
-                settle(link, inbound.view());
-            } else if (found == Poll.DAMAGED) {
+            if (found == Poll.DAMAGED) {
                 requireReadable(tail);
                 damaged(link, tail.damage());
             }
-            link.responseRead();
+            link.responseRead(); // before a listener is told, which may not return
+            if (found == Poll.RECORD) {
+                next = null;
+                next = settle(link, inbound);
+            }
         }
         return work;
     }
 
-    private void settle(PeerLink link, RecordView record) {
+    /** Returns what the next record may be read into: the same, unless somebody else has it now. */
+    private Inbound settle(PeerLink link, Inbound inbound) {
+        RecordView record = inbound.view();
         MessageType type = record.type();
         if (!type.isResponse() || record.from() != link.id()) {
             damaged(
                     link,
                     "a record in the responses of " + link + " says that it is a " + type + " of worker "
                             + record.from());
-            return;
+            return inbound;
         }
         PendingCalls.Slot slot = pending.take(record.id());
         if (slot == null) {
             counters.countLate();
             transit.discard(record, link);
             references.declineAnswered(record, link);
-            return;
+            return inbound;
         }
         if (slot.link().id() != link.id()) {
             pending.giveBack(slot, record.id());
             damaged(link, "an answer of " + link + " to a call that went to " + slot.link());
-            return;
+            return inbound;
         }
         counters.countResponse();
-        ResponseListener listener = pending.free(slot);
         if (type == MessageType.EXCEPTION) {
             transit.discard(record, link);
-            fail(
-                    listener,
-                    new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record)));
-            return;
+            CallException failure =
+                    new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record));
+            delivery.fail(pending.free(slot), failure);
+            return inbound;
         }
-        ArrivedReferences shared;
-        try {
-            shared = references.takeAnswered(record, link);
-        } catch (RejectedMessageException e) {
-            transit.discard(record, link);
-            fail(listener, undecodable(record, e.code(), e));
-            return;
-        }
-        read(link, record, listener, shared);
+        return read(link, inbound, slot);
     }
 
-    private void read(PeerLink link, RecordView record, ResponseListener listener, ArrivedReferences shared) {
-        if (record.tensorCount() == 0) {
-            deliver(listener, record, List.of(), shared);
-            return;
-        }
-        ReceivedTensors tensors;
+    /** Whatever happens between here and the listener, the call has an outcome: it is taken, and nobody else will give it one. */
+    private Inbound read(PeerLink link, Inbound inbound, PendingCalls.Slot slot) {
+        RecordView record = inbound.view();
+        ArrivedReferences shared = ArrivedReferences.none();
+        ReceivedTensors tensors = null;
+        CallException failure;
         try {
-            tensors = transit.receiver().decode(record, link.segments());
-        } catch (MalformedRecordException e) {
-            shared.release();
-            fail(listener, undecodable(record, ErrorCode.PEER_CORRUPT, e));
-            return;
-        } catch (RejectedMessageException e) {
-            shared.release();
-            fail(listener, undecodable(record, e.code(), e));
-            return;
-        }
-        try {
-            if (listener instanceof KeepingListener) {
+            shared = takeReferences(record, link);
+            tensors = transit.receiver().arrive(record, link.segments());
+            if (tensors.isForDevice()) {
+                boolean keeping = slot.isKeeping();
+                slot.arrive();
+                pending.giveBack(slot, record.id()); // it may time out meanwhile
+                deviceResponses.complete(inbound, tensors, shared, keeping);
+                return null;
+            }
+            if (slot.isKeeping()) {
                 tensors.detach();
             }
-            deliver(listener, record, tensors.tensors(), shared);
+            failure = null;
+        } catch (MalformedRecordException e) {
+            failure = Delivery.unreadable(record.id(), ErrorCode.PEER_CORRUPT, e.getMessage(), e);
+        } catch (RejectedMessageException e) {
+            failure = Delivery.unreadable(record.id(), e.code(), e.getMessage(), e);
         } catch (CallException e) { // no room to keep them in
-            shared.release();
-            fail(listener, undecodable(record, e.code(), e));
-        } finally {
-            if (tensors.release() == ReceivedTensors.RecordCopy.IN_USE) {
-                dropNext();
+            failure = Delivery.unreadable(record.id(), e.code(), e.getMessage(), e);
+        } catch (RuntimeException | Error e) {
+            boolean fault = MappedFaults.is(e);
+            failure = Delivery.unreadable(
+                    record.id(), fault ? ErrorCode.PEER_CORRUPT : ErrorCode.UNKNOWN, String.valueOf(e), e);
+            if (fault) {
+                quarantine.failedToRead(link, e);
             }
         }
+        return deliver(inbound, pending.free(slot), tensors, shared, failure);
     }
 
-    private static CallException undecodable(RecordView record, ErrorCode code, Exception why) {
-        return new CallException(
-                ErrorKind.UNKNOWN_ERROR,
-                code,
-                record.id(),
-                "the answer to call " + MessageId.text(record.id()) + " can't be read: " + why.getMessage(),
-                why);
-    }
-
-    private void deliver(ResponseListener listener, RecordView record, List<Tensor> tensors, ArrivedReferences shared) {
+    /** Gives back the tensors when the references can't be had. */
+    private ArrivedReferences takeReferences(RecordView record, PeerLink link) throws RejectedMessageException {
         try {
-            response.open(record, tensors, shared);
-            listener.onResponse(response);
-        } catch (Throwable e) { // the boundary around a listener: it must not stop the poller
-            counters.countListenerError();
-            LOG.warn("A listener threw on the response to {}", MessageId.text(record.id()), e);
+            return references.takeAnswered(record, link);
+        } catch (RejectedMessageException e) {
+            transit.discard(record, link);
+            throw e;
+        }
+    }
+
+    private Inbound deliver(
+            Inbound inbound,
+            ResponseListener listener,
+            ReceivedTensors tensors,
+            ArrivedReferences shared,
+            CallException failure) {
+        boolean free = false;
+        try {
+            if (failure == null) {
+                ResponseView view = takeView();
+                delivery.respond(listener, view, inbound.view(), tensors.tensors(), shared);
+                response = view;
+            } else {
+                shared.release();
+                delivery.fail(listener, failure);
+            }
+            free = true;
         } finally {
-            response.closeView();
+            free &= tensors == null || tensors.release() == ReceivedTensors.RecordCopy.FREE;
+            if (!free) {
+                pool.drop(inbound);
+            }
         }
+        return free ? inbound : null;
     }
 
-    private void fail(ResponseListener listener, CallException failure) {
-        try {
-            listener.onFailure(failure);
-        } catch (Throwable e) { // likewise
-            counters.countListenerError();
-            LOG.warn("A listener threw on the failure of {}", failure.messageId(), e);
-        }
+    private ResponseView takeView() {
+        ResponseView view = response == null ? new ResponseView() : response;
+        response = null;
+        return view;
     }
 
     /** Requests that an earlier life left unanswered, of a peer that may have gone meanwhile. */
@@ -451,8 +499,8 @@ final class Inlet implements Polled {
         link.swept(); // first: a call that is sent from here on sees it and ends by itself
         boolean mayReturn = link.condition() != PeerLink.Condition.UNREADABLE;
         pending.takeWhere(
-                slot -> slot.link() == link && !(mayReturn && slot.isAcrossLives()),
-                (slot, id) -> fail(pending.free(slot), CallErrors.ended(id, link)));
+                slot -> slot.link() == link && !slot.hasArrived() && !(mayReturn && slot.isAcrossLives()),
+                (slot, id) -> delivery.fail(pending.free(slot), CallErrors.ended(id, link)));
         if (mayReturn && link.expectsResponses()) { // from a later life
             deadlines.add(returns.await(link, clock.bootNs()));
         }
@@ -460,13 +508,13 @@ final class Inlet implements Polled {
 
     private void endNotReturned(PeerLink link) {
         pending.takeWhere(
-                slot -> slot.link() == link,
-                (slot, id) -> fail(pending.free(slot), CallErrors.notReturned(id, link, returns.limitNs())));
+                slot -> slot.link() == link && !slot.hasArrived(),
+                (slot, id) -> delivery.fail(pending.free(slot), CallErrors.notReturned(id, link, returns.limitNs())));
     }
 
     /** The worker closes: nothing will be answered any more. */
     void settleAll(CallFailure failure) {
-        pending.takeWhere(slot -> true, (slot, id) -> fail(pending.free(slot), failure.of(id)));
+        pending.takeWhere(slot -> true, (slot, id) -> delivery.fail(pending.free(slot), failure.of(id)));
     }
 
     /** Makes the error for a call. */

@@ -12,9 +12,11 @@ import java.lang.invoke.VarHandle;
 final class InvocationSlot {
 
     private static final VarHandle INNERMOST;
+    private static final VarHandle INLINE_TURNS;
 
     static {
         try {
+            INLINE_TURNS = MethodHandles.lookup().findVarHandle(InvocationSlot.class, "inlineTurns", long.class);
             INNERMOST = MethodHandles.lookup().findVarHandle(InvocationSlot.class, "innermost", Invocation.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
@@ -29,6 +31,7 @@ final class InvocationSlot {
     private Invocation innermost;
     private Invocation outermost;
     private int inline;
+    private long inlineTurns; // how often it began or ended to serve a request inline: odd while it does
     private volatile boolean interrupted; // set by the housekeeper before it interrupts, taken by the thread itself
 
     InvocationSlot(Thread thread) {
@@ -63,12 +66,15 @@ final class InvocationSlot {
         }
     }
 
+    /** The thread, which polled, serves a request: it calls the handler, and storages and converters in what it responds with. */
     void beginInline() {
         inline++;
+        INLINE_TURNS.setOpaque(this, inlineTurns + 1);
     }
 
     void endInline() {
         inline--;
+        INLINE_TURNS.setOpaque(this, inlineTurns + 1);
     }
 
     /** Whether the thread is inside a handler that must not wait. */
@@ -77,6 +83,12 @@ final class InvocationSlot {
     }
 
     // ---- the housekeeper's thread
+
+    /** Another number for each request that the thread serves inline; 0 while it serves none. */
+    long inlineTurn() {
+        long turns = (long) INLINE_TURNS.getOpaque(this);
+        return (turns & 1) == 1 ? turns : 0;
+    }
 
     /** What the thread is inside of now; null for nothing. */
     Invocation innermost() {

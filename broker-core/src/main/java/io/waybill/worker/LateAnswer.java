@@ -8,6 +8,7 @@ import io.waybill.handling.Failure;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 
 /**
  * The answer to a request that comes after its handler returned. Not pooled: a bundle may keep it for as long as it likes.
@@ -21,12 +22,14 @@ final class LateAnswer implements ValueReply {
     // Set by the handler's thread and by the answering one; the second of the two ends the request.
     private final AtomicBoolean first = new AtomicBoolean();
     private final AtomicBoolean given = new AtomicBoolean();
-    private final ReplyBody body = new ReplyBody();
+    private final ReplyBody body;
     private Failure failure; // null when the body is the answer
+    private boolean dropped; // set before first, read behind it: the handler threw, and that is the request's outcome
 
-    LateAnswer(Inbound request, Answers answers) {
+    LateAnswer(Inbound request, Answers answers, Consumer<? super Throwable> onFailure) {
         this.request = request;
         this.answers = answers;
+        this.body = new ReplyBody(onFailure);
     }
 
     void handlerReturned() {
@@ -45,6 +48,12 @@ final class LateAnswer implements ValueReply {
         return given.get();
     }
 
+    /** The handler threw, which ends its request: what was given here, or will be, is dropped. */
+    void handlerThrew() {
+        dropped = true;
+        handlerReturned();
+    }
+
     private void give() {
         if (!first.compareAndSet(false, true)) {
             deliver();
@@ -53,7 +62,9 @@ final class LateAnswer implements ValueReply {
 
     private void deliver() {
         try {
-            request.settleLate(body, failure);
+            if (!dropped) {
+                request.settleLate(body, failure);
+            }
         } finally {
             body.reset();
         }
@@ -83,8 +94,9 @@ final class LateAnswer implements ValueReply {
         if (begin()) {
             try {
                 body.value(value);
-            } catch (RuntimeException e) {
-                throw undone(e);
+            } catch (RuntimeException | Error e) {
+                undo();
+                throw e;
             }
             give();
         }
@@ -95,24 +107,29 @@ final class LateAnswer implements ValueReply {
         if (begin()) {
             try {
                 body.stored(value);
-            } catch (RuntimeException e) {
-                throw undone(e);
+            } catch (RuntimeException | Error e) {
+                undo();
+                throw e;
             }
             give();
         }
     }
 
     /** What can't be put into an answer was none: another may be given. */
-    private RuntimeException undone(RuntimeException why) {
+    private void undo() {
         body.reset();
         given.set(false);
-        return why;
     }
 
     @Override
     public void send(ByteBuffer payload, List<Tensor> tensors) {
         if (begin()) {
-            body.raw(payload, tensors);
+            try {
+                body.raw(payload, tensors);
+            } catch (RuntimeException | Error e) {
+                undo();
+                throw e;
+            }
             give();
         }
     }

@@ -4,6 +4,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Tensor;
 import io.waybill.handling.ResponseFields;
+import io.waybill.tensor.Storages;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -64,8 +65,11 @@ final class LocalValue extends ResponseFields {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            tensors.forEach(tensor -> tensor.storage().release());
-            handles.forEach(HeldReference::close);
+            try {
+                Storages.releaseAll(tensors);
+            } finally {
+                handles.forEach(HeldReference::close);
+            }
         }
     }
 }

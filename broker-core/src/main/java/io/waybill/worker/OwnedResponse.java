@@ -1,9 +1,13 @@
 package io.waybill.worker;
 
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageType;
 import io.waybill.api.Response;
 import io.waybill.api.Tensor;
 import io.waybill.handling.ResponseFields;
+import io.waybill.host.ForeignErrors;
+import io.waybill.tensor.Storages;
 import java.nio.ByteBuffer;
 import java.util.List;
 
@@ -27,17 +31,53 @@ final class OwnedResponse extends ResponseFields {
         this.tensors = tensors;
     }
 
-    /** Copies the payload, retains the tensors' storages, and takes the references. */
+    /**
+     * Copies the payload, retains the tensors' storages, and takes the references.
+     *
+     * @throws CallException when that fails; nothing is held then
+     */
     static OwnedResponse keep(Response response) {
         ResponseView view = (ResponseView) response;
         List<Tensor> tensors = response.tensors().isEmpty() ? List.of() : List.copyOf(response.tensors());
-        for (int i = 0; i < tensors.size(); i++) {
-            tensors.get(i).storage().retain();
+        if (!view.isRetained()) {
+            retain(view.id(), tensors);
         }
-        ByteBuffer source = response.payload();
-        byte[] copy = new byte[source.remaining()];
-        source.get(source.position(), copy);
-        return new OwnedResponse(view, copy, tensors);
+        try {
+            ByteBuffer source = response.payload();
+            byte[] copy = new byte[source.remaining()];
+            source.get(source.position(), copy);
+            return new OwnedResponse(view, copy, tensors);
+        } catch (Throwable e) { // the heap may be full
+            throw unkept(view.id(), tensors, e);
+        }
+    }
+
+    /**
+     * Takes a count of the storage of each tensor.
+     *
+     * @throws CallException when one throws, as it may when a converter made it; none is taken then
+     */
+    static void retain(long id, List<Tensor> tensors) {
+        int retained = 0;
+        try {
+            while (retained < tensors.size()) {
+                tensors.get(retained).storage().retain();
+                retained++;
+            }
+        } catch (Throwable e) { // the boundary around a storage
+            throw unkept(id, tensors.subList(0, retained), e);
+        }
+    }
+
+    private static CallException unkept(long id, List<Tensor> retained, Throwable e) {
+        CallException failure =
+                Delivery.unreadable(id, ErrorCode.DEVICE_LOST, "it can't be kept: " + ForeignErrors.describe(e), e);
+        try {
+            Storages.releaseAll(retained);
+        } catch (RuntimeException | Error inRelease) {
+            failure.addSuppressed(inRelease);
+        }
+        return failure;
     }
 
     @Override
@@ -73,8 +113,11 @@ final class OwnedResponse extends ResponseFields {
     @Override
     public void close() {
         if (isFirstClose()) {
-            tensors.forEach(tensor -> tensor.storage().release());
-            references.release();
+            try {
+                Storages.releaseAll(tensors);
+            } finally {
+                references.release();
+            }
         }
     }
 

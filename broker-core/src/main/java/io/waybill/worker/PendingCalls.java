@@ -52,6 +52,7 @@ final class PendingCalls {
         private PeerLink link;
         private int bytes;
         private int flags;
+        private boolean arrived; // set by the permit's holder
         private long timeoutNs;
         private volatile long deadlineNs;
 
@@ -66,6 +67,21 @@ final class PendingCalls {
         /** Whether a later life of the peer may answer it. */
         boolean isAcrossLives() {
             return (flags & Envelope.ACROSS_LIVES) != 0;
+        }
+
+        /** Whether its listener keeps the response beyond the callback. */
+        boolean isKeeping() {
+            return listener instanceof KeepingListener;
+        }
+
+        /** Whether its response is here, and only its tensors are not yet where they are to be. */
+        boolean hasArrived() {
+            return arrived;
+        }
+
+        /** The response is here. The holder of the permit, while it has taken the call. */
+        void arrive() {
+            arrived = true;
         }
 
         /** What the caller had set, for the error's text; 0 for none. */
@@ -94,6 +110,7 @@ final class PendingCalls {
                 slot.link = link;
                 slot.bytes = bytes;
                 slot.flags = flags;
+                slot.arrived = false;
                 slot.timeoutNs = timeoutNs;
                 Slot.DEADLINE.setOpaque(slot, deadlineNs);
                 Slot.ID.setRelease(slot, MessageId.of(workerId, counter)); // last: from here on others may take it

@@ -16,6 +16,8 @@ import org.slf4j.LoggerFactory;
 final class PollTurns {
 
     private static final Logger LOG = LoggerFactory.getLogger(PollTurns.class);
+    /** A listener that takes so long is caught in something: what else is to be polled for does not wait for it. */
+    private static final long CAUGHT_NS = 100_000_000;
 
     private final String workerName;
     private final PollPermit permit;
@@ -29,6 +31,9 @@ final class PollTurns {
     private volatile boolean sleeping;
     private volatile long sleepingUntilNs;
     private volatile boolean closed;
+    // Of the housekeeper: the call of a listener that it saw last, and when first.
+    private long listenerSeen;
+    private long listenerSinceNs;
 
     PollTurns(String workerName, PollPermit permit, Cursors cursors, FaultAlarm faults) {
         this.workerName = workerName;
@@ -101,7 +106,7 @@ final class PollTurns {
     void takenByCaller() {
         if (sleeping) {
             cursors.markAwake();
-            inlet.expire(); // reads the clock, by which deadlines of what came meanwhile are judged
+            inlet.readClock(); // by which deadlines of what came meanwhile are judged
         }
     }
 
@@ -140,9 +145,35 @@ final class PollTurns {
         }
     }
 
-    /** Reads the clock and settles calls that are overdue. */
-    void expire() {
-        inlet.expire();
+    /** Reads the clock; the next poll settles calls that are overdue. */
+    void readClock() {
+        inlet.readClock();
+    }
+
+    /**
+     * Takes the permit from a thread that a listener keeps, so that another thread may poll. For the housekeeper.
+     *
+     * @param nowNs on the monotonic clock
+     */
+    void relieve(long nowNs) {
+        long inListener = permit.foreign();
+        if (inListener == 0 || inListener != listenerSeen) {
+            listenerSeen = inListener;
+            listenerSinceNs = nowNs;
+            return;
+        }
+        if (nowNs - listenerSinceNs < CAUGHT_NS) {
+            return;
+        }
+        Thread caught = permit.revoke(inListener);
+        if (caught != null) {
+            LOG.warn(
+                    "A listener of {} does not return on {}, for {} ms at least; another thread polls from now on",
+                    workerName,
+                    caught.getName(),
+                    (nowNs - listenerSinceNs) / 1_000_000,
+                    Watchdog.stackOf(caught));
+        }
     }
 
     /** Ends a turn that something other than a poll ended early: the permit comes free whatever it was. */
@@ -165,6 +196,9 @@ final class PollTurns {
     }
 
     private int failed(Throwable e) {
+        if (e instanceof PermitRevokedException) {
+            return Inlet.PERMIT_LOST;
+        }
         if (MappedFaults.is(e)) {
             faults.raise();
         } else {

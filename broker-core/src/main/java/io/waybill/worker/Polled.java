@@ -25,6 +25,6 @@ interface Polled {
      */
     int pollAll();
 
-    /** Reads the clock and settles what is overdue. */
-    void expire();
+    /** Reads the clock, by which deadlines are judged; the next poll settles what is overdue. Calls no listener. */
+    void readClock();
 }

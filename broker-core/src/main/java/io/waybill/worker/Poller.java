@@ -43,6 +43,8 @@ final class Poller {
     private volatile InvocationSlot active;
     private volatile boolean starting; // set by who starts a thread for the role, taken by that thread
     private int started; // of the housekeeper, and before it runs of who starts
+    private InvocationSlot roleSeen; // these two are of the housekeeper
+    private long turnSeen;
 
     Poller(
             String workerName,
@@ -175,7 +177,7 @@ final class Poller {
 
     /** Sleeps on the doorbell, while whoever wants it may take the permit. Returns whether this thread has it again. */
     private boolean sleep() {
-        turns.expire();
+        turns.readClock();
         long untilNs = Math.min(clock.bootNs() + LONGEST_SLEEP_NS, deadlines.earliestNs());
         long timeoutNs = untilNs - clock.bootNs();
         if (timeoutNs <= 0) {
@@ -195,7 +197,7 @@ final class Poller {
             if (!permit.tryAcquire()) {
                 return false; // a caller polls: it saw to the mark
             }
-            turns.expire(); // reads the clock, by which deadlines of what came meanwhile are judged
+            turns.readClock(); // by which deadlines of what came meanwhile are judged
         }
         turns.wakeUp();
         cursors.markAwake();
@@ -259,12 +261,13 @@ final class Poller {
     }
 
     /**
-     * Gives the role to another thread when the {@link Watchdog} found the poller's in the same handler twice, and nobody polls. For the
-     * housekeeper. A handler costs one thread at most: until it comes back, its other requests don't run on a poller.
+     * Gives the role to another thread when the poller's serves the same request at two looks, or a listener keeps it, and nobody polls.
+     * For the housekeeper. A handler costs one thread at most: until it comes back, its other requests don't run on a poller.
      */
     void relieve() {
+        turns.relieve(clock.monotonicNs());
         InvocationSlot role = active;
-        boolean caught = role != null && role.sighting().isAgain();
+        boolean caught = role != null && (isInTheSameTurn(role) || permit.isCaught(role.thread()));
         if (!caught || starting || !permit.isFree() || turns.isClosed()) {
             return;
         }
@@ -280,6 +283,15 @@ final class Poller {
             starting = false;
             LOG.warn("The poller of {} is caught in a handler, and the host gives no other thread", workerName, e);
         }
+    }
+
+    /** Whether the poller's thread serves the same request as at the last look. */
+    private boolean isInTheSameTurn(InvocationSlot role) {
+        long turn = role.inlineTurn();
+        boolean same = turn != 0 && turn == turnSeen && role == roleSeen;
+        roleSeen = role;
+        turnSeen = turn;
+        return same;
     }
 
     /** Ends the threads, and every wait. */

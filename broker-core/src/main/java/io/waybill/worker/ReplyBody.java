@@ -10,6 +10,7 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.Observations;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * What a handler answers with, until it is sent.
@@ -18,11 +19,16 @@ import java.util.List;
  */
 final class ReplyBody implements Answers.Content {
 
-    private final Reply reply = new Reply();
+    private final Reply reply;
     private Plan plan;
     private Sharing sharing;
     private long begunNs;
     private byte[] observed = Observations.NO_BYTES; // by the handler, as it stands in a record
+
+    /** @param onFailure is told what a storage of the response threw when it was given back */
+    ReplyBody(Consumer<? super Throwable> onFailure) {
+        this.reply = new Reply(onFailure);
+    }
 
     /** Forgets the answer, and gives back the counts that came with its tensors, and its references. */
     void reset() {

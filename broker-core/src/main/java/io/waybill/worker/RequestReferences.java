@@ -6,6 +6,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.host.ForeignErrors;
 import io.waybill.rref.Begun;
 import io.waybill.rref.ForkData;
 import io.waybill.rref.Holder;
@@ -101,6 +102,11 @@ final class RequestReferences {
             home.keeper().finish(creates.rref(), creates.type(), value);
         } catch (CallException e) {
             home.references().creations().finishFailed(creates.rref(), e);
+        } catch (Throwable e) { // the boundary around storages, which may be released or a bundle's own
+            createFailed(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.HANDLER_FAILED,
+                    "the value can't be stored: " + ForeignErrors.describe(e));
         }
         nameCreated(body);
     }

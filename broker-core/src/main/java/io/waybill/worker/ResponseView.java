@@ -13,11 +13,21 @@ final class ResponseView extends ResponseFields {
     private RecordView record;
     private List<Tensor> tensors = List.of();
     private ArrivedReferences references = ArrivedReferences.none();
+    private boolean retained;
 
     void open(RecordView of, List<Tensor> arrived, ArrivedReferences shared) {
         record = of;
         tensors = arrived;
         references = shared;
+    }
+
+    /** A count of each tensor's storage was taken for who keeps the response. */
+    void retained() {
+        retained = true;
+    }
+
+    boolean isRetained() {
+        return retained;
     }
 
     /** Gives the references to somebody who releases them. */

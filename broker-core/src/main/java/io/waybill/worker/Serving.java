@@ -17,6 +17,7 @@ import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Route;
 import io.waybill.host.Clock;
+import io.waybill.host.ForeignErrors;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
@@ -270,7 +271,7 @@ final class Serving {
         try {
             ReceivedTensors tensors = inbound.view().tensorCount() == 0
                     ? null
-                    : transit.receiver().decode(inbound.view(), inbound.link().segments());
+                    : transit.receiver().arrive(inbound.view(), inbound.link().segments());
             inbound.admit(entry, ++sequence, tensors);
             if (inbound.view().hasReferences() || inbound.view().type() == MessageType.SCRIPT_REMOTE_CALL) {
                 inbound.takeReferences();
@@ -280,6 +281,15 @@ final class Serving {
             inbound.refuseDecoded(ErrorKind.UNKNOWN_ERROR, ErrorCode.MALFORMED_BODY, e.getMessage());
         } catch (RejectedMessageException e) {
             inbound.refuseDecoded(ErrorKind.UNKNOWN_ERROR, e.code(), e.getMessage());
+        } catch (RuntimeException | Error e) { // it has its outcome, whatever the fault is of
+            LOG.error(
+                    "Request {} could not be begun",
+                    MessageId.text(inbound.view().id()),
+                    e);
+            inbound.refuseDecoded(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.UNKNOWN,
+                    "the request could not be begun: " + ForeignErrors.describe(e));
         }
         return false;
     }

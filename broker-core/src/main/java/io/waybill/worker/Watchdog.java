@@ -170,6 +170,11 @@ final class Watchdog {
         slot.interrupt(now);
     }
 
+    /** Where a thread is now, for a log. */
+    static Throwable stackOf(Thread thread) {
+        return new StackOfThread(thread.getStackTrace());
+    }
+
     /** Shows where a thread is; it is not where this was made. */
     private static final class StackOfThread extends Exception {
         private static final long serialVersionUID = 1L;

@@ -100,6 +100,7 @@ public final class Worker implements Caller, AutoCloseable {
     private final Links links;
     private final Poller poller;
     private final Inlet inlet;
+    private final DeviceResponses deviceResponses;
     private final RereadTails reread;
     private final Outlet outlet;
     private final String injects; // empty when no fault is injected
@@ -180,7 +181,7 @@ public final class Worker implements Caller, AutoCloseable {
         calls = new Calls(
                 id, settings, host.clock(), requestLane, pending, links, transit, poller, waits, counters, outlet);
         answers = new Answers(
-                id, responseLane, host.clock(), transit, settings.journal().maxRecordBytes(), counters);
+                id, responseLane, host.clock(), transit, settings.journal().maxRecordBytes(), invocations, counters);
         references = new WorkerReferences(directory, settings, calls, links, transit);
         rpc = references.rpcFor(CallOrigin.PROGRAM);
         departure = new Departure(directory, host, waits, pending, registry, counters);
@@ -220,6 +221,8 @@ public final class Worker implements Caller, AutoCloseable {
         });
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestLane, responseLane);
+        Delivery delivery = new Delivery(permit, counters);
+        deviceResponses = new DeviceResponses(directory.name(), host, pending, delivery, pool, counters);
         inlet = new Inlet(
                 id,
                 host.clock(),
@@ -233,6 +236,9 @@ public final class Worker implements Caller, AutoCloseable {
                 selfTails,
                 new Quarantine(links, host.clock(), faults),
                 new AwaitedReturns(links, settings.recovery()),
+                permit,
+                delivery,
+                deviceResponses,
                 counters);
         indexer = opened.add(
                 new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock()));
@@ -463,6 +469,17 @@ public final class Worker implements Caller, AutoCloseable {
     /** Calls of this worker without an outcome. */
     public int pendingCalls() {
         return pending.size();
+    }
+
+    /** Leases of peers' regions that are in use here. */
+    int leasesHeld() {
+        return transit.receiver().loansHeld();
+    }
+
+    /** Leases of this worker's regions that peers have not released. */
+    long leased() {
+        transit.sender().reclaim();
+        return transit.sender().loans();
     }
 
     /** Memory for tensors that are to be sent. */
@@ -698,6 +715,7 @@ public final class Worker implements Caller, AutoCloseable {
                 .attempt(poller::close);
         boolean nobodyPolls = stopPolling();
         steps.attempt(() -> inlet.settleAll(id -> calls.ended(id, directory.name())));
+        steps.attempt(deviceResponses::close);
         if (nobodyPolls) {
             steps.attempt(finished::update).attempt(reread::closeAll).attempt(links::close);
         }

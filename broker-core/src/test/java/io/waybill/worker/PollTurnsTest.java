@@ -46,7 +46,7 @@ class PollTurnsTest {
         }
 
         @Override
-        public void expire() {}
+        public void readClock() {}
     }
 
     @BeforeEach
