@@ -7,6 +7,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -28,7 +30,8 @@ public final class StoredWorker {
     private final WorkerInfo info;
     private final Path path;
     private final SafeFiles files;
-    private final List<String> problems = new ArrayList<>();
+    private final List<Problem> problems = new ArrayList<>();
+    private long callable;
 
     public StoredWorker(WorkerInfo info, Path path, SafeFiles files) {
         this.info = info;
@@ -36,9 +39,25 @@ public final class StoredWorker {
         this.files = files;
     }
 
-    /** What the last looks found damaged: a text for each, that names the file. */
-    public List<String> problems() {
+    /**
+     * Something that is damaged.
+     *
+     * @param text names the file too
+     */
+    public record Problem(Path file, String text) {}
+
+    private void problem(Path file, String text) {
+        problems.add(new Problem(file, text));
+    }
+
+    /** What the last looks found damaged. */
+    public List<Problem> problems() {
         return List.copyOf(problems);
+    }
+
+    /** The generation that took calls last, as {@link #cursors} found it; 0 when none did, or the file does not read. */
+    public long callableGeneration() {
+        return callable;
     }
 
     /** The last life of the worker that anything there knows of; 0 when nothing does. */
@@ -63,12 +82,14 @@ public final class StoredWorker {
             if (record.id() == info.id() && record.name().equals(info.name())) {
                 return Optional.of(record);
             }
-            problems.add(file + ": expected the record of " + info + ", found that of "
-                    + new WorkerInfo(record.id(), record.name()));
+            problem(
+                    file,
+                    file + ": expected the record of " + info + ", found that of "
+                            + new WorkerInfo(record.id(), record.name()));
         } catch (NoSuchFileException e) {
             // it never joined wholly
         } catch (IOException | IllegalArgumentException e) {
-            problems.add(String.valueOf(e.getMessage()));
+            problem(file, String.valueOf(e.getMessage()));
         }
         return Optional.empty();
     }
@@ -81,12 +102,12 @@ public final class StoredWorker {
                 return Long.parseLong(text.trim());
             }
             if (!text.isEmpty()) {
-                problems.add(file + ": expected a generation, found " + text.length() + " other bytes");
+                problem(file, file + ": expected a generation, found " + text.length() + " other bytes");
             }
         } catch (NoSuchFileException e) {
             // it never joined wholly
         } catch (IOException e) {
-            problems.add(String.valueOf(e.getMessage()));
+            problem(file, String.valueOf(e.getMessage()));
         }
         return 0;
     }
@@ -100,25 +121,28 @@ public final class StoredWorker {
             if (damage.isEmpty()) {
                 readSlots(channel, file, cursors);
             } else {
-                problems.add(file + ": " + damage);
+                problem(file, file + ": " + damage);
             }
         } catch (NoSuchFileException e) {
-            // it never joined wholly
+            if (Files.exists(path.resolve(WorkerDirectory.RECORD_FILE), LinkOption.NOFOLLOW_LINKS)) { // made after it
+                problem(file, file + ": expected the cursors of " + info + ", found no file");
+            }
         } catch (IOException e) {
-            problems.add(String.valueOf(e.getMessage()));
+            problem(file, String.valueOf(e.getMessage()));
         }
         return cursors;
     }
 
     private void readSlots(FileChannel channel, Path file, List<StoredCursor> cursors) throws IOException {
         ByteBuffer header = read(channel, 0, CursorLayout.HEADER_BYTES);
+        callable = header.limit() == CursorLayout.HEADER_BYTES ? header.getLong(CursorLayout.GENERATION_AT) : 0;
         for (int i = 0; i < CursorLayout.SLOTS && header.limit() == CursorLayout.HEADER_BYTES; i++) {
             int peer = header.getInt(CursorLayout.directoryEntry(i));
             ByteBuffer slot = read(channel, CursorLayout.slotOffset(i), CursorLayout.RING);
             if (slot.limit() < CursorLayout.RING || slot.getInt(CursorLayout.PEER_ID) != peer) {
-                problems.add(file + ": slot " + i + " is not that of worker " + peer);
+                problem(file, file + ": slot " + i + " is not that of worker " + peer);
             } else if (peer < CursorLayout.FREE || peer > WorkerInfo.MAX_ID) {
-                problems.add(file + ": slot " + i + " is of worker " + peer + ", which none can be");
+                problem(file, file + ": slot " + i + " is of worker " + peer + ", which none can be");
             } else if (peer != CursorLayout.FREE) {
                 cursors.add(new StoredCursor(
                         peer,

@@ -3,6 +3,8 @@ package io.waybill.journal;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -40,6 +42,11 @@ record BootMark(String boot, int firstCycle, long firstCounter) {
                 ? Optional.of(new BootMark(
                         matcher.group(1), Integer.parseInt(matcher.group(2)), Long.parseLong(matcher.group(3))))
                 : Optional.empty();
+    }
+
+    /** Whether there is a mark, readable or not: the queue was made ready once. */
+    static boolean isThere(Path directory) {
+        return Files.exists(directory.resolve(FILE), LinkOption.NOFOLLOW_LINKS);
     }
 
     /** Puts it in place, and sees it to the disk. */

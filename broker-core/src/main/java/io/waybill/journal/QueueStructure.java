@@ -103,6 +103,13 @@ public final class QueueStructure {
         return "";
     }
 
+    /** The newest file that Chronicle's table lists; empty when there is no table that can be read, or it lists none. */
+    static Optional<Path> newestListed(Path directory) throws IOException {
+        Table table = table(directory.resolve(TABLE));
+        boolean lists = table != Table.NONE && table.problem.isEmpty() && table.highest >= 0;
+        return lists ? Optional.of(directory.resolve(table.roll.fileName((int) table.highest))) : Optional.empty();
+    }
+
     /** Why a file that had records can't have them any more; empty text when nothing shows that it was cut. */
     static String cutProblem(Path file) throws IOException {
         ByteBuffer head;
@@ -137,13 +144,13 @@ public final class QueueStructure {
     }
 
     /** Chronicle's table of files and locks, as far as it says which files there are. */
-    private record Table(String problem, long lowest, long highest, List<Long> heldLocks) {
+    private record Table(String problem, Roll roll, long lowest, long highest, List<Long> heldLocks) {
 
         /** Nothing is said. */
-        static final Table NONE = new Table("", Long.MIN_VALUE, Long.MAX_VALUE, List.of());
+        static final Table NONE = new Table("", Roll.DAILY, Long.MIN_VALUE, Long.MAX_VALUE, List.of());
 
         static Table damaged(String problem) {
-            return new Table(problem, 0, 0, List.of());
+            return new Table(problem, Roll.DAILY, 0, 0, List.of());
         }
 
         /** Whether newer files than this one are among those. */
@@ -182,7 +189,11 @@ public final class QueueStructure {
         if (head.limit() < HEAD_BYTES) {
             return Table.damaged("a queue's table has " + TABLE_BYTES + " bytes, this one " + head.limit());
         }
-        if (!hasHeader(head, header -> TABLE_HEADERS.stream().anyMatch(known -> isTableHeader(header, known)))) {
+        int roll = 0;
+        while (roll < TABLE_HEADERS.size() && !hasTableHeader(head, TABLE_HEADERS.get(roll))) {
+            roll++;
+        }
+        if (roll == TABLE_HEADERS.size()) {
             return Table.damaged("there is no header of a queue's table");
         }
         Map<String, Long> entries = new HashMap<>();
@@ -212,8 +223,12 @@ public final class QueueStructure {
         long highest = entries.get(HIGHEST);
         long lowest = entries.get(LOWEST);
         return highest == (int) highest && lowest == (int) lowest
-                ? new Table("", lowest, highest, heldLocks)
+                ? new Table("", Roll.values()[roll], lowest, highest, heldLocks)
                 : Table.damaged("no files have the numbers " + lowest + ".." + highest);
+    }
+
+    private static boolean hasTableHeader(ByteBuffer head, String known) {
+        return hasHeader(head, header -> isTableHeader(header, known));
     }
 
     private static String fileProblem(Path file, Table table) throws IOException {
@@ -227,7 +242,12 @@ public final class QueueStructure {
     private static String fileProblem(Path file, ByteBuffer head, Table table) throws IOException {
         if (head.limit() == 0) {
             // begun, and nothing written yet; a tailer would not get past it
-            return table.listsNewer(file) ? "it is empty, and newer ones follow" : "";
+            if (table.listsNewer(file)) {
+                return "it is empty, and newer ones follow";
+            }
+            return table != Table.NONE && table.lists(file)
+                    ? "it is empty, and was not: the queue's table lists it"
+                    : "";
         }
         if (!hasFileHeader(head)) {
             // what its writer is beginning is not listed yet, and Chronicle does not look at it

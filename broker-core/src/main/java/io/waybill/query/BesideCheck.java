@@ -1,5 +1,6 @@
 package io.waybill.query;
 
+import io.waybill.api.WorkerInfo;
 import io.waybill.home.Home;
 import io.waybill.home.StoredCursor;
 import io.waybill.home.StoredWorker;
@@ -12,14 +13,17 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
+import org.agrona.collections.Long2LongHashMap;
 
 /**
- * Checks what workers need besides their queues: names and ids, the generation, what they have read of each other, kept values. One thread,
- * once: begin, then the queues are read, then end.
+ * Checks what workers need besides their queues: names and ids, the generation, what they have read of each other, kept values. What they
+ * have read is evidence of what there was. One thread, once: begin, then the queues are read, then end.
  */
 final class BesideCheck {
 
@@ -29,6 +33,9 @@ final class BesideCheck {
     private final Home home;
     private final Consumer<Finding> findings;
     private final Map<StoredJournal, List<StoredCursor>> cursors = new HashMap<>();
+    private final Set<StoredJournal> callable = new HashSet<>();
+    /** Where, by receiver and caller, the requests end that are finished. */
+    private final Long2LongHashMap finished = new Long2LongHashMap(0);
 
     BesideCheck(Home home, Consumer<Finding> findings) {
         this.home = home;
@@ -40,22 +47,76 @@ final class BesideCheck {
         if (!home.propertiesProblem().isEmpty()) {
             find(Severity.DAMAGE, Optional.empty(), Kind.UNREADABLE, home.propertiesProblem());
         }
-        checkClaims(journals);
         for (StoredJournal journal : journals) {
             StoredWorker stored =
                     new StoredWorker(journal.info(), journal.path(), home.host().files());
-            cursors.put(journal, stored.cursors());
-            stored.problems().forEach(problem -> find(Severity.DAMAGE, Optional.of(journal), Kind.UNREADABLE, problem));
+            readCursors(journal, stored);
+            stored.problems()
+                    .forEach(problem -> findings.accept(new Finding(
+                            Severity.DAMAGE,
+                            Kind.UNREADABLE,
+                            Optional.of(journal.info()),
+                            Optional.empty(),
+                            Optional.of(problem.file()),
+                            0,
+                            0,
+                            problem.text())));
             stored.generationProblem()
                     .ifPresent(problem -> find(Severity.NOTE, Optional.of(journal), Kind.UNREADABLE, problem));
             checkKept(journal);
         }
+        checkClaims(journals);
+    }
+
+    private void readCursors(StoredJournal journal, StoredWorker stored) {
+        List<StoredCursor> slots = stored.cursors();
+        cursors.put(journal, slots);
+        if (stored.callableGeneration() > 0) {
+            callable.add(journal);
+        }
+        for (StoredCursor slot : slots) {
+            if (slot.requestsFinished() > 0) {
+                finished.put(pair(journal.info().id(), slot.peerId()), slot.requestsFinished());
+            }
+        }
+    }
+
+    private static long pair(int receiver, int caller) {
+        return (long) receiver << Integer.SIZE | caller;
+    }
+
+    /** Whether the receiver of a request says in its cursors that it is finished, and with that answered. */
+    boolean isFinished(int receiver, int caller, long index) {
+        return index < finished.get(pair(receiver, caller));
+    }
+
+    /** What proves that a queue was begun, other than what lies in its own directory; empty when nothing does. */
+    Optional<String> proofOf(StoredJournal journal, JournalQueue queue) {
+        if (callable.contains(journal)) {
+            return Optional.of("its worker took calls");
+        }
+        return readerOf(journal.info().id(), queue).map(reader -> "worker " + reader + " has read of it");
+    }
+
+    private Optional<StoredJournal> readerOf(int worker, JournalQueue queue) {
+        return cursors.entrySet().stream()
+                .filter(entry -> entry.getValue().stream()
+                        .anyMatch(slot -> slot.peerId() == worker && position(slot, queue) > 0))
+                .map(Map.Entry::getKey)
+                .findFirst();
+    }
+
+    private static long position(StoredCursor slot, JournalQueue queue) {
+        return queue == JournalQueue.REQUESTS
+                ? Math.max(slot.requestsIndex(), slot.requestsFinished())
+                : slot.responsesIndex();
     }
 
     private void checkClaims(List<StoredJournal> journals) throws IOException {
         try {
             Map<String, Integer> claimed =
                     home.claimed(problem -> find(Severity.DAMAGE, Optional.empty(), Kind.UNREADABLE, problem));
+            claimed.forEach(this::requireDirectory);
             for (StoredJournal journal : journals) {
                 Integer id = claimed.get(journal.info().name());
                 if (id == null || id != journal.info().id()) {
@@ -70,6 +131,25 @@ final class BesideCheck {
             }
         } catch (IOException e) {
             find(Severity.DAMAGE, Optional.empty(), Kind.UNREADABLE, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void requireDirectory(String name, int id) {
+        WorkerInfo info = new WorkerInfo(id, name);
+        Path directory = home.workersPath().resolve(id + "-" + name);
+        Optional<StoredJournal> reader =
+                readerOf(id, JournalQueue.RESPONSES).or(() -> readerOf(id, JournalQueue.REQUESTS));
+        if (reader.isPresent() && !Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
+            findings.accept(new Finding(
+                    Severity.DAMAGE,
+                    Kind.MISSING,
+                    Optional.of(info),
+                    Optional.empty(),
+                    Optional.of(directory),
+                    0,
+                    0,
+                    "expected the worker's directory, found none, and worker " + reader.get()
+                            + " has read its journal: all of it is lost"));
         }
     }
 
@@ -94,25 +174,37 @@ final class BesideCheck {
         }
     }
 
-    /** When the queues have been read. */
-    void end(Map<Integer, QueueEnd> requests, Map<Integer, QueueEnd> responses) {
-        cursors.forEach((journal, slots) -> {
+    /**
+     * When the queues have been read: looks whether they reach as far as somebody read.
+     *
+     * @param ends of the queues of each worker
+     */
+    void end(Map<StoredJournal, Map<JournalQueue, QueueEnd>> ends) {
+        cursors.forEach((reader, slots) -> {
             for (StoredCursor slot : slots) {
-                check(journal, slot.peerId(), JournalQueue.REQUESTS, slot.requestsIndex(), requests);
-                check(journal, slot.peerId(), JournalQueue.RESPONSES, slot.responsesIndex(), responses);
+                ends.forEach((journal, queues) -> {
+                    if (journal.info().id() == slot.peerId()) {
+                        queues.forEach((queue, end) -> check(reader, slot, journal, queue, end));
+                    }
+                });
             }
         });
     }
 
-    private void check(StoredJournal reader, int peer, JournalQueue queue, long position, Map<Integer, QueueEnd> ends) {
-        QueueEnd end = ends.get(peer);
-        if (end != null && end.isBehind(position)) {
-            find(
-                    Severity.NOTE,
-                    Optional.of(reader),
+    private void check(
+            StoredJournal reader, StoredCursor slot, StoredJournal journal, JournalQueue queue, QueueEnd end) {
+        long position = position(slot, queue);
+        if (end.isBehind(position)) {
+            findings.accept(new Finding(
+                    Severity.DAMAGE,
                     Kind.BEYOND_END,
-                    "it has read the " + queue.directoryName() + " of worker " + peer + " up to index 0x"
-                            + Long.toHexString(position) + ", and " + end);
+                    Optional.of(journal.info()),
+                    Optional.of(queue),
+                    Optional.of(end.file(queue.in(journal.path()))),
+                    0,
+                    0,
+                    "worker " + reader + " has read it up to index 0x" + Long.toHexString(position) + ", and " + end
+                            + ": records at its end are lost, or the cursors of that worker are damaged"));
         }
     }
 

@@ -7,6 +7,7 @@ import io.waybill.home.PeerState;
 import io.waybill.journal.Damage;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalTail;
+import io.waybill.journal.QueueExtent;
 import io.waybill.journal.QueueStructure;
 import io.waybill.journal.StructureCheck;
 import io.waybill.journal.StructureFindings;
@@ -92,6 +93,40 @@ final class DirectoryCheck {
         } catch (IOException e) {
             find(Severity.DAMAGE, journal, Optional.of(queue), queue.directoryName(), String.valueOf(e.getMessage()));
         }
+    }
+
+    /**
+     * Checks whether a queue that was begun has its files.
+     *
+     * @param proof that it was begun; the directory itself may say so too
+     */
+    QueueExtent checkExtent(StoredJournal journal, JournalQueue queue, Optional<String> proof) throws IOException {
+        Path directory = queue.in(journal.path());
+        QueueExtent extent = QueueExtent.of(directory, home.host().files());
+        String why = proof.orElse("its worker opened it once");
+        if (extent.lost().isPresent()) {
+            missing(journal, queue, extent.lost().get(), "the file is gone: the queue's table lists it, as the newest");
+        } else if (extent.newest().isEmpty() && (proof.isPresent() || extent.wasReady())) {
+            missing(
+                    journal,
+                    queue,
+                    extent.empty().orElse(directory),
+                    (extent.empty().isPresent() ? "the file is empty" : "the queue has no file") + ", and " + why
+                            + ": what it held is lost");
+        }
+        return extent;
+    }
+
+    private void missing(StoredJournal journal, JournalQueue queue, Path file, String text) {
+        findings.accept(new Finding(
+                Severity.DAMAGE,
+                Kind.MISSING,
+                Optional.of(journal.info()),
+                Optional.of(queue),
+                Optional.of(file),
+                0,
+                0,
+                text));
     }
 
     /** Checks what the queue's files hold beside the records. */

@@ -4,9 +4,11 @@ import io.waybill.api.MessageId;
 import io.waybill.host.Host;
 import io.waybill.journal.Damage;
 import io.waybill.journal.JournalQueue;
+import io.waybill.journal.QueueExtent;
 import io.waybill.journal.QueueReader;
 import io.waybill.journal.QueueReader.Step;
 import io.waybill.journal.RecordPlace;
+import io.waybill.journal.Roll;
 import io.waybill.query.Finding.Kind;
 import io.waybill.query.Finding.Severity;
 import io.waybill.wire.RecordView;
@@ -37,6 +39,7 @@ final class QueueCheck implements Closeable {
     private boolean lookedBehindEnd;
     private long records;
     private long lastSequence = NONE;
+    private long firstSequence = NONE;
     private long lastCounter = NONE;
     private long lastId;
     private long missing;
@@ -60,8 +63,18 @@ final class QueueCheck implements Closeable {
     }
 
     /** Where it ends, as far as it was read. */
-    QueueEnd end() {
-        return new QueueEnd(Optional.ofNullable(last));
+    QueueEnd end(QueueExtent extent, Roll roll) {
+        return new QueueEnd(Optional.ofNullable(last), extent.newest(), roll);
+    }
+
+    /** Whether its first records are not there: retention removes whole files, oldest first. */
+    boolean beginsLate() {
+        return firstSequence > 0;
+    }
+
+    /** Where the record is that was read last. */
+    long index() {
+        return reader.place().index();
     }
 
     int worker() {
@@ -139,6 +152,7 @@ final class QueueCheck implements Closeable {
                     records(0, sequence) + " missing at the start"
                             + (unexplained == null ? ": older files were removed" : ""));
         }
+        firstSequence = firstSequence == NONE ? sequence : firstSequence;
         lastSequence = Math.max(lastSequence, sequence);
         lastId = record.id();
         unexplained = null;

@@ -1,21 +1,37 @@
 package io.waybill.query;
 
 import io.waybill.journal.RecordPlace;
+import io.waybill.journal.Roll;
+import java.nio.file.Path;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * Where a queue ends. Immutable.
  *
  * @param last its last record; empty when it has none
+ * @param newest the number of its newest file that was begun; empty when it has none
+ * @param roll of its home
  */
-record QueueEnd(Optional<RecordPlace> last) {
+record QueueEnd(Optional<RecordPlace> last, OptionalInt newest, Roll roll) {
 
-    /** Whether somebody who has read up to this position has read what is not there. The start of a file may not be written yet. */
+    /**
+     * Whether somebody who has read up to this position has read what is not there. The start of a file may not be written yet, and a place
+     * in a file behind which newer ones were begun is passed by: after a power cut its worker goes on so.
+     */
     boolean isBehind(long position) {
-        if (last.isEmpty() || position <= last.get().index() + 1) {
+        if (position <= 0 || last.isPresent() && position <= last.get().index() + 1) {
             return false;
         }
-        return last.get().roll().sequenceInFile(position) > 0;
+        Roll own = last.map(RecordPlace::roll).orElse(roll);
+        return own.sequenceInFile(position) > 0 && (newest.isEmpty() || own.cycleOf(position) >= newest.getAsInt());
+    }
+
+    /** The file in which it ends; the directory when there is none. */
+    Path file(Path directory) {
+        return newest.isPresent()
+                ? directory.resolve(last.map(RecordPlace::roll).orElse(roll).fileName(newest.getAsInt()))
+                : directory;
     }
 
     @Override

@@ -7,7 +7,7 @@ import java.util.function.LongConsumer;
 
 /**
  * Which counters of one worker were used for requests, to whom, and which of them were answered. Counters ascend without large gaps, so
- * that three bits and two bytes for each do; what lies far off is not taken in. One thread at a time.
+ * that four bits and two bytes for each do; what lies far off is not taken in. One thread at a time.
  */
 final class RequestIds {
 
@@ -25,7 +25,7 @@ final class RequestIds {
 
     static final int UNKNOWN = -1;
 
-    /** At most three times 32 MB. */
+    /** At most four times 32 MB. */
     private static final int MAX_BITS = 1 << 28;
 
     private static final int PAGE_BITS = 12;
@@ -35,6 +35,7 @@ final class RequestIds {
     private final BitSet asked = new BitSet();
     private final BitSet answered = new BitSet();
     private final BitSet repeated = new BitSet();
+    private final BitSet finished = new BitSet();
     private final Map<Integer, char[]> receivers = new HashMap<>();
     private long base = -1;
     private long lowest = Long.MAX_VALUE;
@@ -61,6 +62,18 @@ final class RequestIds {
         if (page != null) {
             page[bit & (1 << PAGE_BITS) - 1] = (char) (to + 1);
         }
+    }
+
+    /** Its receiver said of the request, which was noted, that it is finished. */
+    void finish(long counter) {
+        if (isInside(counter)) {
+            finished.set((int) (counter - base));
+        }
+    }
+
+    /** Whether the receiver of a request that was noted said that it is finished. */
+    boolean isFinished(long counter) {
+        return finished.get((int) (counter - base));
     }
 
     /** Notes an answer. */

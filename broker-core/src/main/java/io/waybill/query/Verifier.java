@@ -3,6 +3,8 @@ package io.waybill.query;
 import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.journal.JournalQueue;
+import io.waybill.journal.QueueExtent;
+import io.waybill.journal.Roll;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.query.Finding.Kind;
 import io.waybill.query.Finding.Severity;
@@ -10,9 +12,11 @@ import io.waybill.query.RequestIds.Match;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LongSummaryStatistics;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -36,9 +40,13 @@ final class Verifier {
     private final StoredJournals journals;
     private final Consumer<Finding> sink;
     private final LongConsumer progress;
+    private final BesideCheck beside;
     private final Map<Integer, RequestIds> requests = new HashMap<>();
     private final Map<Integer, QueueCheck> requestChecks = new HashMap<>();
-    private final Map<Integer, QueueEnd> responseEnds = new HashMap<>();
+    private final Map<StoredJournal, Map<JournalQueue, QueueExtent>> extents = new HashMap<>();
+    private final Map<StoredJournal, Map<JournalQueue, QueueEnd>> ends = new LinkedHashMap<>();
+    private final Map<Integer, LongSummaryStatistics> unasked = new HashMap<>(); // counters, by caller
+    private final Set<Integer> shortened = new HashSet<>(); // workers of whose responses older ones were removed
     private final Set<Integer> lossy = new HashSet<>(); // workers of whose responses some are lost
     private final Map<Sort, Long> counts = new LinkedHashMap<>();
     private long records;
@@ -48,6 +56,7 @@ final class Verifier {
 
     Verifier(StoredJournals journals, Consumer<Finding> sink, LongConsumer progress) {
         this.journals = journals;
+        this.beside = new BesideCheck(journals.home(), this::found);
         this.sink = sink;
         this.progress = progress;
     }
@@ -66,12 +75,13 @@ final class Verifier {
         }
         DirectoryCheck directories = new DirectoryCheck(journals.home(), this::found);
         directories.checkRecords(journals.all());
-        BesideCheck beside = new BesideCheck(journals.home(), this::found);
         beside.begin(journals.all());
         try {
             for (StoredJournal journal : journals.all()) {
                 for (JournalQueue queue : JournalQueue.values()) {
                     directories.checkQueue(journal, queue);
+                    extents.computeIfAbsent(journal, any -> new EnumMap<>(JournalQueue.class))
+                            .put(queue, directories.checkExtent(journal, queue, beside.proofOf(journal, queue)));
                     directories.checkStructure(journal, queue);
                 }
                 readRequests(journal);
@@ -79,10 +89,12 @@ final class Verifier {
             for (StoredJournal journal : journals.all()) {
                 readResponses(journal);
             }
+            noteEnds();
+            beside.end(ends);
             for (StoredJournal journal : journals.all()) {
+                tellUnasked(journal);
                 tellUnanswered(journal);
             }
-            beside.end(requestEnds(), responseEnds);
             tellCounts();
         } catch (UncheckedIOException e) {
             throw e.getCause();
@@ -92,10 +104,17 @@ final class Verifier {
         return new Verification(journals.all().size(), records, damages, unanswered);
     }
 
-    private Map<Integer, QueueEnd> requestEnds() {
-        Map<Integer, QueueEnd> ends = new HashMap<>();
-        requestChecks.forEach((worker, check) -> ends.put(worker, check.end()));
-        return ends;
+    /** Only now: the requests may have been read on. */
+    private void noteEnds() {
+        for (StoredJournal journal : journals.all()) {
+            end(journal, JournalQueue.REQUESTS, requestChecks.get(journal.info().id()));
+        }
+    }
+
+    private void end(StoredJournal journal, JournalQueue queue, QueueCheck check) {
+        QueueEnd end = check.end(
+                extents.get(journal).get(queue), Roll.named(journals.home().rollCycle()));
+        ends.computeIfAbsent(journal, any -> new EnumMap<>(JournalQueue.class)).put(queue, end);
     }
 
     private QueueCheck check(StoredJournal journal, JournalQueue queue) {
@@ -116,7 +135,12 @@ final class Verifier {
         QueueCheck check = requestChecks.get(worker);
         RequestIds ids = requests.get(worker);
         long before = check.records();
-        check.read(record -> ids.ask(MessageId.counter(record.id()), record.to(), record.isRepeated()));
+        check.read(record -> {
+            ids.ask(MessageId.counter(record.id()), record.to(), record.isRepeated());
+            if (beside.isFinished(record.to(), worker, check.index())) {
+                ids.finish(MessageId.counter(record.id()));
+            }
+        });
         records += check.records() - before;
     }
 
@@ -127,8 +151,12 @@ final class Verifier {
             check.read(answers::match);
             records += check.records();
             check.requireReaches(indexed);
-            responseEnds.put(journal.info().id(), check.end());
-            if (check.hasLost()) {
+            end(journal, JournalQueue.RESPONSES, check);
+            if (check.beginsLate()) {
+                shortened.add(journal.info().id());
+            }
+            if (check.hasLost()
+                    || extents.get(journal).get(JournalQueue.RESPONSES).isLost()) {
                 lossy.add(journal.info().id());
             }
         }
@@ -191,6 +219,8 @@ final class Verifier {
                 stray(Severity.NOTE, response, ", lost before its journal was brought here");
             } else {
                 stray(Severity.DAMAGE, response, ", whose journal does not have it");
+                unasked.computeIfAbsent(caller, any -> new LongSummaryStatistics())
+                        .accept(counter);
             }
         }
 
@@ -221,6 +251,26 @@ final class Verifier {
         }
     }
 
+    /** The responses to requests that are not there name the files of other workers. */
+    private void tellUnasked(StoredJournal journal) {
+        LongSummaryStatistics counters = unasked.get(journal.info().id());
+        if (counters != null) {
+            int caller = journal.info().id();
+            QueueCheck check = requestChecks.get(caller);
+            check.find(
+                    Severity.DAMAGE,
+                    Kind.MISSING,
+                    Optional.of(ends.get(journal)
+                            .get(JournalQueue.REQUESTS)
+                            .file(JournalQueue.REQUESTS.in(journal.path()))),
+                    0,
+                    0,
+                    counters.getCount() + " requests that were answered are not there, from "
+                            + MessageId.text(MessageId.of(caller, counters.getMin())) + " to "
+                            + MessageId.text(MessageId.of(caller, counters.getMax())));
+        }
+    }
+
     private void tellUnanswered(StoredJournal journal) {
         RequestIds ids = requests.get(journal.info().id());
         QueueCheck check = requestChecks.get(journal.info().id());
@@ -240,9 +290,7 @@ final class Verifier {
                     0,
                     text.append(count > MAX_SHOWN ? " …" : "").toString());
         }
-        if (!lossy.isEmpty()) {
-            ids.unanswered(count, counter -> tellLostResponse(check, ids, counter));
-        }
+        ids.unanswered(count, counter -> tellLostResponse(check, ids, counter));
     }
 
     /** Some responses of the callee are gone: this may be one of those. */
@@ -260,6 +308,18 @@ final class Verifier {
                                     .map(StoredJournal::toString)
                                     .orElse("worker " + receiver)
                             + " has no response, and responses of that worker are lost");
+        } else if (ids.isFinished(counter) && !shortened.contains(receiver)) {
+            check.find(
+                    Severity.NOTE,
+                    Kind.LOST_RESPONSE,
+                    Optional.empty(),
+                    0,
+                    0,
+                    "call " + MessageId.text(MessageId.of(check.worker(), counter)) + " has no response, and "
+                            + journals.find(receiver)
+                                    .map(StoredJournal::toString)
+                                    .orElse("worker " + receiver)
+                            + ", which finished it, has lost it, or could not write it");
         }
     }
 

@@ -53,7 +53,7 @@ final class WorkerSalvage {
         StoredWorker stored = new StoredWorker(info, from, files);
         cursors = stored.cursors();
         generation = stored.generation();
-        stored.problems().forEach(this::problem);
+        stored.problems().forEach(problem -> problem(problem.text()));
         for (JournalQueue queue : JournalQueue.values()) {
             positions.put(queue, new Positions());
         }
