@@ -32,6 +32,8 @@ public final class Journal implements Closeable {
 
     private static final long NS_PER_MS = 1_000_000;
     private static final long ROLL_RETRY_NS = 100_000_000;
+    /** For a lock that nobody else takes: who waits for it at all, waits for damage. */
+    private static final long LOCK_WAIT_MS = 200;
 
     private final Path directory;
     private final JournalSettings settings;
@@ -57,6 +59,7 @@ public final class Journal implements Closeable {
     private boolean appended; // since it was opened
     private final List<Path> entered = new ArrayList<>(); // for who syncs; nobody does in PROCESS
     private Throwable failure;
+    private volatile String damage = ""; // what of the files somebody else has changed, for who stops the worker
 
     private Journal(Path directory, JournalSettings settings, DiskSpace disk, LastRecord last) {
         this.directory = directory;
@@ -67,7 +70,10 @@ public final class Journal implements Closeable {
         this.lastId = last.id();
         this.time = new RollTime(
                 last.cycle() == Integer.MIN_VALUE ? 0 : settings.roll().startMs(last.cycle()));
-        this.queue = builder(directory, settings).timeProvider(time).build();
+        this.queue = builder(directory, settings)
+                .timeProvider(time)
+                .timeoutMS(LOCK_WAIT_MS)
+                .build();
         this.appender = queue.createAppender();
         this.appender.singleThreadedCheckDisabled(
                 true); // several threads, one at a time under the worker's lock: ADR 3
@@ -169,6 +175,9 @@ public final class Journal implements Closeable {
             write(length);
         } catch (InternalError e) { // what was published is in doubt from here on
             throw failed(e);
+        } catch (RuntimeException e) { // Chronicle's, of files that somebody else has written to
+            failDamaged(e);
+            throw failed();
         }
         reservation.written(position);
         appended = true;
@@ -190,9 +199,42 @@ public final class Journal implements Closeable {
         }
     }
 
-    private JournalFailedException failed(InternalError fault) {
-        failure = fault;
+    private JournalFailedException failed(Throwable cause) {
+        failure = cause;
         return failed();
+    }
+
+    /**
+     * Takes no more records, for good, because of an exception that can only come from files that somebody else has changed. Call with the
+     * lock that {@link #append} is called with.
+     */
+    public void failDamaged(RuntimeException e) {
+        if (failure == null) {
+            String problem = problem(e);
+            fail(new IllegalStateException(problem, e));
+            damage = problem;
+        }
+    }
+
+    /** What of the files somebody else has changed; empty text when nothing was found. Any thread. */
+    public String damage() {
+        return damage;
+    }
+
+    private String problem(RuntimeException e) {
+        try {
+            String problem = QueueStructure.tableProblem(directory);
+            if (!problem.isEmpty()) {
+                return problem;
+            }
+            if (!QueueStructure.heldLocks(directory).isEmpty()) {
+                return directory.resolve(QueueStructure.TABLE) + ": somebody else has written to its locks: "
+                        + e.getMessage();
+            }
+        } catch (IOException again) {
+            e.addSuppressed(again);
+        }
+        return file + ": " + e.getMessage();
     }
 
     private void write(int length) {
@@ -201,6 +243,9 @@ public final class Journal implements Closeable {
         try {
             Bytes<?> bytes = document.wire().bytes();
             long start = bytes.writePosition();
+            if (start - Frame.LENGTH != nextFrame()) {
+                requireOwn(start - Frame.LENGTH);
+            }
             bytes.write(source, 0L, (long) length);
             position = start + length;
             lastLength = length;
@@ -214,6 +259,23 @@ public final class Journal implements Closeable {
             }
             document.close();
         }
+    }
+
+    /** Only a document of the queue's own may lie between two records of this writer. */
+    private void requireOwn(long at) {
+        if (lastLength == 0) {
+            return; // the first in its file, or behind what a crash has left
+        }
+        long end = nextFrame();
+        long behindOwn = Frame.behind(end, new OwnDocuments(settings.roll()).bytesAt(end));
+        if (at != behindOwn) {
+            throw new IllegalStateException("the next record belongs at " + end
+                    + ", and something lies there that this worker has not written");
+        }
+    }
+
+    private long nextFrame() {
+        return Frame.behind(position - Frame.LENGTH, 0);
     }
 
     /** Makes Chronicle write the file's header, so that readers find a queue before its first record. */
@@ -275,7 +337,8 @@ public final class Journal implements Closeable {
     }
 
     private JournalFailedException failed() {
-        return new JournalFailedException("the journal " + directory + " takes no more records: " + failure, failure);
+        return new JournalFailedException(
+                "the journal " + directory + " takes no more records: " + failure.getMessage(), failure);
     }
 
     /** Reserves disk space ahead of the writer, and gives back what earlier files have not used. For a helper thread. */

@@ -104,7 +104,7 @@ final class PowerCut {
             return new RecoveredQueue(lastCycle, nextCounter);
         }
         LOG.warn(
-                "{}: a power cut took records from index 0x{} on, at {}: {}; what is left behind them is set aside",
+                "{}: a power cut or a failure left no whole records from index 0x{} on, at {}: {}; what lies there is set aside",
                 directory,
                 Long.toHexString(cut.index),
                 cut.file.path().getFileName(),

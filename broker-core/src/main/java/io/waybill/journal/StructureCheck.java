@@ -1,6 +1,7 @@
 package io.waybill.journal;
 
 import io.waybill.host.SafeFiles;
+import io.waybill.journal.QueueReader.Step;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -36,6 +37,32 @@ public final class StructureCheck {
             boolean hasNewer = rolled.subList(i + 1, rolled.size()).stream().anyMatch(begun::contains);
             believe(found -> look(file, hasNewer, files, found), findings);
         }
+    }
+
+    /** The first thing in a queue's directory that is not what it must be, for people; empty text when nothing is. Reads all records. */
+    public static String firstDamage(Path directory, JournalSettings settings, SafeFiles files) {
+        List<Damage> damages = new ArrayList<>();
+        try (QueueReader reader = QueueReader.open(directory, files, settings)) {
+            QueueStructure.damage(directory, files).ifPresent(damages::add);
+            Step step = damages.isEmpty() ? reader.next() : Step.END;
+            while (step == Step.RECORD) {
+                step = reader.next();
+                step = step == Step.END ? reader.searchBehindEnd() : step;
+            }
+            if (step == Step.DAMAGED) {
+                damages.add(reader.damage());
+            }
+            if (damages.isEmpty()) {
+                Found found = new Found();
+                check(directory, files, found);
+                damages.addAll(found.damages);
+            }
+        } catch (IOException e) {
+            return String.valueOf(e.getMessage());
+        }
+        return damages.isEmpty()
+                ? ""
+                : damages.get(0).file() + ": " + damages.get(0).text();
     }
 
     /** A live writer may be between two steps: only what two looks find is believed. */

@@ -5,6 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.handling.Failure;
+import io.waybill.host.MappedFaults;
 
 /** The errors that a caller gets from its own worker. */
 final class CallErrors {
@@ -14,6 +15,25 @@ final class CallErrors {
     /** Nothing was sent. */
     static CallException refused(ErrorCode code, String text) {
         return new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, text);
+    }
+
+    /**
+     * A fault on mapped memory that came to light while a call was sent: of the receiver's files, most likely.
+     *
+     * @throws InternalError the same, when it is no fault
+     */
+    static CallException unlessFault(InternalError e, String to) {
+        if (!MappedFaults.is(e)) {
+            throw e;
+        }
+        return new CallException(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.PEER_CORRUPT,
+                MessageId.NONE,
+                "a fault in a mapped file came to light while a call to worker " + to
+                        + " was sent, which may have been sent: expected its files to be whole; waybill journal verify says"
+                        + " which are not",
+                e);
     }
 
     /** PyTorch's text. */

@@ -134,6 +134,8 @@ final class Calls implements Caller {
         } catch (InjectedFailure e) {
             listener.onFailure(e.outcome());
             return e.outcome().messageId();
+        } catch (InternalError e) {
+            throw CallErrors.unlessFault(e, request.to());
         }
     }
 

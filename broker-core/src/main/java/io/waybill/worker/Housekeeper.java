@@ -1,5 +1,6 @@
 package io.waybill.worker;
 
+import io.waybill.home.HomeException;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
@@ -9,6 +10,7 @@ import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,6 +53,9 @@ final class Housekeeper {
     private final PageToucher responsePages;
     private volatile boolean closed;
     private volatile Thread thread; // null before it starts
+    private String workerName = "";
+    private Consumer<IOException> onDamage = e -> {};
+    private boolean damaged;
     private long nextLookNs;
     private long nextClockNs;
     private long lastBootNs;
@@ -87,7 +92,10 @@ final class Housekeeper {
         this.responsePages = new PageToucher(responses, host.calls());
     }
 
-    void start(String workerName) {
+    /** @param onDamage hears once, on a thread of its own, that the worker's journal can't be written any more */
+    void start(String workerName, Consumer<IOException> onDamage) {
+        this.workerName = workerName;
+        this.onDamage = onDamage;
         nextLookNs = clock.monotonicNs();
         nextClockNs = nextLookNs;
         nextFileLookNs = nextLookNs;
@@ -151,6 +159,7 @@ final class Housekeeper {
             nextFileLookNs = nowNs + FILE_LOOK_NS;
             lookAtFiles();
         }
+        lookForDamage();
         topUp();
         watchdog.look(); // first: who takes the poller's role does not run the handler that keeps its last thread
         references.tick();
@@ -190,6 +199,16 @@ final class Housekeeper {
                 faults.raise();
                 return;
             }
+        }
+    }
+
+    private void lookForDamage() {
+        String damage = requests.damage().isEmpty() ? responses.damage() : requests.damage();
+        if (!damage.isEmpty() && !damaged) {
+            damaged = true;
+            LOG.error("Worker {} stops, because somebody else has changed its files: {}", workerName, damage);
+            IOException failure = new HomeException("worker " + workerName + " stopped: " + damage);
+            threads.start(workerName + "-damaged", () -> onDamage.accept(failure)); // it waits for this one to end
         }
     }
 

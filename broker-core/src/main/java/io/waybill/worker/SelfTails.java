@@ -38,6 +38,9 @@ final class SelfTails {
             if (areQuiet(links)) { // all of them: they share the place in the cursors
                 passWritten(links);
             }
+        } catch (RuntimeException e) { // Chronicle's: its files hold what this worker has not written
+            requests.journal().failDamaged(e);
+            responses.journal().failDamaged(e);
         } finally {
             responses.unlock();
             requests.unlock();

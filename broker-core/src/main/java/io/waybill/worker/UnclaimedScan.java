@@ -2,10 +2,12 @@ package io.waybill.worker;
 
 import io.waybill.api.MessageId;
 import io.waybill.home.CursorSlot;
+import io.waybill.home.HomeException;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerCursorSlot;
 import io.waybill.home.PeerCursors;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.host.MappedFaults;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
@@ -63,16 +65,41 @@ final class UnclaimedScan {
     synchronized long[] find(List<Peer> peers) throws IOException {
         Map<Integer, Place> places = new HashMap<>();
         for (Peer peer : peers) {
-            if (JournalTail.exists(JournalQueue.RESPONSES.in(peer.path()))) {
-                places.put(peer.id(), place(peer));
-            }
+            places.put(peer.id(), place(peer));
         }
         LongHashSet found = new LongHashSet();
-        addRequests(places, found);
+        addOwnRequests(places, found);
         for (Place place : places.values()) {
-            lookAtAnswers(place, found);
+            lookAtReadable(place, found);
         }
         return sorted(found);
+    }
+
+    private void addOwnRequests(Map<Integer, Place> places, LongHashSet found) throws IOException {
+        try {
+            addRequests(places, found);
+            MappedFaults.surface();
+        } catch (RuntimeException | InternalError e) {
+            throw new HomeException(
+                    "the requests of worker " + directory.info() + " can't be read: " + e.getMessage()
+                            + "; waybill journal verify says what is damaged",
+                    e);
+        }
+    }
+
+    /** A peer whose answers can't be read hurts nobody else's: of what it was asked, all that may have no outcome is told. */
+    private void lookAtReadable(Place place, LongHashSet found) {
+        try {
+            if (JournalTail.exists(JournalQueue.RESPONSES.in(place.peer().path()))) {
+                lookAtAnswers(place, found);
+                MappedFaults.surface();
+            }
+        } catch (RuntimeException | InternalError e) {
+            LOG.warn(
+                    "The answers of worker {} can't be read: calls to it count as unanswered: {}",
+                    place.peer(),
+                    e.getMessage());
+        }
     }
 
     private Place place(Peer peer) {
@@ -86,7 +113,10 @@ final class UnclaimedScan {
                 finished = slot.requestsFinished();
                 answers = slot.answersFrom();
             }
-        } catch (IOException e) {
+            MappedFaults.surface();
+        } catch (IOException | InternalError e) {
+            finished = 0;
+            answers = 0;
             LOG.warn("The cursors of worker {} can't be read: all of its answers are looked through", peer, e);
         }
         long read = answersRead.getOrDefault(peer.id(), 0L);

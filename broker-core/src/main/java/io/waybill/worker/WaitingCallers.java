@@ -115,7 +115,7 @@ final class WaitingCallers {
         try {
             while (!call.isSettled()) {
                 poller.unparkIfStandingBy();
-                call.park(LONGEST_PARK_NS);
+                parkOnce(call);
                 interrupted |= Thread.interrupted(); // the outcome is what counts; the interrupt is kept for later
             }
         } finally {
@@ -123,6 +123,15 @@ final class WaitingCallers {
             if (interrupted) {
                 Thread.currentThread().interrupt();
             }
+        }
+    }
+
+    /** To park is to enter the virtual machine, where JDK 17 tells of faults that this thread met before. */
+    private void parkOnce(BlockingCall call) {
+        try {
+            call.park(LONGEST_PARK_NS);
+        } catch (InternalError e) {
+            turns.stopAfter(e);
         }
     }
 

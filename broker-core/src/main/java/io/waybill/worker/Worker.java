@@ -35,6 +35,7 @@ import io.waybill.journal.JournalSettings;
 import io.waybill.journal.QueueBeginning;
 import io.waybill.journal.Quota;
 import io.waybill.journal.Roll;
+import io.waybill.journal.StructureCheck;
 import io.waybill.journal.index.IndexBuilder;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -340,6 +341,13 @@ public final class Worker implements Caller, AutoCloseable {
             return Journal.open(path, settings.journal(), host.clock(), disk, beginning);
         } catch (JournalFullException e) {
             throw new HomeException("no room for the journal of worker " + directory.name() + ": " + e.getMessage(), e);
+        } catch (RuntimeException | InternalError e) { // of files that are damaged
+            String damage = StructureCheck.firstDamage(path, settings.journal(), host.files());
+            throw new HomeException(
+                    "the " + name + " of worker " + directory.name() + " can't be opened: "
+                            + (damage.isEmpty() ? path + ": " + e.getMessage() : damage)
+                            + "; waybill journal verify says what is damaged, waybill journal salvage copies the rest",
+                    e);
         }
     }
 
@@ -357,7 +365,7 @@ public final class Worker implements Caller, AutoCloseable {
         links.refresh();
         directory.takesCalls(); // before it can make a call: who hears of this life can call it
         poller.start(inlet);
-        housekeeper.start(directory.name());
+        housekeeper.start(directory.name(), this::failed);
         indexer.start(directory.name(), host.threads());
         archive.start(directory.name(), host.threads());
         retention.start(directory.name(), host.threads());
@@ -366,7 +374,7 @@ public final class Worker implements Caller, AutoCloseable {
         }
     }
 
-    /** What was appended can't be brought to the disk: the worker stops, and all that wait for it hear of it. */
+    /** What was appended can't be brought to the disk, or somebody else has written to the files: the worker stops, and all that wait for it hear of it. */
     private void failed(IOException cause) {
         for (Lane lane : List.of(requestLane, responseLane)) {
             try {

@@ -78,7 +78,7 @@ public final class WrittenQueue implements AutoCloseable {
         };
     }
 
-    private static void reserve(Path file, long offset, long length) throws IOException {
+    static void reserve(Path file, long offset, long length) throws IOException {
         if (!Files.exists(file)) {
             Files.createFile(
                     file,

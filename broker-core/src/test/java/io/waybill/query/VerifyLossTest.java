@@ -69,8 +69,7 @@ class VerifyLossTest {
 
     private static void callMany(Worker caller, String to, int calls, int bytes) {
         for (int i = 0; i < calls; i++) {
-            Request request =
-                    Request.raw(to, MessageType.userRequest(0x42), ByteBuffer.allocate(bytes), List.of());
+            Request request = Request.raw(to, MessageType.userRequest(0x42), ByteBuffer.allocate(bytes), List.of());
             try (Response response = caller.call(request)) {
                 assertThat(response.payload().remaining()).isEqualTo(bytes);
             }
@@ -92,8 +91,7 @@ class VerifyLossTest {
 
     private Path copyOfHome() throws Exception {
         Path home = directory.resolve("home");
-        assertThat(new ProcessBuilder(
-                                "cp", "-a", shared.resolve("home").toString(), home.toString())
+        assertThat(new ProcessBuilder("cp", "-a", shared.resolve("home").toString(), home.toString())
                         .inheritIO()
                         .start()
                         .waitFor())

@@ -248,10 +248,10 @@ class BadFilesSystemTest {
         }
     }
 
-    /** On JDK 17 the fault may come to light in this very thread, until the peer is found out. */
+    /** A fault never comes out of a call. On JDK 17 it may come to light behind it, in this very thread, until the peer is found out. */
     private static boolean refusesAsCorrupt(Worker caller, String peer) {
+        ErrorCode code = failureOf(caller, request(peer).timeout(Duration.ofMillis(100)));
         try {
-            ErrorCode code = failureOf(caller, request(peer).timeout(Duration.ofMillis(100)));
             MappedFaults.surface();
             return code == ErrorCode.PEER_CORRUPT;
         } catch (InternalError e) {

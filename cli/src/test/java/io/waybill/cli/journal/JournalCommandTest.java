@@ -12,6 +12,7 @@ import io.waybill.query.Payload;
 import io.waybill.wire.Observations;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -115,6 +116,19 @@ class JournalCommandTest {
         makeHome();
         assertThat(run("journal", "verify", "--json")).isZero();
         assertThat(out.toString()).contains("\"whole\":true").hasLineCount(1);
+    }
+
+    @Test
+    void endsWithOneWhenAFileIsGoneAndNamesItsOwner() throws Exception {
+        makeHome();
+        Home home = Home.open(temporary.resolve("home"), Host.real());
+        home.join("ps0").close();
+        assertThat(run("journal", "verify")).isZero();
+        Files.delete(temporary.resolve("home/workers/0-ps0/cursors"));
+        assertThat(run("journal", "verify")).isEqualTo(1);
+        assertThat(out.toString()).contains("damage: 0-ps0 cursors:").contains("1 damages");
+        assertThat(run("journal", "verify", "--json")).isEqualTo(1);
+        assertThat(out.toString()).contains("\"whole\":false");
     }
 
     @Test
