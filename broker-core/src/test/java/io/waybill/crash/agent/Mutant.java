@@ -47,6 +47,10 @@ public enum Mutant {
             "TIMED_OUT_TOO_EARLY",
             Runs.KILL,
             Change.instead(Names.INLET, "expire", Names.PENDING, "expire", "expireEarly")),
+    PARKED_OVERTAKEN(
+            "OUT_OF_ORDER",
+            Runs.KILL,
+            Change.instead(Names.SERVING, "serveOnce", "io/waybill/worker/Parking", "has", "nothingParked")),
     RUN_TWICE(
             "RAN_TWICE",
             Runs.KILL,

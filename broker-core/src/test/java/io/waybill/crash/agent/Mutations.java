@@ -143,6 +143,10 @@ public final class Mutations {
         return 0;
     }
 
+    public static boolean nothingParked(Object parking, Object key) {
+        return false;
+    }
+
     public static long expireEarly(Object pending, long nowNs, Object settled) {
         return (long) call(pending, "expire", nowNs + EARLY_NS, settled);
     }
