@@ -7,6 +7,7 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -105,6 +106,27 @@ public final class QueueReader implements Closeable {
         }
         long found = wholeRecordBehind(position);
         return found == NOWHERE || !isOpenNow() ? Step.END : skipTo(found, HOLE);
+    }
+
+    /**
+     * Like {@link #searchBehindEnd}, but reads nothing where the file's header says that the last record begins before this end, as it
+     * does in every file that is whole. What is reserved behind the end is much, and whatever brought it into the page cache makes it look
+     * like data.
+     */
+    public Step searchBehindEndIfWritten() throws IOException {
+        // in this order: the writer notes where a record begins when the record is there
+        boolean isBefore = !window.isOpen() || lastWritten() < position;
+        return isBefore || !isOpenNow() ? Step.END : searchBehindEnd();
+    }
+
+    /** Where the last record begins, as the writer says; {@link Long#MAX_VALUE} when it does not. */
+    private long lastWritten() throws IOException {
+        buffer.reserve(Long.BYTES);
+        long at = new OwnDocuments(current.roll()).writePositionAt();
+        long written = window.read(at, buffer.memory(), Long.BYTES)
+                ? buffer.memory().getLong(0, ByteOrder.LITTLE_ENDIAN)
+                : Long.MAX_VALUE;
+        return written < 0 ? Long.MAX_VALUE : written;
     }
 
     /**

@@ -9,14 +9,19 @@ import java.util.concurrent.locks.LockSupport;
  * Keeps the index by id up behind the journal. While calls go on it takes a fiftieth of its thread's time and falls behind; when they rest
  * it catches up.
  *
- * <p>Runs on a thread of its own, which begins late: a worker that is gone again soon does not pay for an index.
+ * <p>Runs on a thread of its own, which begins late: a worker that is gone again soon does not pay for an index. One that was busy indexes
+ * what is left as it leaves, for a second at most: else everybody who looks something up later reads the whole journal, again and again.
  */
 final class Indexer implements AutoCloseable {
 
     private static final long FIRST_STEP_NS = 3_000_000_000L;
     private static final long IDLE_PAUSE_NS = 500_000_000L;
     private static final long LONGEST_PAUSE_NS = 1_000_000_000L;
+    private static final long LAST_STEPS_NS = 1_000_000_000L;
     private static final int RECORDS_PER_STEP = 1_000;
+    /** Below that a lookup reads what is not indexed in a few milliseconds. */
+    private static final long WORTH_LAST_STEPS = 20_000;
+
     private static final int SHARE_WHEN_BUSY = 50;
 
     private final IndexBuilder builder;
@@ -52,8 +57,20 @@ final class Indexer implements AutoCloseable {
                     pause(Math.min(LONGEST_PAUSE_NS, busy ? SHARE_WHEN_BUSY * tookNs : tookNs));
                 }
             }
+            indexWhatIsLeft();
         } finally {
             builder.close();
+        }
+    }
+
+    private void indexWhatIsLeft() {
+        if (counters.callsSent() + counters.requestsBegun() < WORTH_LAST_STEPS) {
+            return;
+        }
+        long untilNs = clock.monotonicNs() + LAST_STEPS_NS;
+        IndexBuilder.Progress progress = IndexBuilder.Progress.BEHIND;
+        while (progress == IndexBuilder.Progress.BEHIND && untilNs - clock.monotonicNs() > 0) {
+            progress = builder.step(RECORDS_PER_STEP);
         }
     }
 

@@ -718,7 +718,6 @@ public final class Worker implements Caller, AutoCloseable {
                 .attempt(earlierCalls::close)
                 .attempt(outlet::close)
                 .attempt(housekeeper::close)
-                .attempt(indexer::close)
                 .attempt(retention::close)
                 .attempt(poller::close);
         boolean nobodyPolls = stopPolling();
@@ -727,7 +726,10 @@ public final class Worker implements Caller, AutoCloseable {
         if (nobodyPolls) {
             steps.attempt(finished::update).attempt(reread::closeAll).attempt(links::close);
         }
-        steps.attempt(archive::close).attempt(transit::close).attempt(answers::close);
+        steps.attempt(indexer::close) // may take a second, when the others know already
+                .attempt(archive::close)
+                .attempt(transit::close)
+                .attempt(answers::close);
         if (syncer != null) {
             steps.attempt(syncer::close); // what it answered last can be read then
         }

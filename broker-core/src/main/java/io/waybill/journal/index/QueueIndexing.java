@@ -96,7 +96,7 @@ final class QueueIndexing implements Closeable {
                     break;
                 }
                 // once: a hole that an earlier life left in the newest file
-                lookedBehindEnd = reader.searchBehindEnd() == Step.END;
+                lookedBehindEnd = reader.searchBehindEndIfWritten() == Step.END;
                 continue;
             }
             seen++;

@@ -161,7 +161,7 @@ final class QueueLookup implements Closeable {
         if (lookedBehindEnd) {
             return false;
         }
-        lookedBehindEnd = tail.searchBehindEnd() == Step.END;
+        lookedBehindEnd = tail.searchBehindEndIfWritten() == Step.END;
         return !lookedBehindEnd;
     }
 
