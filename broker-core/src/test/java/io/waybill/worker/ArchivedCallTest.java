@@ -320,9 +320,16 @@ class ArchivedCallTest {
     void dropsAndCountsWhatItDoesNotKeepUpWith() throws IOException {
         echo();
         Worker server = join("server", ArchiveSettings.DEFAULTS);
-        Worker caller = join("caller", ALL.withWaitingBytes(1));
+        HeldThreads held = new HeldThreads("-archive");
+        Worker caller = heldCaller(held, ALL.withWaitingBytes(1));
         int calls = 100;
         for (int i = 0; i < calls; i++) {
+            if (i == calls / 2) {
+                assertThat(caller.archiveStatus().waitingStorages())
+                        .as("behind the first")
+                        .isEqualTo(i);
+                held.release(); // from here on it keeps up or not
+            }
             Tensor sent = bytes(caller, 100_000, i);
             caller.call(request(sent)).close();
             sent.storage().release();
