@@ -8,9 +8,11 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
@@ -35,7 +37,7 @@ public final class HandlerRegistry {
     // first.
     private final Map<HandlerKey, List<HandlerEntry>> published = new LinkedHashMap<>();
     private final Map<HandlerKey, Departure> left = new LinkedHashMap<>();
-    private final List<HandlerEntry> draining = new ArrayList<>();
+    private final Set<HandlerEntry> draining = new LinkedHashSet<>();
     private boolean expectingMore;
 
     private final Map<HandlerKey, Long> parked = new ConcurrentHashMap<>();
@@ -245,7 +247,7 @@ public final class HandlerRegistry {
                 stillRunning += left;
             }
             synchronized (lock) {
-                draining.removeAll(entries);
+                entries.forEach(draining::remove); // removeAll would look at each of the others for each
             }
             return stillRunning == 0 ? Drained.DRAINED : Drained.timedOut(stillRunning);
         }

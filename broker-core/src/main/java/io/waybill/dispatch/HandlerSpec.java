@@ -7,7 +7,7 @@ import java.util.Objects;
 /**
  * A handler and what it declares.
  *
- * @param keys what it takes; at least one
+ * @param keys what it takes; at least one, at most {@value #MAX_KEYS}
  * @param nonBlocking whether it runs on the worker's poller instead of {@code executor}
  * @param ranking of several handlers for a key the one with the highest ranking is used, then the oldest
  * @param contextClassLoader set for every call of the handler
@@ -24,7 +24,13 @@ public record HandlerSpec(
         DeliveryPolicy delivery,
         HandlerExecutor executor) {
 
+    /** Each is copied with every change of the handlers, and shown to operators. */
+    public static final int MAX_KEYS = 10_000;
+
     public HandlerSpec {
+        if (keys.size() > MAX_KEYS) {
+            throw new IllegalArgumentException(tooMany(keys.size()));
+        }
         keys = List.copyOf(keys);
         if (keys.isEmpty()) {
             throw new IllegalArgumentException("a handler of " + provider + " declares nothing that it takes");
@@ -49,6 +55,12 @@ public record HandlerSpec(
             ClassLoader contextClassLoader,
             HandlerExecutor executor) {
         this(keys, handler, nonBlocking, provider, ranking, contextClassLoader, DeliveryPolicy.AT_MOST_ONCE, executor);
+    }
+
+    /** Why a handler with so many keys is refused. */
+    public static String tooMany(int keys) {
+        return "a handler takes at most " + MAX_KEYS + " types and operations, and one declares " + keys
+                + "; take a type of its own, and tell its requests apart by what they carry";
     }
 
     /** The same with another policy of delivery. */

@@ -16,8 +16,10 @@ import io.waybill.host.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.Constants;
@@ -46,6 +48,9 @@ final class HandlerWhiteboard
     static final String DELIVERY = Delivery.PREFIX_ + "delivery";
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerWhiteboard.class);
+    /** Of the keys of a handler, in the log. */
+    private static final int MAX_SHOWN = 50;
+
     private static final Duration THREADS_END_LIMIT = Duration.ofSeconds(1);
 
     private final BundleContext context;
@@ -230,17 +235,18 @@ final class HandlerWhiteboard
             throw new IllegalArgumentException(
                     "a handler says what it takes in the service property " + HANDLES + ", and there is none");
         }
-        List<HandlerKey> keys = new ArrayList<>();
+        if (texts.size() > HandlerSpec.MAX_KEYS) {
+            throw new IllegalArgumentException(HandlerSpec.tooMany(texts.size()));
+        }
+        Set<HandlerKey> keys = new LinkedHashSet<>();
         for (String text : texts) {
             HandlerKey key = HandlerKey.parse(text.strip());
             if (key instanceof HandlerKey.OfControl) {
                 throw new IllegalArgumentException("control operations are the node's own: " + key.text());
             }
-            if (!keys.contains(key)) {
-                keys.add(key);
-            }
+            keys.add(key);
         }
-        return keys;
+        return List.copyOf(keys);
     }
 
     private static boolean isNonBlocking(ServiceReference<MessageHandler> reference) {
@@ -254,6 +260,8 @@ final class HandlerWhiteboard
     }
 
     private static String texts(List<HandlerKey> keys) {
-        return String.join(", ", keys.stream().map(HandlerKey::text).toList());
+        String some = String.join(
+                ", ", keys.stream().limit(MAX_SHOWN).map(HandlerKey::text).toList());
+        return keys.size() <= MAX_SHOWN ? some : some + " and " + (keys.size() - MAX_SHOWN) + " more";
     }
 }

@@ -44,9 +44,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
@@ -78,8 +81,8 @@ public final class Worker implements Caller, AutoCloseable {
     static final String SEGMENTS = "segments";
 
     private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
-    /** Of all functions in a worker's record, half of what fits there. */
-    private static final int MAX_FUNCTION_BYTES = 32 << 10;
+    /** Of all functions and operations in a worker's record, half of what fits there. */
+    private static final int MAX_NAME_BYTES = 32 << 10;
     /** Of all that it runs again, a quarter. */
     private static final int MAX_AGAIN_BYTES = 16 << 10;
     /** How long a poll may take to end, at least: it may be in a listener of the program. */
@@ -411,18 +414,20 @@ public final class Worker implements Caller, AutoCloseable {
         if (!injects.isEmpty()) {
             settings.put(INJECTS, injects);
         }
-        List<String> served = served();
-        directory.publish(WorkerState.READY, new Served(served, atLeastOnce(served)), settings);
+        Set<String> served = served();
+        directory.publish(WorkerState.READY, new Served(List.copyOf(served), atLeastOnce(served)), settings);
     }
 
-    /** What it answers: functions only as many as a record has room for. */
-    private List<String> served() {
-        List<String> served = new ArrayList<>();
-        int left = MAX_FUNCTION_BYTES;
-        for (String key : keysIn(HandlerStatus.State.SERVING)) {
-            boolean isFunction = key.startsWith(HandlerKey.FUNCTION_PREFIX);
-            left -= isFunction ? key.getBytes(StandardCharsets.UTF_8).length + BYTES_BETWEEN : 0;
-            if (!isFunction || left >= 0) {
+    /** What it answers: operations and then functions only as many as a record has room for. */
+    private Set<String> served() {
+        List<String> keys = new ArrayList<>(keysIn(HandlerStatus.State.SERVING));
+        keys.sort(Comparator.comparing(key -> key.startsWith(HandlerKey.FUNCTION_PREFIX)));
+        Set<String> served = new LinkedHashSet<>();
+        int left = MAX_NAME_BYTES;
+        for (String key : keys) {
+            boolean isName = key.startsWith(HandlerKey.FUNCTION_PREFIX) || key.indexOf('.') >= 0;
+            left -= isName ? key.getBytes(StandardCharsets.UTF_8).length + BYTES_BETWEEN : 0;
+            if (!isName || left >= 0) {
                 served.add(key);
             }
         }
@@ -430,7 +435,7 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /** What of that it runs again after it died: as much as a record has room for, and the rest at most once. */
-    private List<String> atLeastOnce(List<String> served) {
+    private List<String> atLeastOnce(Set<String> served) {
         List<String> again = new ArrayList<>();
         int left = MAX_AGAIN_BYTES;
         for (String key :

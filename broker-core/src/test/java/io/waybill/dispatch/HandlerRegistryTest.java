@@ -10,6 +10,7 @@ import io.waybill.api.MessageType;
 import io.waybill.host.ManualClock;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -256,6 +257,18 @@ class HandlerRegistryTest {
             assertThat(entry.begin()).isFalse();
             serving.get(20, TimeUnit.SECONDS);
         }
+    }
+
+    @Test
+    void refusesAHandlerOfTooManyKeys() {
+        String[] keys = new String[HandlerSpec.MAX_KEYS + 1];
+        Arrays.setAll(keys, i -> "text.n" + i);
+        assertThatThrownBy(() -> spec(ACME, 0, handler(), keys)).hasMessageContaining("at most 10000");
+        String[] most = Arrays.copyOf(keys, HandlerSpec.MAX_KEYS);
+        HandlerRegistry.Registration registration = registry.add(spec(ACME, 0, handler(), most));
+        assertThat(registration.statuses()).hasSize(HandlerSpec.MAX_KEYS);
+        assertThat(registration.withdraw(LONG)).isEqualTo(Drained.DRAINED);
+        assertThat(registry.table().forKey(HandlerKey.parse("text.n7"))).isNull();
     }
 
     @Test

@@ -226,6 +226,28 @@ class BundleControlBundleTest {
                 .withMessageContaining("SCRIPT_CAL");
     }
 
+    /** Which would take the node's processor for half a minute, and its log. */
+    @Test
+    void refusesAHandlerOfMoreThanAnyoneCanName() throws Exception {
+        Path jar = forge.bundle("org.acme.count", "1.0.0")
+                .header("Bundle-Activator", "acme.Publishes")
+                .source(
+                        "Publishes",
+                        "public final class Publishes implements BundleActivator {"
+                                + " public void start(BundleContext c) {"
+                                + " String[] names = new String[200_000];"
+                                + " for (int i = 0; i < names.length; i++) names[i] = \"text.n\" + i;"
+                                + " Hashtable<String, Object> properties = new Hashtable<>();"
+                                + " properties.put(\"waybill.handles.message\", names);"
+                                + " c.registerService(MessageHandler.class, (m, o) -> { }, properties); }"
+                                + " public void stop(BundleContext c) {} }")
+                .build();
+
+        assertThatExceptionOfType(BundleRefusedException.class)
+                .isThrownBy(() -> node.bundles().install(jar))
+                .withMessageContaining("at most 10000 types and operations, and one declares 200000");
+    }
+
     @Test
     void keepsControlOperationsFromBundles() throws Exception {
         Path jar = forge.bundle("org.acme.count", "1.0.0")

@@ -179,10 +179,28 @@ class FunctionCallTest {
 
     @Test
     void tellsOthersOfAsManyFunctionsAsItsRecordHolds() throws IOException {
+        addMany("function:");
+        answer("text.count", "operation");
+        server.ready(Map.of());
+
+        assertThat(served()).contains("text.count").hasSizeGreaterThan(300);
+        assertThat(called("m".repeat(60) + ".f4979")).isEqualTo("m".repeat(60) + ".f4979");
+    }
+
+    @Test
+    void tellsOthersOfAsManyOperationsAsItsRecordHolds() throws IOException {
+        addMany("");
+        answer("SCRIPT_CALL", "type");
+        server.ready(Map.of());
+
+        assertThat(served()).contains("SCRIPT_CALL").hasSizeGreaterThan(300);
+    }
+
+    private void addMany(String prefix) {
         Provider provider = new Provider("many", "1.0.0");
         List<HandlerKey> keys = new ArrayList<>();
         for (int i = 0; i < 5_000; i++) {
-            keys.add(HandlerKey.parse("function:" + "m".repeat(i % 60 + 1) + ".f" + i));
+            keys.add(HandlerKey.parse(prefix + "m".repeat(i % 60 + 1) + ".f" + i));
         }
         handlers.add(new HandlerSpec(
                 keys,
@@ -192,19 +210,17 @@ class FunctionCallTest {
                 0,
                 FunctionCallTest.class.getClassLoader(),
                 handlers.newExecutor(provider, ExecutorSettings.forProcessors(2))));
-        answer("text.count", "operation");
-        server.ready(Map.of());
+    }
 
+    private List<String> served() throws IOException {
         Membership membership = new Membership(workers.home);
         membership.refresh();
-        List<String> served = membership
+        return membership
                 .members()
                 .find("server")
                 .flatMap(Peer::record)
                 .orElseThrow()
                 .serves();
-        assertThat(served).contains("text.count").hasSizeGreaterThan(300);
-        assertThat(called("m".repeat(60) + ".f4979")).isEqualTo("m".repeat(60) + ".f4979");
     }
 
     @Test
