@@ -43,6 +43,10 @@ public final class BenchProcess {
             case QuotaUnderLoad.SERVER_ROLE -> QuotaUnderLoad::server;
             case QuotaUnderLoad.CALLER_ROLE -> QuotaUnderLoad::caller;
             case QuotaUnderLoad.FOLLOWER_ROLE -> QuotaUnderLoad::follower;
+            case LookupRate.ROLE -> LookupRate::measure;
+            case ReferenceCall.ROLE -> ReferenceCall::client;
+            case ReplayRate.ROLE -> ReplayRate::measure;
+            case Pairs.ROLE -> Pairs::call;
             default -> throw new IllegalArgumentException("no role is named " + name);
         };
     }

@@ -43,7 +43,21 @@ final class EchoServer {
 
     static void serve(Path home, String name, WorkerSettings settings, MessageHandler handler) throws IOException {
         Host host = Host.real();
-        HandlerRegistry handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+        HandlerRegistry handlers = registry(host);
+        handle(handlers, handler);
+        try (Worker worker = join(Home.open(home, host), name, settings, handlers)) {
+            worker.ready(Map.of());
+            BenchProcess.ready();
+            BenchProcess.awaitEnd();
+        }
+    }
+
+    static HandlerRegistry registry(Host host) {
+        return new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+    }
+
+    /** Adds a handler of {@link #ECHO} that runs on the poller. */
+    static void handle(HandlerRegistry handlers, MessageHandler handler) {
         Provider provider = new Provider("bench", "1");
         handlers.add(new HandlerSpec(
                 List.of(HandlerKey.parse(ECHO)),
@@ -55,11 +69,10 @@ final class EchoServer {
                 handlers.newExecutor(
                         provider,
                         ExecutorSettings.forProcessors(Runtime.getRuntime().availableProcessors()))));
-        try (Worker worker = Worker.join(Home.open(home, host), name, JoinOptions.defaults(), settings, handlers)) {
-            worker.ready(Map.of());
-            BenchProcess.ready();
-            BenchProcess.awaitEnd();
-        }
+    }
+
+    static Worker join(Home home, String name, WorkerSettings settings, HandlerRegistry handlers) throws IOException {
+        return Worker.join(home, name, JoinOptions.defaults(), settings, handlers);
     }
 
     /** @param how the name of a way of waiting; with {@link #RECORDING} behind it, of a worker that archives all tensors */
@@ -74,12 +87,7 @@ final class EchoServer {
     /** A worker that calls. */
     static Worker joinCaller(String home, WorkerSettings settings) throws IOException {
         Host host = Host.real();
-        Worker worker = Worker.join(
-                Home.open(Path.of(home), host),
-                "bench-caller",
-                JoinOptions.defaults(),
-                settings,
-                new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock()));
+        Worker worker = join(Home.open(Path.of(home), host), "bench-caller", settings, registry(host));
         worker.ready(Map.of());
         return worker;
     }

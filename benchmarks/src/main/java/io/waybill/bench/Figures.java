@@ -36,6 +36,10 @@ public final class Figures {
         return ((Number) require(name)).longValue();
     }
 
+    String text(String name) {
+        return require(name).toString();
+    }
+
     public double number(String name) {
         return ((Number) require(name)).doubleValue();
     }
@@ -75,6 +79,11 @@ public final class Figures {
             }
         }
         return figures;
+    }
+
+    /** The middle of one figure of an odd number of rounds. */
+    static long median(List<Figures> rounds, String name) {
+        return median(rounds.stream().mapToLong(round -> round.integer(name)).toArray());
     }
 
     /** The middle of an odd number of values. */

@@ -7,9 +7,7 @@ import io.waybill.api.Request;
 import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.HandlerRegistry;
-import io.waybill.dispatch.ParkingSettings;
 import io.waybill.home.Home;
-import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.query.MessageFilter;
 import io.waybill.replay.RecordedCall;
@@ -33,13 +31,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /**
- * How fast recorded calls are replayed, beside how fast their handlers run alone: one thread, the records in memory, nothing read, compared
+ * {@code bench replay}: how fast recorded calls are replayed, beside how fast their handlers run alone: one thread, the records in memory, nothing read, compared
  * or counted. Both take turns over the same calls of mixed types. In the end a few of them are answered wrongly, and must be named.
  *
  * @param calls recorded and replayed
  * @param rounds odd
  */
 public record ReplayRate(int calls, int rounds) {
+
+    static final String ROLE = "replay";
 
     private static final String SERVER = "bench-server";
     private static final int IN_FLIGHT = 256;
@@ -50,46 +50,50 @@ public record ReplayRate(int calls, int rounds) {
 
     private static final String TEXT = "the quick brown fox jumps over the lazy dog and goes on";
 
-    /** Arguments: calls, rounds; both may be left out. */
-    public static void main(String[] arguments) throws Exception {
-        int calls = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 1_000_000;
-        int rounds = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 3;
-        Figures figures = new ReplayRate(calls, rounds).run(System.err::println);
-        figures.values().forEach((name, value) -> System.out.println(name + " " + value));
+    public Figures run(Consumer<String> progress) throws IOException {
+        try (Children children = new Children()) {
+            progress.accept("recording " + calls + " calls, and replaying them " + (rounds + 1) + " times");
+            return children.start(ROLE, children.directory().resolve("home"), calls, rounds)
+                    .figures();
+        }
     }
 
-    public Figures run(Consumer<String> progress) throws Exception {
-        try (Children children = new Children()) {
-            Path home = children.directory().resolve("home");
-            progress.accept("recording " + calls + " calls");
-            record(home);
-            long[] alone = new long[rounds];
-            long[] replayed = new long[rounds];
-            for (int round = 0; round < rounds; round++) {
-                alone[round] = aloneNs(home);
-                replayed[round] = replayNs(home);
-                progress.accept("round " + (round + 1) + " of " + rounds + ": alone " + alone[round] + " ns, replayed "
-                        + replayed[round] + " ns a call");
-            }
-            long aloneNs = Figures.median(alone);
-            long replayNs = Figures.median(replayed);
-            return new Figures()
-                    .put("calls", calls)
-                    .put("alone_ns_per_call", aloneNs)
-                    .put("replay_ns_per_call", replayNs)
-                    .put("ratio", (double) aloneNs / replayNs)
-                    .put("wrong_named", wrongNamed(home));
+    /** Arguments: home, calls, rounds. */
+    static void measure(String[] arguments) throws Exception {
+        BenchProcess.ready();
+        ReplayRate rate = new ReplayRate(Integer.parseInt(arguments[1]), Integer.parseInt(arguments[2]));
+        BenchProcess.report(rate.measure(Path.of(arguments[0])));
+        BenchProcess.awaitEnd();
+    }
+
+    private Figures measure(Path home) throws Exception {
+        record(home);
+        long[] alone = new long[rounds];
+        long[] replayed = new long[rounds];
+        for (int round = 0; round < rounds; round++) {
+            alone[round] = aloneNs(home);
+            replayed[round] = replayNs(home);
         }
+        long aloneNs = Figures.median(alone);
+        long replayNs = Figures.median(replayed);
+        return new Figures()
+                .put("calls", calls)
+                .put("rounds", rounds)
+                .put("replayed_per_s", 1_000_000_000L / replayNs)
+                .put("replay_ns_per_call", replayNs)
+                .put("alone_ns_per_call", aloneNs)
+                .put("ratio", (double) aloneNs / replayNs)
+                .put("wrong_named", wrongNamed(home));
     }
 
     private void record(Path path) throws IOException {
         Host host = Host.real();
         Home home = Home.open(path, host);
-        HandlerRegistry handlers = registry(host);
+        HandlerRegistry handlers = EchoServer.registry(host);
         ReplayHandlers.fill(handlers);
         WorkerSettings settings = WorkerSettings.defaults();
-        try (Worker server = Worker.join(home, SERVER, JoinOptions.defaults(), settings, handlers);
-                Worker caller = Worker.join(home, "bench-caller", JoinOptions.defaults(), settings, registry(host))) {
+        try (Worker server = EchoServer.join(home, SERVER, settings, handlers);
+                Worker caller = EchoServer.join(home, "bench-caller", settings, EchoServer.registry(host))) {
             server.ready(Map.of());
             caller.ready(Map.of());
             Deque<CompletableFuture<?>> inFlight = new ArrayDeque<>();
@@ -101,10 +105,6 @@ public record ReplayRate(int calls, int rounds) {
             }
             inFlight.forEach(CompletableFuture::join);
         }
-    }
-
-    private static HandlerRegistry registry(Host host) {
-        return new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
     }
 
     private static CompletableFuture<?> call(Caller caller, int i) {
@@ -186,7 +186,7 @@ public record ReplayRate(int calls, int rounds) {
                 }
             }
         }
-        HandlerRegistry registry = registry(Host.real());
+        HandlerRegistry registry = EchoServer.registry(Host.real());
         ReplayHandlers.fill(registry);
         return new HandlersAlone(registry.table(), requests).nsPerCall(calls);
     }

@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.function.ToLongFunction;
 import org.HdrHistogram.Histogram;
 
 /**
@@ -36,10 +35,10 @@ public record RoundTrip(int sizeBytes, int calls, int rounds, String waiting) {
             progress.accept("round " + round + " of " + rounds + ": waybill");
             ours.add(round());
         }
-        long p50 = median(ours, figures -> figures.integer("p50_ns"));
-        long p99 = median(ours, figures -> figures.integer("p99_ns"));
-        long rawP50 = median(raw, figures -> figures.integer("p50_ns"));
-        long rawP99 = median(raw, figures -> figures.integer("p99_ns"));
+        long p50 = Figures.median(ours, "p50_ns");
+        long p99 = Figures.median(ours, "p99_ns");
+        long rawP50 = Figures.median(raw, "p50_ns");
+        long rawP99 = Figures.median(raw, "p99_ns");
         return new Figures()
                 .put("size_bytes", sizeBytes)
                 .put("calls", calls)
@@ -47,17 +46,13 @@ public record RoundTrip(int sizeBytes, int calls, int rounds, String waiting) {
                 .put("waiting", waiting.toLowerCase(Locale.ROOT).replace('_', '-'))
                 .put("p50_ns", p50)
                 .put("p99_ns", p99)
-                .put("p999_ns", median(ours, figures -> figures.integer("p999_ns")))
+                .put("p999_ns", Figures.median(ours, "p999_ns"))
                 .put("raw_p50_ns", rawP50)
                 .put("raw_p99_ns", rawP99)
-                .put("raw_p999_ns", median(raw, figures -> figures.integer("p999_ns")))
+                .put("raw_p999_ns", Figures.median(raw, "p999_ns"))
                 .put("ratio_p50", (double) p50 / rawP50)
                 .put("ratio_p99", (double) p99 / rawP99)
-                .put("allocated_bytes_per_call", median(ours, figures -> figures.integer("allocated_bytes_per_call")));
-    }
-
-    private static long median(List<Figures> rounds, ToLongFunction<Figures> figure) {
-        return Figures.median(rounds.stream().mapToLong(figure).toArray());
+                .put("allocated_bytes_per_call", Figures.median(ours, "allocated_bytes_per_call"));
     }
 
     private Figures rawRound() throws IOException {

@@ -4,19 +4,27 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.bench.Distribution;
 import io.waybill.bench.Figures;
 import io.waybill.bench.Idle;
+import io.waybill.bench.LookupRate;
 import io.waybill.bench.OperatorCall;
+import io.waybill.bench.Pairs;
 import io.waybill.bench.QuotaUnderLoad;
 import io.waybill.bench.Recording;
+import io.waybill.bench.ReferenceCall;
+import io.waybill.bench.ReplayRate;
 import io.waybill.bench.RoundTrip;
 import io.waybill.bench.SwapUnderLoad;
 import io.waybill.bench.TensorTransfer;
 import io.waybill.bench.Throughput;
+import io.waybill.cli.BenchOptions.Rounds;
+import io.waybill.cli.BenchOptions.Shown;
+import io.waybill.cli.BenchOptions.Size;
+import io.waybill.cli.BenchOptions.Sizes;
+import io.waybill.cli.BenchOptions.Waits;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
 import io.waybill.worker.Waiting;
 import java.io.IOException;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
 import picocli.CommandLine.Command;
@@ -45,6 +53,7 @@ import picocli.CommandLine.Spec;
             "  waybill bench throughput --in-flight 256",
             "  waybill bench tensor --sizes 1,16,256",
             "  waybill bench swap --updates 200",
+            "  waybill bench lookup --messages 5000000",
             "  waybill bench retention --minutes 10"
         })
 final class BenchCommand implements Runnable {
@@ -62,19 +71,14 @@ final class BenchCommand implements Runnable {
     public void run() {
         throw new ParameterException(
                 spec.commandLine(),
-                "Missing subcommand: rtt, throughput, tensor, recording, swap, retention, operator or idle");
+                "Missing subcommand: rtt, throughput, tensor, recording, swap, retention, operator, reference, pairs,"
+                        + " lookup, replay or idle");
     }
 
     /** One measurement. */
     @FunctionalInterface
     private interface Measurement {
         Figures run(Consumer<String> progress) throws IOException;
-    }
-
-    /** Options of every measurement. */
-    static final class Shown {
-        @Option(names = "--json", description = "Prints one JSON object.")
-        private boolean json;
     }
 
     @Command(
@@ -84,18 +88,13 @@ final class BenchCommand implements Runnable {
             footer = {"", "Example:", "  waybill bench rtt --size 64 --waiting spin --json"})
     int rtt(
             @Mixin Shown shown,
-            @Option(names = "--size", defaultValue = "64", description = "Bytes of the payload; ${DEFAULT-VALUE}.")
-                    int size,
+            @Mixin Size size,
             @Option(names = "--calls", defaultValue = "500000", description = "Calls a round; ${DEFAULT-VALUE}.")
                     int calls,
-            @Option(names = "--rounds", defaultValue = "3", description = "Rounds, odd; ${DEFAULT-VALUE}.") int rounds,
-            @Option(
-                            names = "--waiting",
-                            defaultValue = "spin",
-                            description = "spin, balanced or low-cpu; ${DEFAULT-VALUE}.")
-                    String waiting)
+            @Mixin Rounds rounds,
+            @Mixin Waits waits)
             throws IOException, UsageException {
-        return measure(shown, new RoundTrip(size, calls, odd(rounds), waiting(waiting))::run);
+        return measure(shown, new RoundTrip(size.bytes(), calls, rounds.odd(), waits.orElse(Waiting.SPIN))::run);
     }
 
     @Command(
@@ -105,20 +104,16 @@ final class BenchCommand implements Runnable {
             footer = {"", "Example:", "  waybill bench throughput --in-flight 256 --json"})
     int throughput(
             @Mixin Shown shown,
-            @Option(names = "--size", defaultValue = "64", description = "Bytes of the payload; ${DEFAULT-VALUE}.")
-                    int size,
+            @Mixin Size size,
             @Option(names = "--calls", defaultValue = "2000000", description = "Calls a round; ${DEFAULT-VALUE}.")
                     int calls,
             @Option(names = "--in-flight", defaultValue = "256", description = "Calls in flight; ${DEFAULT-VALUE}.")
                     int inFlight,
-            @Option(names = "--rounds", defaultValue = "3", description = "Rounds, odd; ${DEFAULT-VALUE}.") int rounds,
-            @Option(
-                            names = "--waiting",
-                            defaultValue = "spin",
-                            description = "spin, balanced or low-cpu; ${DEFAULT-VALUE}.")
-                    String waiting)
+            @Mixin Rounds rounds,
+            @Mixin Waits waits)
             throws IOException, UsageException {
-        return measure(shown, new Throughput(size, calls, inFlight, odd(rounds), waiting(waiting))::run);
+        return measure(
+                shown, new Throughput(size.bytes(), calls, inFlight, rounds.odd(), waits.orElse(Waiting.SPIN))::run);
     }
 
     @Command(
@@ -127,22 +122,8 @@ final class BenchCommand implements Runnable {
             description =
                     "Times tensors one way, copied and allocated in a segment, and a copy of as many bytes in memory.",
             footer = {"", "Example:", "  waybill bench tensor --sizes 1,16,256 --json"})
-    int tensor(
-            @Mixin Shown shown,
-            @Option(
-                            names = "--sizes",
-                            split = ",",
-                            defaultValue = "1,16,256",
-                            description = "MiB of the tensors; ${DEFAULT-VALUE}.")
-                    List<Long> sizes,
-            @Option(
-                            names = "--waiting",
-                            defaultValue = "spin",
-                            description = "spin, balanced or low-cpu; ${DEFAULT-VALUE}.")
-                    String waiting)
-            throws IOException, UsageException {
-        List<Long> bytes = sizes.stream().map(mebibytes -> mebibytes << 20).toList();
-        return measure(shown, new TensorTransfer(bytes, waiting(waiting))::run);
+    int tensor(@Mixin Shown shown, @Mixin Sizes sizes, @Mixin Waits waits) throws IOException, UsageException {
+        return measure(shown, new TensorTransfer(sizes.bytes(), waits.orElse(Waiting.SPIN))::run);
     }
 
     @Command(
@@ -152,23 +133,13 @@ final class BenchCommand implements Runnable {
             footer = {"", "Example:", "  waybill bench recording --sizes 1,16 --json"})
     int recording(
             @Mixin Shown shown,
-            @Option(
-                            names = "--sizes",
-                            split = ",",
-                            defaultValue = "1,16,256",
-                            description = "MiB of the tensors; ${DEFAULT-VALUE}.")
-                    List<Long> sizes,
+            @Mixin Sizes sizes,
             @Option(names = "--calls", defaultValue = "300000", description = "Calls a round; ${DEFAULT-VALUE}.")
                     int calls,
-            @Option(names = "--rounds", defaultValue = "3", description = "Rounds, odd; ${DEFAULT-VALUE}.") int rounds,
-            @Option(
-                            names = "--waiting",
-                            defaultValue = "spin",
-                            description = "spin, balanced or low-cpu; ${DEFAULT-VALUE}.")
-                    String waiting)
+            @Mixin Rounds rounds,
+            @Mixin Waits waits)
             throws IOException, UsageException {
-        List<Long> bytes = sizes.stream().map(mebibytes -> mebibytes << 20).toList();
-        return measure(shown, new Recording(bytes, calls, odd(rounds), waiting(waiting))::run);
+        return measure(shown, new Recording(sizes.bytes(), calls, rounds.odd(), waits.orElse(Waiting.SPIN))::run);
     }
 
     @Command(
@@ -203,10 +174,9 @@ final class BenchCommand implements Runnable {
                     long quota,
             @Option(names = "--rate", defaultValue = "20000", description = "Calls begun per second; ${DEFAULT-VALUE}.")
                     int rate,
-            @Option(names = "--size", defaultValue = "64", description = "Bytes of the payload; ${DEFAULT-VALUE}.")
-                    int size)
+            @Mixin Size size)
             throws IOException {
-        return measure(shown, new QuotaUnderLoad(minutes, quota << 20, rate, size)::run);
+        return measure(shown, new QuotaUnderLoad(minutes, quota << 20, rate, size.bytes())::run);
     }
 
     @Command(
@@ -217,13 +187,79 @@ final class BenchCommand implements Runnable {
     int operator(
             @Mixin Shown shown,
             @Option(names = "--calls", defaultValue = "100000", description = "Calls; ${DEFAULT-VALUE}.") int calls,
-            @Option(
-                            names = "--waiting",
-                            defaultValue = "balanced",
-                            description = "How the caller waits: spin, balanced or low-cpu; ${DEFAULT-VALUE}.")
-                    String waiting)
+            @Mixin Waits waits)
             throws IOException, UsageException, CommandFailedException {
-        return measure(shown, new OperatorCall(calls, waiting(waiting), distribution())::run);
+        return measure(shown, new OperatorCall(calls, waits.orElse(Waiting.BALANCED), distribution())::run);
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "reference",
+            description = "Times remote, toHere and release of aten::add on one element, and blocking calls of it.",
+            footer = {"", "Example:", "  waybill bench reference --json"})
+    int reference(
+            @Mixin Shown shown,
+            @Option(names = "--calls", defaultValue = "20000", description = "References a round; ${DEFAULT-VALUE}.")
+                    int calls,
+            @Mixin Rounds rounds,
+            @Mixin Waits waits)
+            throws IOException, UsageException, CommandFailedException {
+        return measure(
+                shown, new ReferenceCall(calls, rounds.odd(), waits.orElse(Waiting.BALANCED), distribution())::run);
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "pairs",
+            description = "Has many processes call in pairs, all at once, and one such pair alone.",
+            footer = {"", "Example:", "  waybill bench pairs --processes 16 --json"})
+    int pairs(
+            @Mixin Shown shown,
+            @Option(names = "--processes", defaultValue = "16", description = "Processes, even; ${DEFAULT-VALUE}.")
+                    int processes,
+            @Option(names = "--seconds", defaultValue = "5", description = "Seconds a round; ${DEFAULT-VALUE}.")
+                    int seconds,
+            @Mixin Size size,
+            @Mixin Rounds rounds,
+            @Mixin Waits waits)
+            throws IOException, UsageException {
+        if (processes < 2 || processes % 2 != 0) {
+            throw new UsageException("--processes must be even, so that each has a partner: " + processes);
+        }
+        return measure(
+                shown, new Pairs(processes, seconds, size.bytes(), rounds.odd(), waits.orElse(Waiting.BALANCED))::run);
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "lookup",
+            description = "Times lookups of messages by their ids in full journals, and reads of as many bytes.",
+            footer = {"", "Example:", "  waybill bench lookup --messages 5000000 --json"})
+    int lookup(
+            @Mixin Shown shown,
+            @Option(
+                            names = "--messages",
+                            defaultValue = "5000000",
+                            description = "Messages in the journals; ${DEFAULT-VALUE}.")
+                    long messages,
+            @Option(names = "--lookups", defaultValue = "100000", description = "Lookups a round; ${DEFAULT-VALUE}.")
+                    int lookups,
+            @Mixin Rounds rounds)
+            throws IOException, UsageException {
+        return measure(shown, new LookupRate(messages, lookups, rounds.odd())::run);
+    }
+
+    @Command(
+            mixinStandardHelpOptions = true,
+            name = "replay",
+            description = "Replays recorded calls of mixed types, and runs their handlers alone on the same calls.",
+            footer = {"", "Example:", "  waybill bench replay --calls 1000000 --rounds 9 --json"})
+    int replay(
+            @Mixin Shown shown,
+            @Option(names = "--calls", defaultValue = "1000000", description = "Calls; ${DEFAULT-VALUE}.") int calls,
+            @Mixin Rounds rounds)
+            throws IOException, UsageException {
+        return measure(shown, new ReplayRate(calls, rounds.odd())::run);
     }
 
     @Command(
@@ -247,7 +283,7 @@ final class BenchCommand implements Runnable {
 
     private int measure(Shown shown, Measurement measurement) throws IOException {
         Figures figures = measurement.run(this::progress);
-        if (shown.json) {
+        if (shown.asJson()) {
             Json.print(surroundings.out(), json -> write(figures.values(), json));
         } else {
             print(figures.values());
@@ -294,21 +330,5 @@ final class BenchCommand implements Runnable {
             }
         }
         json.writeEndObject();
-    }
-
-    private static int odd(int rounds) throws UsageException {
-        if (rounds < 1 || rounds % 2 == 0) {
-            throw new UsageException("--rounds must be odd, so that there is a median: " + rounds);
-        }
-        return rounds;
-    }
-
-    private static String waiting(String text) throws UsageException {
-        for (Waiting waiting : Waiting.values()) {
-            if (waiting.name().replace('_', '-').toLowerCase(Locale.ROOT).equals(text)) {
-                return waiting.name();
-            }
-        }
-        throw new UsageException("--waiting must be spin, balanced or low-cpu: " + text);
     }
 }

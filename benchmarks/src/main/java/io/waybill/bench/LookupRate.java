@@ -1,0 +1,237 @@
+package io.waybill.bench;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.Home;
+import io.waybill.host.Host;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.RecordPlace;
+import io.waybill.journal.index.IndexBuilder;
+import io.waybill.journal.index.JournalIndex;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.HdrHistogram.Histogram;
+
+/**
+ * {@code bench lookup}: how fast messages are found by their ids, read and checked, beside positional reads of as many bytes at the same
+ * places. Lookups and raw reads take turns; each figure is the median over the rounds.
+ *
+ * @param messages in the journals, one half requests and one half responses
+ * @param lookups of a round, of random ids
+ * @param rounds odd
+ */
+public record LookupRate(long messages, int lookups, int rounds) {
+
+    static final String ROLE = "lookup";
+
+    private static final int PAYLOAD_BYTES = 64;
+    private static final int IN_FLIGHT = 256;
+    private static final int RECORDS_PER_STEP = 10_000;
+    /** Lookups through an index that is opened for that one. */
+    private static final int OPENED = 101;
+
+    /** Where a message was found, for a raw read of it. */
+    private record Found(Path file, long offset, int bytes) {}
+
+    public Figures run(Consumer<String> progress) throws IOException {
+        try (Children children = new Children()) {
+            progress.accept("filling journals with " + messages + " messages, and looking " + lookups + " of them up, "
+                    + rounds + " times");
+            return children.start(ROLE, children.directory().resolve("home"), messages, lookups, rounds)
+                    .figures();
+        }
+    }
+
+    /** Arguments: home, messages, lookups, rounds. */
+    static void measure(String[] arguments) throws Exception {
+        BenchProcess.ready();
+        LookupRate rate = new LookupRate(
+                Long.parseLong(arguments[1]), Integer.parseInt(arguments[2]), Integer.parseInt(arguments[3]));
+        BenchProcess.report(rate.measure(Path.of(arguments[0])));
+        BenchProcess.awaitEnd();
+    }
+
+    private Figures measure(Path path) throws IOException {
+        int caller = fill(path);
+        Path requests = directoryOf(path, "bench-caller");
+        Path responses = directoryOf(path, EchoServer.NAME);
+        long startNs = System.nanoTime();
+        index(requests);
+        index(responses);
+        double indexingSeconds = (System.nanoTime() - startNs) / 1e9;
+        Random random = new Random(messages);
+        List<Figures> ours = new ArrayList<>();
+        List<Figures> raw = new ArrayList<>();
+        lookUp(requests, responses, caller, random, new ArrayList<>()); // warms up
+        for (int round = 0; round < rounds; round++) {
+            List<Found> places = new ArrayList<>(lookups);
+            ours.add(lookUp(requests, responses, caller, random, places));
+            raw.add(read(places));
+        }
+        return new Figures()
+                .put("messages", messages)
+                .put("lookups", lookups)
+                .put("rounds", rounds)
+                .put("indexed_per_s", Math.round(messages / indexingSeconds))
+                .put("lookups_per_s", Figures.median(ours, "per_s"))
+                .put("p50_ns", Figures.median(ours, "p50_ns"))
+                .put("p99_ns", Figures.median(ours, "p99_ns"))
+                .put("raw_reads_per_s", Figures.median(raw, "per_s"))
+                .put("raw_p50_ns", Figures.median(raw, "p50_ns"))
+                .put("raw_p99_ns", Figures.median(raw, "p99_ns"))
+                .put("ratio_p50", (double) Figures.median(ours, "p50_ns") / Figures.median(raw, "p50_ns"))
+                .put("opened_p50_ns", openedP50(requests, caller, random));
+    }
+
+    /** Makes half as many calls. Returns the caller's id. */
+    private int fill(Path path) throws IOException {
+        Host host = Host.real();
+        Home home = Home.open(path, host);
+        HandlerRegistry handlers = EchoServer.registry(host);
+        EchoServer.handle(handlers, (message, outbox) -> outbox.reply(message.payload()));
+        WorkerSettings settings = WorkerSettings.defaults();
+        try (Worker server = EchoServer.join(home, EchoServer.NAME, settings, handlers);
+                Worker caller = EchoServer.join(home, "bench-caller", settings, EchoServer.registry(host))) {
+            server.ready(Map.of());
+            caller.ready(Map.of());
+            Deque<CompletableFuture<?>> inFlight = new ArrayDeque<>();
+            for (long i = 0; i < calls(); i++) {
+                if (inFlight.size() == IN_FLIGHT) {
+                    inFlight.remove().join();
+                }
+                inFlight.add(caller.callAsync(Request.raw(
+                        EchoServer.NAME,
+                        MessageType.userRequest(0x42),
+                        ByteBuffer.allocate(PAYLOAD_BYTES).putLong(0, i),
+                        List.of())));
+            }
+            inFlight.forEach(CompletableFuture::join);
+            return caller.info().id();
+        }
+    }
+
+    private long calls() {
+        return messages / 2;
+    }
+
+    private static Path directoryOf(Path home, String worker) throws IOException {
+        try (Stream<Path> workers = Files.list(home.resolve("workers"))) {
+            return workers.filter(path -> path.getFileName().toString().endsWith("-" + worker))
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    /** What the worker left to do. */
+    private static void index(Path worker) throws IOException {
+        try (IndexBuilder builder = IndexBuilder.open(worker, JournalSettings.defaults(), Host.real())) {
+            IndexBuilder.Progress progress;
+            do {
+                progress = builder.step(RECORDS_PER_STEP);
+            } while (progress == IndexBuilder.Progress.BEHIND);
+            if (progress != IndexBuilder.Progress.CAUGHT_UP) {
+                throw new IOException(worker + " can't be indexed: " + builder.problem());
+            }
+        }
+    }
+
+    private static JournalIndex open(Path worker) {
+        return JournalIndex.open(worker, JournalSettings.defaults(), Host.real());
+    }
+
+    private Figures lookUp(Path requests, Path responses, int caller, Random random, List<Found> places)
+            throws IOException {
+        Histogram times = new Histogram(3);
+        long tookNs = 0;
+        try (JournalIndex asked = open(requests);
+                JournalIndex answered = open(responses)) {
+            require(asked, JournalQueue.REQUESTS, MessageId.of(caller, 0));
+            require(answered, JournalQueue.RESPONSES, MessageId.of(caller, 0));
+            for (int i = 0; i < lookups; i++) {
+                boolean isRequest = i % 2 == 0;
+                JournalIndex index = isRequest ? asked : answered;
+                JournalQueue queue = isRequest ? JournalQueue.REQUESTS : JournalQueue.RESPONSES;
+                long id = MessageId.of(caller, (long) (random.nextDouble() * calls()));
+                long startNs = System.nanoTime();
+                RecordPlace place = require(index, queue, id);
+                long ns = System.nanoTime() - startNs;
+                times.recordValue(ns);
+                tookNs += ns;
+                places.add(new Found(
+                        queue.in(isRequest ? requests : responses).resolve(place.fileName()),
+                        place.offset(),
+                        index.record(queue).buffer().length()));
+            }
+        }
+        return Percentiles.of(times).put("per_s", Math.round(lookups * 1e9 / tookNs));
+    }
+
+    private static RecordPlace require(JournalIndex index, JournalQueue queue, long id) throws IOException {
+        RecordPlace place = index.find(queue, id)
+                .orElseThrow(() -> new IOException("message " + MessageId.text(id) + " of the " + queue
+                        + " was not found, and it is there " + index.problem()));
+        if (index.record(queue).id() != id) {
+            throw new IOException("another message was found than " + MessageId.text(id));
+        }
+        return place;
+    }
+
+    private static Figures read(List<Found> places) throws IOException {
+        Histogram times = new Histogram(3);
+        Map<Path, FileChannel> files = new HashMap<>();
+        long tookNs = 0;
+        try {
+            for (Found place : places) {
+                FileChannel file = files.get(place.file);
+                if (file == null) {
+                    file = FileChannel.open(place.file, StandardOpenOption.READ);
+                    files.put(place.file, file);
+                }
+                ByteBuffer bytes = ByteBuffer.allocateDirect(place.bytes);
+                long startNs = System.nanoTime();
+                file.read(bytes, place.offset);
+                long ns = System.nanoTime() - startNs;
+                times.recordValue(ns);
+                tookNs += ns;
+            }
+        } finally {
+            for (FileChannel file : files.values()) {
+                file.close();
+            }
+        }
+        return Percentiles.of(times).put("per_s", Math.round(places.size() * 1e9 / tookNs));
+    }
+
+    /** Of a lookup that opens the index for itself, as a command does. */
+    private long openedP50(Path requests, int caller, Random random) throws IOException {
+        Histogram times = new Histogram(3);
+        for (int i = 0; i < OPENED; i++) {
+            long id = MessageId.of(caller, (long) (random.nextDouble() * calls()));
+            long startNs = System.nanoTime();
+            try (JournalIndex index = open(requests)) {
+                require(index, JournalQueue.REQUESTS, id);
+            }
+            times.recordValue(System.nanoTime() - startNs);
+        }
+        return times.getValueAtPercentile(50);
+    }
+}

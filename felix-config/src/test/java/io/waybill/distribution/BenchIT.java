@@ -1,0 +1,75 @@
+package io.waybill.distribution;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Measurements of the assembled distribution, as small as they get: that they run, and give their figures. */
+@Timeout(value = 300, unit = TimeUnit.SECONDS)
+class BenchIT {
+
+    private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
+    private static final Path COMMAND = DISTRIBUTION.resolve("bin/waybill");
+    private static final long LIMIT_S = 240;
+
+    @TempDir
+    private Path directory;
+
+    private final Map<String, String> environment = new HashMap<>();
+
+    @BeforeEach
+    void prepare() throws IOException {
+        Path temporary = Files.createDirectory(directory.resolve("tmp"));
+        environment.put("PATH", COMMAND.getParent() + ":/usr/bin:/bin");
+        environment.put("HOME", directory.toString());
+        environment.put("WAYBILL_JAVA_OPTS", "-Duser.home=" + directory + " -Djava.io.tmpdir=" + temporary);
+        environment.put(
+                "WAYBILL_JAVA",
+                Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "rtt --calls 1000 --rounds 1 --waiting low-cpu, p50_ns p99_ns raw_p50_ns ratio_p50",
+        "lookup --messages 20000 --lookups 500 --rounds 1, lookups_per_s p50_ns p99_ns raw_p50_ns opened_p50_ns",
+        "reference --calls 100 --rounds 1, p50_ns p99_ns call_p50_ns",
+        "replay --calls 20000 --rounds 1, replayed_per_s replay_ns_per_call alone_ns_per_call ratio wrong_named",
+        "pairs --processes 4 --seconds 1 --rounds 1, calls_per_s p50_ns p99_ns alone_calls_per_s alone_p50_ns",
+    })
+    void givesItsFigures(String arguments, String figures) throws Exception {
+        List<String> words = new ArrayList<>(List.of(COMMAND.toString(), "bench"));
+        words.addAll(List.of(arguments.split(" ")));
+        words.add("--json");
+        Command.Result result;
+        try (Command command = Command.start(directory, environment, words)) {
+            result = command.await(LIMIT_S);
+        }
+        assertThat(result.exitCode()).as(result.err()).isZero();
+        for (String figure : figures.split(" ")) {
+            Matcher value =
+                    Pattern.compile("\"" + figure + "\"\\s*:\\s*([0-9.E-]+)").matcher(result.out());
+            assertThat(value.find()).as("%s in %s", figure, result.out()).isTrue();
+            assertThat(Double.parseDouble(value.group(1))).as(figure).isPositive();
+        }
+        try (Stream<Path> left = Files.list(directory.resolve("tmp"))) {
+            assertThat(left.filter(path -> path.getFileName().toString().startsWith("waybill")))
+                    .as("what is left of the processes")
+                    .isEmpty();
+        }
+    }
+}
