@@ -45,11 +45,10 @@ class BenchIT {
 
     @ParameterizedTest
     @CsvSource({
-        "rtt --calls 1000 --rounds 1 --waiting low-cpu, p50_ns p99_ns raw_p50_ns ratio_p50",
         "lookup --messages 20000 --lookups 500 --rounds 1, lookups_per_s p50_ns p99_ns raw_p50_ns opened_p50_ns",
         "reference --calls 100 --rounds 1, p50_ns p99_ns call_p50_ns",
         "replay --calls 20000 --rounds 1, replayed_per_s replay_ns_per_call alone_ns_per_call ratio wrong_named",
-        "pairs --processes 4 --seconds 1 --rounds 1, calls_per_s p50_ns p99_ns alone_calls_per_s alone_p50_ns",
+        "pairs --processes 4 --seconds 1 --rounds 1 --waiting low-cpu, calls_per_s p50_ns p99_ns alone_calls_per_s alone_p50_ns",
     })
     void givesItsFigures(String arguments, String figures) throws Exception {
         List<String> words = new ArrayList<>(List.of(COMMAND.toString(), "bench"));
