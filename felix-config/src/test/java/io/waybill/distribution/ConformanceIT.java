@@ -9,7 +9,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -18,11 +22,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The cases that come with the distribution, run by it. */
-@Timeout(value = 300, unit = TimeUnit.SECONDS)
+@Timeout(value = 660, unit = TimeUnit.SECONDS)
 class ConformanceIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
-    private static final int LIMIT_S = 240;
+    private static final Path PAGE = Path.of("").toAbsolutePath().getParent().resolve("docs/conformance.md");
+    private static final int LIMIT_S = 600;
 
     @TempDir
     Path directory;
@@ -51,13 +56,39 @@ class ConformanceIT {
         }
     }
 
+    /** Of a file: those that stand for tests of PyTorch on {@code docs/conformance.md}. */
+    private static Set<String> casesThatThePageNames(String file) throws IOException {
+        Matcher named =
+                Pattern.compile("`" + Pattern.quote(file) + "`: ([^;|\n]+)").matcher(Files.readString(PAGE));
+        Set<String> cases = new TreeSet<>();
+        while (named.find()) {
+            cases.add(named.group(1).strip());
+        }
+        return cases;
+    }
+
+    @Test
+    void comesWithAllFilesThatThePageNames() throws IOException {
+        Matcher named = Pattern.compile("`([a-z]+\\.json)`: ").matcher(Files.readString(PAGE));
+        Set<String> files = new TreeSet<>();
+        while (named.find()) {
+            files.add(named.group(1));
+        }
+        assertThat(files()).extracting(file -> file.getFileName().toString()).containsAll(files);
+    }
+
     @ParameterizedTest
     @MethodSource("files")
     void holds(Path file) throws IOException, InterruptedException {
         Result result = conformance(file);
 
         assertThat(result.exitCode()).as(result.out() + result.err()).isZero();
-        assertThat(result.out()).containsPattern("(?m)^[1-9][0-9]* passed, 0 failed, [0-9]+ skipped$");
+        assertThat(result.out()).containsPattern("(?m)^[1-9][0-9]* passed, 0 failed, 0 skipped$");
+        String name = file.getFileName().toString();
+        assertThat(casesThatThePageNames(name))
+                .allSatisfy(one -> assertThat(result.out())
+                        .containsPattern(
+                                "(?m)^passed +[0-9]+ +" + Pattern.quote(name) + " +" + Pattern.quote(one) + " *$"));
         assertThat(directory.resolve("tmp")).isEmptyDirectory();
     }
 

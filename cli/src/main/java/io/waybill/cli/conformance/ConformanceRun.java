@@ -118,7 +118,13 @@ public final class ConformanceRun {
             Files.createDirectory(
                     directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
             for (Map.Entry<String, String> script : file.scripts().entrySet()) {
-                Files.writeString(directory.resolve(script.getKey()), script.getValue());
+                Path path = directory.resolve(script.getKey());
+                if (CaseFile.isModule(script.getKey())) {
+                    String name = script.getKey().substring(0, script.getKey().lastIndexOf('.'));
+                    Files.write(path, ModuleFile.of(name, script.getValue()));
+                } else {
+                    Files.writeString(path, script.getValue());
+                }
             }
         }
         return directory;

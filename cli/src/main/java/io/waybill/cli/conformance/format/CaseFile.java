@@ -14,14 +14,14 @@ import java.util.regex.Pattern;
  * A file of cases.
  *
  * @param workers that its cases share, by name
- * @param scripts that every node serves: text by the name of the file
+ * @param scripts that every node serves: text by the name of the file; of those that {@link #isModule} takes for modules, the code
  */
 public record CaseFile(Path path, Map<String, WorkerPlan> workers, Map<String, String> scripts, List<Case> cases) {
 
     /** The version of the format. */
     public static final int FORMAT = 1;
 
-    private static final Pattern SCRIPT = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,63}\\.py");
+    private static final Pattern SCRIPT = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,63}\\.p[yt]");
     private static final int MAX_WORKERS = 64;
     private static final Set<String> KNOWN = Set.of("format", "about", "source", "workers", "scripts", "cases");
 
@@ -48,7 +48,7 @@ public record CaseFile(Path path, Map<String, WorkerPlan> workers, Map<String, S
         Fields files = Fields.of("scripts", fields.find("scripts").orElse(Datum.Record.EMPTY));
         for (String name : files.names()) {
             if (!SCRIPT.matcher(name).matches()) {
-                throw new FormatException("a script is named like module.py, not " + name);
+                throw new FormatException("a script is named like module.py or module.pt, not " + name);
             }
             scripts.put(
                     name,
@@ -57,6 +57,11 @@ public record CaseFile(Path path, Map<String, WorkerPlan> workers, Map<String, S
                             : String.join("\n", files.texts(name)) + "\n");
         }
         return scripts;
+    }
+
+    /** Whether a script is to become a saved module, of which its text is the code. */
+    public static boolean isModule(String script) {
+        return script.endsWith(".pt");
     }
 
     private static List<Case> cases(Fields fields, Map<String, WorkerPlan> workers) throws FormatException {

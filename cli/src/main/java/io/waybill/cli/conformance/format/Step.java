@@ -33,7 +33,7 @@ public record Step(String on, Verb verb, Fields fields, Duration within, Datum d
             "shares",
             "error",
             "counters");
-    private static final Set<String> ERROR = Set.of("kind", "code", "type", "text", "contains", "matches");
+    private static final Set<String> ERROR = Set.of("kind", "code", "type", "node", "text", "contains", "matches");
     private static final Set<String> TOLERANCE = Set.of("absolute", "relative");
 
     /** Reads one. */

@@ -12,7 +12,7 @@ public enum Verb {
     /** Waits for the answer of what was sent. */
     WAIT("wait", Place.WORKER, "for", "together", "as"),
     /** Goes on with what was sent, once its answer is there: each call gets the answer of the one before as its first argument. */
-    THEN("then", Place.WORKER, "for", "calls", "as"),
+    THEN("then", Place.WORKER, "for", "failed", "calls", "as"),
     /** Calls, and leaves the result with the callee: the result is a reference. */
     REMOTE("remote", Place.WORKER, "to", "op", "args", "kwargs", "timeout", "mode", "as", "times"),
     /** Makes a reference to a value of the worker's own. */

@@ -106,7 +106,8 @@ final class Operations {
     }
 
     private static void fail(Message message, Outbox outbox) throws RejectedMessageException {
-        throw new RejectedMessageException(ErrorCode.REFUSED, text(message, 0));
+        int last = message.invocation().positional().size() - 1;
+        throw new RejectedMessageException(ErrorCode.REFUSED, text(message, Math.max(0, last)));
     }
 
     private static void throwError(Message message, Outbox outbox) throws RejectedMessageException {

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 
 /**
  * Plays the steps of one case on one worker.
@@ -242,11 +243,32 @@ final class Player implements AutoCloseable {
             calls.add(items.values());
         }
         List<CompletableFuture<Response>> derived = new ArrayList<>();
+        boolean failed = step.fields().truth("failed", false);
         for (CompletableFuture<Response> answer : sent(step.fields().text("for"))) {
-            derived.add(answer.thenCompose(response -> NestedCalls.from(stage.caller(), response.value(), calls)));
+            derived.add(
+                    failed
+                            ? afterFailure(answer, calls)
+                            : answer.thenCompose(
+                                    response -> NestedCalls.from(stage.caller(), response.value(), calls)));
         }
         sent.put(step.fields().text("as"), derived);
         return Optional.empty();
+    }
+
+    /** Goes on with the text of an error; an answer that is none ends it. */
+    private CompletableFuture<Response> afterFailure(CompletableFuture<Response> answer, List<List<Value>> calls) {
+        return answer.handle((response, error) -> error == null
+                        ? CompletableFuture.<Response>failedFuture(
+                                new IllegalStateException("expected an error to go on with, found an answer"))
+                        : NestedCalls.from(
+                                stage.caller(),
+                                Value.of(Outcome.Failure.of(cause(error)).text()),
+                                calls))
+                .thenCompose(next -> next);
+    }
+
+    private static Throwable cause(Throwable error) {
+        return error instanceof CompletionException ? error.getCause() : error;
     }
 
     private List<CompletableFuture<Response>> sent(String name) throws FormatException {

@@ -55,11 +55,23 @@ final class SharedReferences {
         }
     }
 
+    /** One after the other, which sparse tensors can do too. Two at least. */
     private static Value sum(List<Value> values, String to, Caller caller) {
-        Request stack = script(to, "aten::stack", new Value.Items(values));
-        try (Response stacked = caller.call(stack);
-                Response sum = caller.call(script(to, "aten::sum", stacked.value(), Value.ints(0)))) {
+        Response sum = null;
+        try {
+            Value first = values.get(0);
+            for (Value value : values.subList(1, values.size())) {
+                Response next = caller.call(script(to, "aten::add", sum == null ? first : sum.value(), value));
+                if (sum != null) {
+                    sum.close();
+                }
+                sum = next;
+            }
             return Held.retain(sum.value());
+        } finally {
+            if (sum != null) {
+                sum.close();
+            }
         }
     }
 

@@ -128,6 +128,28 @@ class ExpectationTest {
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
+            value = {
+                "no prefix                            | {}                    | true",
+                "no prefix                            | {\"node\": 1}         | false",
+                "Error on Node 1: boom                | {\"node\": 1}         | true",
+                "Error on Node 1: boom                | {\"node\": [1]}       | true",
+                "Error on Node 1: boom                | {\"node\": 2}         | false",
+                "Error on Node 1: boom                | {}                    | false",
+                "Error on Node 1: boom                | {\"contains\": \"boom\"} | false",
+                "Error on Node 1: Error on Node 2: no | {\"node\": [1, 2]}    | true",
+                "Error on Node 1: Error on Node 2: no | {\"node\": 1}         | false",
+                "Error on Node 1: Error on Node 2: no | {\"node\": [2, 1]}    | false",
+                "it said Error on Node 1: boom        | {}                    | true",
+            })
+    void demandsThatAnErrorNamesItsNodesOrNone(String text, String error, boolean isExpected) throws FormatException {
+        Outcome failure = Outcome.Failure.of(new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.REFUSED, 1, text));
+
+        assertThat(wrong(failure, "{\"error\": " + error + "}").isEmpty()).isEqualTo(isExpected);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
             quoteCharacter = '`',
             value = {
                 "{\"data\": [[1], [2, 3]]} | expected 1 values at depth 1, found 2",
