@@ -8,7 +8,10 @@ import org.osgi.annotation.versioning.ConsumerType;
  * Moves the storages of one device type in and out of messages: PyTorch's {@code TensorpipeDeviceTypeConverter}
  * ({@code torch/csrc/distributed/rpc/tensorpipe_utils.h}). Published as a service with {@link ConvertsDevice}.
  *
- * <p><b>Threads.</b> Several at once. <b>Ownership.</b> Arguments stay the caller's. A result is the caller's, with one count. A method
+ * <p><b>Threads.</b> Several at once: the sender's own, the handler's, or one of the worker's. A method may take its time. Whatever else than a
+ * {@link RejectedMessageException} it throws, a null, and a storage of another size are {@link ErrorCode#DEVICE_LOST} for its message.
+ *
+ * <p><b>Ownership.</b> Arguments stay the caller's. A result is the caller's, with one count. A method
  * that throws has already freed what it allocated.
  */
 @ConsumerType

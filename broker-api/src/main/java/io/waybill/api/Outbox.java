@@ -16,7 +16,7 @@ import org.osgi.annotation.versioning.ProviderType;
  * <p><b>References.</b> The answer takes a handle of its own of each remote reference that is put here; the handler's may be closed.
  *
  * <p><b>Lifetime.</b> Dead when {@link MessageHandler#handle} returns, apart from what {@link #later()} gave. <b>Threads.</b> The
- * handler's only.
+ * handler's only: a response from another thread, or behind the handler's return, is an {@link IllegalStateException}.
  */
 @ProviderType
 public interface Outbox {
