@@ -158,6 +158,11 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         settle(Failure.expired(view, context.clock(), before));
     }
 
+    /** Whether a converter has to put its tensors on a device before the handler runs. */
+    boolean isForDevice() {
+        return tensors != null && tensors.isForDevice();
+    }
+
     /**
      * Reads the request's references, which are this worker's from now on.
      *
@@ -237,7 +242,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         Invocation before = slot.enter(this);
         inHandler = Thread.currentThread();
         try {
-            if (tensors != null && tensors.isForDevice()) { // here, and not on the poller: it may take its time
+            if (isForDevice()) { // here, and not on the poller: it may take its time
                 tensors.convert();
                 message.tensors(tensors.tensors());
             }

@@ -220,7 +220,8 @@ final class Serving {
                     inbound.runWhenReady();
                     return true;
                 }
-                return onPoller ? runInline(inbound) : runElsewhere(inbound, entry);
+                // a converter may take its time, and so belongs on no poller
+                return onPoller && !inbound.isForDevice() ? runInline(inbound) : runElsewhere(inbound, entry);
             }
             Thread.onSpinWait(); // withdrawn between the look and begin: the new table is on its way
         }

@@ -74,6 +74,7 @@ class ForeignCodeTest {
         HANDLER_AFTER_LATE_RESPONSE,
         CALLEE_CONVERTER_UNAVAILABLE,
         CALLEE_CONVERTER_ALLOCATE,
+        CALLEE_CONVERTER_ALLOCATE_FOR_NON_BLOCKING,
         CALLEE_CONVERTER_PREPARE,
         CALLEE_CONVERTER_PREPARE_INLINE,
         CALLEE_CONVERTER_PREPARE_LATE,
@@ -309,6 +310,7 @@ class ForeignCodeTest {
             try {
                 arrived.bytes(0, memory.content.length).get(memory.content);
                 Storage result = maybe(side, "CONVERTER_ALLOCATE", (Storage) memory);
+                result = result == null ? null : maybe(side, "CONVERTER_ALLOCATE_FOR_NON_BLOCKING", result);
                 done = result != null;
                 return result;
             } finally {
@@ -360,7 +362,7 @@ class ForeignCodeTest {
         return switch (place) {
             case HANDLER, HANDLER_AFTER_LATER, HANDLER_AFTER_LATE_RESPONSE -> Request.operation("server", "text.bad");
             case NON_BLOCKING_HANDLER -> Request.operation("server", "text.bad.now");
-            case CALLEE_CONVERTER_PREPARE_INLINE -> tensorCall("t.now");
+            case CALLEE_CONVERTER_PREPARE_INLINE, CALLEE_CONVERTER_ALLOCATE_FOR_NON_BLOCKING -> tensorCall("t.now");
             case CALLEE_CONVERTER_PREPARE_LATE -> tensorCall("t.later");
             case LISTENER_FAILURE -> Request.operation("server", "text.unknown");
             default -> tensorCall("t.echo");
