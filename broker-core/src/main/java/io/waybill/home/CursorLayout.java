@@ -23,6 +23,9 @@ final class CursorLayout {
     static final int REQUESTS_ON_DISK_AT = 192;
     static final int RESPONSES_ON_DISK_AT = 200;
     static final int READERS_WAIT_AT = 208;
+    static final int REQUESTS_NOTE_AT = 216;
+    static final int RESPONSES_NOTE_AT = 240;
+    static final int NEXT_COUNTER_AT = 264;
     static final int DIRECTORY_AT = 2048;
 
     static final int PEER_ID = 0;

@@ -6,9 +6,12 @@ import static io.waybill.home.CursorLayout.FORMAT_AT;
 import static io.waybill.home.CursorLayout.FREE;
 import static io.waybill.home.CursorLayout.GENERATION_AT;
 import static io.waybill.home.CursorLayout.MAGIC_AT;
+import static io.waybill.home.CursorLayout.NEXT_COUNTER_AT;
 import static io.waybill.home.CursorLayout.OWNER_AT;
 import static io.waybill.home.CursorLayout.READERS_WAIT_AT;
+import static io.waybill.home.CursorLayout.REQUESTS_NOTE_AT;
 import static io.waybill.home.CursorLayout.REQUESTS_ON_DISK_AT;
+import static io.waybill.home.CursorLayout.RESPONSES_NOTE_AT;
 import static io.waybill.home.CursorLayout.RESPONSES_ON_DISK_AT;
 import static io.waybill.home.CursorLayout.SLOTS;
 import static io.waybill.home.CursorLayout.SLOTS_AT;
@@ -50,6 +53,8 @@ import org.slf4j.LoggerFactory;
  *    192  i64  index before which the owner's requests are on the disk, -1 unknown
  *    200  i64  index before which the owner's responses are on the disk, -1 unknown
  *    208  i32  1 while nobody may act on records that are not
+ *    216  QueueNote of the owner's requests, 240 of its responses: how far they are written, at most a second ago
+ *    264  u64  a counter above those of all message ids that the owner has given, at most a second ago; 0 unknown
  *   2048  i32 x 512  the peer id of each slot, -1 when free; finds a slot without touching all pages
  * slot n, 4096 bytes from 4096 + n * 4096
  *      0  i32  peer id, -1 when free
@@ -87,13 +92,21 @@ public final class Cursors {
         REPLACED
     }
 
+    private final Path path;
+    private final Object key;
     private final UnsafeBuffer table;
     private final Origin origin;
+    private final QueueNote requests;
+    private final QueueNote responses;
     private final CursorSlot[] slots = new CursorSlot[SLOTS];
 
-    private Cursors(UnsafeBuffer table, Origin origin) {
+    private Cursors(Path path, UnsafeBuffer table, Origin origin) throws IOException {
+        this.path = path;
+        this.key = FileStamp.of(path).key();
         this.table = table;
         this.origin = origin;
+        this.requests = new QueueNote(table, REQUESTS_NOTE_AT);
+        this.responses = new QueueNote(table, RESPONSES_NOTE_AT);
         for (int i = 0; i < SLOTS; i++) {
             slots[i] = new CursorSlot(table, i);
         }
@@ -106,12 +119,12 @@ public final class Cursors {
         try (FileChannel existing = files.openForReading(path, Long.MAX_VALUE)) {
             String damage = damageOf(existing, ownId);
             if (damage.isEmpty()) {
-                return new Cursors(map(files, path), Origin.KEPT);
+                return new Cursors(path, map(files, path), Origin.KEPT);
             }
             LOG.warn("{}: {}; a new one takes its place", path, damage);
-            return new Cursors(create(files, path, ownId), Origin.REPLACED);
+            return new Cursors(path, create(files, path, ownId), Origin.REPLACED);
         } catch (NoSuchFileException e) {
-            return new Cursors(create(files, path, ownId), Origin.NEW);
+            return new Cursors(path, create(files, path, ownId), Origin.NEW);
         }
     }
 
@@ -172,6 +185,24 @@ public final class Cursors {
         return new UnsafeBuffer(mapped);
     }
 
+    /**
+     * Looks whether the file is still there: what is written into one that is gone, nobody reads.
+     *
+     * @return what is wrong; empty text when nothing is
+     */
+    public String problem() throws IOException {
+        FileStamp found = FileStamp.of(path);
+        if (found.equals(FileStamp.MISSING)) {
+            return path + " is gone: it was removed or renamed by somebody else";
+        }
+        if (!found.key().equals(key)) {
+            return path + " is another file than the one that this worker writes: it was replaced";
+        }
+        return found.size() < FILE_BYTES
+                ? path + " was cut: it has " + found.size() + " bytes and had " + FILE_BYTES
+                : "";
+    }
+
     public Origin origin() {
         return origin;
     }
@@ -221,6 +252,31 @@ public final class Cursors {
     /** The same of responses. */
     public void responsesOnDisk(long before) {
         table.putLongVolatile(RESPONSES_ON_DISK_AT, before);
+    }
+
+    /** How far this worker's requests are written. */
+    public QueueNote requests() {
+        return requests;
+    }
+
+    /** How far this worker's responses are written. */
+    public QueueNote responses() {
+        return responses;
+    }
+
+    /** A counter above those of all message ids that were given when it was noted; 0 when unknown. */
+    public long nextCounter() {
+        return table.getLongVolatile(NEXT_COUNTER_AT);
+    }
+
+    /** Notes a counter above those of all message ids that were given so far. */
+    public void nextCounter(long counter) {
+        table.putLongVolatile(NEXT_COUNTER_AT, counter);
+    }
+
+    /** The last generation that took calls; 0 when none did. */
+    long generation() {
+        return table.getLongVolatile(GENERATION_AT);
     }
 
     /** Says to those who mapped this in an earlier life of the owner that there is another one. */

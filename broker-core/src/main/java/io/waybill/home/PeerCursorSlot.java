@@ -29,6 +29,11 @@ public final class PeerCursorSlot {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_INDEX);
     }
 
+    /** Sequence of the first record in the file in which the position in this worker's requests is; -1 when unknown. */
+    public long requestsFileSequence() {
+        return table.getLongVolatile(offset + CursorLayout.REQUESTS_FILE) - 1;
+    }
+
     /** Position in this worker's responses; -1 when unknown. */
     public long responsesIndex() {
         return table.getLongVolatile(offset + CursorLayout.RESPONSES_INDEX);

@@ -74,11 +74,13 @@ public final class WorkerDirectory implements AutoCloseable {
             if (previous.isPresent()) {
                 requireGone(home, info, previous.get(), options);
             }
-            long generation = 1
-                    + Math.max(
-                            lock.generation(),
-                            previous.map(WorkerRecord::generation).orElse(0L));
             cursors = Cursors.openOwn(path, info.id(), host);
+            long last = Math.max(
+                    lock.generation(), previous.map(WorkerRecord::generation).orElse(0L));
+            if (last == 0) { // both files are gone, or there never was one
+                last = cursors.generation();
+            }
+            long generation = last + 1;
             doorbell = Doorbell.openOwn(path, files);
             lock.writeGeneration(generation);
             WorkerRecord record = new WorkerRecord(

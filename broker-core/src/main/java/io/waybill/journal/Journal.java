@@ -12,6 +12,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListMap;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.PointerBytesStore;
@@ -47,6 +49,9 @@ public final class Journal implements Closeable {
     // The last message before each file that this life began; written by the appending thread, read by who removes
     // files.
     private final ConcurrentSkipListMap<Integer, Long> lastIdBefore = new ConcurrentSkipListMap<>();
+    // Files that were begun or gone on with, for the watch that looks at them; written by the appending thread.
+    private final Queue<EnteredFile> toWatch = new ConcurrentLinkedQueue<>();
+    private volatile int keptFrom = Integer.MIN_VALUE; // files below this number are removed by this worker
     private long rollAtNs = Long.MIN_VALUE; // wall clock
     private long rollAtPosition = Long.MAX_VALUE;
     // Written by the appending thread, read by the helper that touches pages ahead.
@@ -86,18 +91,28 @@ public final class Journal implements Closeable {
      */
     public static Journal open(Path directory, JournalSettings settings, Clock clock, DiskSpace disk)
             throws JournalFullException {
-        return open(directory, settings, clock, disk, Integer.MIN_VALUE);
+        try {
+            return open(directory, settings, clock, disk, prepared(directory, settings), Integer.MIN_VALUE);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /**
-     * The same, in no file that may have been written before the host was started anew.
+     * The same, in no file that may have been written before the host was started anew, and behind all that is known to have been written.
      *
      * @throws IOException when it can't be noted that the queue is whole in this boot
      */
     public static Journal open(
             Path directory, JournalSettings settings, Clock clock, DiskSpace disk, QueueBeginning beginning)
             throws JournalFullException, IOException {
-        Journal journal = open(directory, settings, clock, disk, beginning.firstCycle());
+        LastRecord last;
+        try {
+            last = beginning.reconcile(prepared(directory, settings));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        Journal journal = open(directory, settings, clock, disk, last, beginning.firstCycle());
         try {
             beginning.opened();
             return journal;
@@ -107,16 +122,15 @@ public final class Journal implements Closeable {
         }
     }
 
-    private static Journal open(Path directory, JournalSettings settings, Clock clock, DiskSpace disk, int firstCycle)
-            throws JournalFullException {
+    private static LastRecord prepared(Path directory, JournalSettings settings) throws IOException {
         ChronicleFlags.require();
-        LastRecord last;
-        try {
-            QueueRepair.prepare(directory);
-            last = LastRecord.read(directory, settings);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        QueueRepair.prepare(directory);
+        return LastRecord.read(directory, settings);
+    }
+
+    private static Journal open(
+            Path directory, JournalSettings settings, Clock clock, DiskSpace disk, LastRecord last, int firstCycle)
+            throws JournalFullException {
         reserveTable(directory.resolve(QueueStructure.TABLE), disk);
         Journal journal = new Journal(directory, settings, disk, last);
         try {
@@ -318,6 +332,7 @@ public final class Journal implements Closeable {
     }
 
     private void entered(int newCycle, long at) {
+        toWatch.add(new EnteredFile(pathOf(newCycle), newCycle, QueueWatch.keyOf(pathOf(newCycle)), position));
         file = pathOf(newCycle);
         if (settings.durability() != Durability.PROCESS) {
             entered.add(file);
@@ -441,6 +456,48 @@ public final class Journal implements Closeable {
             }
         }
         return lastIdBefore.isEmpty() || id > lastIdBefore.firstEntry().getValue() ? found : Integer.MIN_VALUE;
+    }
+
+    /**
+     * A file that the writer goes into.
+     *
+     * @param key by which the file system knows it; null when it is not there
+     * @param leftAt up to where the file before is written; 0 when nothing is in it
+     */
+    record EnteredFile(Path path, int cycle, Object key, long leftAt) {}
+
+    /**
+     * How far the queue is written.
+     *
+     * @param start of the last record in its file, which has this length; the length is 0 when nothing was appended to the file
+     */
+    public record Written(Path file, long position, long start, int length, long endIndex, long nextSequence) {}
+
+    /** How far the queue is written by this object; null when it has written nothing or takes no more. Call with the lock that {@link #append} is called with. */
+    public Written written() {
+        return hasAppended()
+                ? new Written(file, position, position - lastLength, lastLength, endIndex(), nextSequence)
+                : null;
+    }
+
+    /** The fault in the mapped files that ended it; null when none did. Call with the lock that {@link #append} is called with. */
+    public InternalError fault() {
+        return failure instanceof InternalError fault ? fault : null;
+    }
+
+    /** The next file for the watch; null when there is none. */
+    EnteredFile nextToWatch() {
+        return toWatch.poll();
+    }
+
+    /** Files below this number are about to be removed: nobody need miss them. Any thread. */
+    public void removing(int below) {
+        keptFrom = Math.max(keptFrom, below);
+    }
+
+    /** The number from which on files are kept. Any thread. */
+    int keptFrom() {
+        return keptFrom;
     }
 
     /** Files below this number are gone. Call with the lock that {@link #append} is called with. */

@@ -28,6 +28,15 @@ record LastRecord(long sequence, long id, long index, int cycle, long endPositio
 
     /** Whether a record lies in a file, as a reader of the file and not of its mapping finds it. */
     static boolean isWhole(Path file, long start, int length, long sequence) {
+        try {
+            return read(file, start, length, sequence);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** The same, where it matters that a file can't be read. */
+    static boolean read(Path file, long start, int length, long sequence) throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(length);
         try (SeekableByteChannel channel =
                 Files.newByteChannel(file, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS))) {
@@ -35,16 +44,18 @@ record LastRecord(long sequence, long id, long index, int cycle, long endPositio
             while (bytes.hasRemaining() && channel.read(bytes) > 0) {
                 // reads on
             }
-            if (bytes.hasRemaining()) {
-                return false;
-            }
-            MessageBuffer record = new MessageBuffer();
-            record.reserve(length);
-            record.memory().putBytes(0, bytes.flip(), length);
-            RecordView view = new RecordView(record);
+        }
+        if (bytes.hasRemaining()) {
+            return false;
+        }
+        MessageBuffer record = new MessageBuffer();
+        record.reserve(length);
+        record.memory().putBytes(0, bytes.flip(), length);
+        RecordView view = new RecordView(record);
+        try {
             view.check();
             return view.sequence() == sequence;
-        } catch (IOException | MalformedRecordException e) {
+        } catch (MalformedRecordException e) {
             return false;
         }
     }
@@ -77,6 +88,11 @@ record LastRecord(long sequence, long id, long index, int cycle, long endPositio
                 }
             }
         }
+    }
+
+    /** The same, when others are known to have been behind it that are gone. */
+    LastRecord withSequence(long known) {
+        return known <= sequence ? this : new LastRecord(known, id, index, cycle, endPosition);
     }
 
     private LastRecord withIdFrom(long earlier) {

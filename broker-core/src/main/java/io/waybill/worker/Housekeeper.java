@@ -8,6 +8,7 @@ import io.waybill.host.MappedFaults;
 import io.waybill.host.Threads;
 import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
+import io.waybill.journal.LostFileException;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -43,6 +44,7 @@ final class Housekeeper {
     private final Poller poller;
     private final Watchdog watchdog;
     private final WorkerReferences references;
+    private final OwnQueues own;
     private final Journal requests;
     private final Journal responses;
     private final FaultAlarm faults;
@@ -74,8 +76,10 @@ final class Housekeeper {
             FaultAlarm faults,
             FinishedPlaces finished,
             WorkerCounters counters,
+            OwnQueues own,
             Journal requests,
             Journal responses) {
+        this.own = own;
         this.references = references;
         this.clock = host.clock();
         this.threads = host.threads();
@@ -160,6 +164,7 @@ final class Housekeeper {
             lookAtFiles();
         }
         lookForDamage();
+        lookAtOwnFiles();
         topUp();
         watchdog.look(); // first: who takes the poller's role does not run the handler that keeps its last thread
         references.tick();
@@ -204,10 +209,25 @@ final class Housekeeper {
 
     private void lookForDamage() {
         String damage = requests.damage().isEmpty() ? responses.damage() : requests.damage();
-        if (!damage.isEmpty() && !damaged) {
+        if (!damage.isEmpty()) {
+            stop(
+                    "somebody else has changed its files: " + damage,
+                    new HomeException("worker " + workerName + " stopped: " + damage));
+        }
+    }
+
+    private void lookAtOwnFiles() {
+        try {
+            own.turn();
+        } catch (LostFileException e) {
+            stop("one of its files is lost: " + e.getMessage(), e);
+        }
+    }
+
+    private void stop(String why, IOException failure) {
+        if (!damaged) {
             damaged = true;
-            LOG.error("Worker {} stops, because somebody else has changed its files: {}", workerName, damage);
-            IOException failure = new HomeException("worker " + workerName + " stopped: " + damage);
+            LOG.error("Worker {} stops, because {}", workerName, why);
             threads.start(workerName + "-damaged", () -> onDamage.accept(failure)); // it waits for this one to end
         }
     }

@@ -19,6 +19,15 @@ final class PendingCalls {
 
     private static final long FREE = -1;
     private static final long TAKEN = -2;
+    private static final VarHandle NEXT_COUNTER;
+
+    static {
+        try {
+            NEXT_COUNTER = MethodHandles.lookup().findVarHandle(PendingCalls.class, "nextCounter", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
 
     private final AtomicReferenceArray<Slot> slots;
     private final int mask;
@@ -120,12 +129,17 @@ final class PendingCalls {
         return null;
     }
 
+    /** A counter above those of all ids that were given, but for those that are being given now. Any thread. */
+    long nextCounterNow() {
+        return (long) NEXT_COUNTER.getOpaque(this);
+    }
+
     private long nextCounter() {
         long counter = nextCounter;
         if (counter > MessageId.MAX_COUNTER) {
             throw CallErrors.refused(ErrorCode.CLOSED, "this worker's message counter has reached its end, 2^48");
         }
-        nextCounter = counter + 1;
+        NEXT_COUNTER.setOpaque(this, counter + 1);
         return counter;
     }
 

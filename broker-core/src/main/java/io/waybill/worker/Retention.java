@@ -1,5 +1,6 @@
 package io.waybill.worker;
 
+import io.waybill.home.Cursors;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Clock;
 import io.waybill.host.SafeFiles;
@@ -233,7 +234,7 @@ final class Retention {
             held = queue.directoryName() + " held back by " + need.by();
             return false;
         }
-        remove(oldest);
+        remove(oldest, there.size() > 1 ? there.get(1).cycle() : newest);
         found.put(queue, there.subList(1, there.size()));
         return true;
     }
@@ -245,8 +246,11 @@ final class Retention {
                 : lanes.get(JournalQueue.REQUESTS).journal().cycleOf(oldest);
     }
 
-    private void remove(QueueFile file) throws IOException {
+    private void remove(QueueFile file, int nextCycle) throws IOException {
         Lane lane = lanes.get(file.queue());
+        Cursors cursors = directory.cursors();
+        (file.queue() == JournalQueue.REQUESTS ? cursors.requests() : cursors.responses()).oldestCycle(nextCycle);
+        lane.journal().removing(nextCycle); // first: nobody takes it for lost
         queues.get(file.queue()).remove(file, () -> {
             lane.lock();
             try {

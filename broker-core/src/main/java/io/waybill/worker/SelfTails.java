@@ -7,7 +7,6 @@ package io.waybill.worker;
  * <p>Belongs to the holder of the {@link PollPermit}.
  */
 final class SelfTails {
-
     private static final long INTERVAL_NS = 100_000_000;
 
     private final Lane requests;
@@ -38,9 +37,6 @@ final class SelfTails {
             if (areQuiet(links)) { // all of them: they share the place in the cursors
                 passWritten(links);
             }
-        } catch (RuntimeException e) { // Chronicle's: its files hold what this worker has not written
-            requests.journal().failDamaged(e);
-            responses.journal().failDamaged(e);
         } finally {
             responses.unlock();
             requests.unlock();
@@ -55,16 +51,28 @@ final class SelfTails {
                 continue;
             }
             if (link.requests() != null && requestsNow != requestsPassed) {
-                link.placedRequests().moveBehind(requests.journal().lastIndex());
-                link.requestsSkipped();
+                pass(requests, () -> {
+                    link.placedRequests().moveBehind(requests.journal().lastIndex());
+                    link.requestsSkipped();
+                });
             }
             if (responsesNow != responsesPassed) {
-                link.responses().moveBehind(responses.journal().lastIndex());
-                link.responseRead();
+                pass(responses, () -> {
+                    link.responses().moveBehind(responses.journal().lastIndex());
+                    link.responseRead();
+                });
             }
         }
         requestsPassed = requestsNow;
         responsesPassed = responsesNow;
+    }
+
+    private static void pass(Lane lane, Runnable move) {
+        try {
+            move.run();
+        } catch (RuntimeException e) { // Chronicle's: its files hold what this worker has not written
+            lane.journal().failDamaged(e);
+        }
     }
 
     private static boolean areQuiet(PeerLink[] links) {

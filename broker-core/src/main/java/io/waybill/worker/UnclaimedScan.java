@@ -13,6 +13,7 @@ import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.JournalTail;
 import io.waybill.journal.Poll;
+import io.waybill.journal.QueueBeginning;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
@@ -26,7 +27,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Finds the requests of a worker's earlier lives whose outcome the last of them did not hear: those without an answer, and those whose
- * answer it had not read when it ended. Where that was is remembered when this is made, before anything is read in this life.
+ * answer it had not read when it ended; also ids that were given to requests in files that are gone. Where that was is remembered when this is made, before anything is read in this life.
  *
  * <p><b>Threads.</b> One at a time. <b>Memory.</b> At most {@value #MOST} ids, the oldest. It takes as long as to read what the oldest
  * unfinished request and the last answer that was read left behind them.
@@ -40,6 +41,8 @@ final class UnclaimedScan {
     private final JournalSettings settings;
     private final long earlierRequests;
     private final long firstCounter;
+    private final long lostFrom;
+    private final long lostTo;
     private final Map<Integer, Long> answersRead = new HashMap<>();
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
@@ -47,12 +50,20 @@ final class UnclaimedScan {
     /**
      * @param earlierRequests how many requests earlier lives wrote
      * @param firstCounter of this life
+     * @param asking says which ids may have been given to requests that are not on record any more
      */
-    UnclaimedScan(WorkerDirectory directory, JournalSettings settings, long earlierRequests, long firstCounter) {
+    UnclaimedScan(
+            WorkerDirectory directory,
+            JournalSettings settings,
+            long earlierRequests,
+            long firstCounter,
+            QueueBeginning asking) {
         this.directory = directory;
         this.settings = settings;
         this.earlierRequests = earlierRequests;
         this.firstCounter = firstCounter;
+        this.lostTo = asking.lostTo();
+        this.lostFrom = Math.max(asking.lostFrom(), lostTo - MOST);
         for (CursorSlot slot : directory.cursors().taken()) {
             answersRead.put(slot.peerId(), slot.responsesIndex());
         }
@@ -68,6 +79,9 @@ final class UnclaimedScan {
             places.put(peer.id(), place(peer));
         }
         LongHashSet found = new LongHashSet();
+        for (long counter = lostFrom; counter < lostTo; counter++) {
+            found.add(MessageId.of(directory.id(), counter));
+        }
         addOwnRequests(places, found);
         for (Place place : places.values()) {
             lookAtReadable(place, found);
@@ -120,7 +134,9 @@ final class UnclaimedScan {
             LOG.warn("The cursors of worker {} can't be read: all of its answers are looked through", peer, e);
         }
         long read = answersRead.getOrDefault(peer.id(), 0L);
-        return new Place(peer, Math.max(0, finished), Math.max(0, Math.min(answers, read)));
+        // which requests are finished that are gone, only all of the answers tell
+        long answersFrom = lostFrom < lostTo ? 0 : Math.max(0, Math.min(answers, read));
+        return new Place(peer, Math.max(0, finished), answersFrom);
     }
 
     private void addRequests(Map<Integer, Place> places, LongHashSet found) {

@@ -31,6 +31,7 @@ import io.waybill.journal.DiskSpace;
 import io.waybill.journal.Durability;
 import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
+import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.QueueBeginning;
 import io.waybill.journal.Quota;
@@ -75,6 +76,8 @@ public final class Worker implements Caller, AutoCloseable {
     public static final String DURABILITY = "durability";
     /** What a worker shows while its retention can't remove what it should: who holds it back. */
     public static final String RETENTION = "retention";
+    /** What a worker shows that has found, when it joined, that files of its journal are gone: which. */
+    public static final String LOST = "lost";
 
     static final String REQUESTS = "requests";
     static final String RESPONSES = "responses";
@@ -117,6 +120,8 @@ public final class Worker implements Caller, AutoCloseable {
     private final EarlierCalls earlierCalls;
     private final Recovery recovery;
     private final FinishedPlaces finished;
+    private final OwnQueues ownQueues;
+    private final String lost; // of its files, before it joined; empty when nothing was
     private final Housekeeper housekeeper;
     private final Indexer indexer;
     private final Syncer syncer; // null when nothing is synced
@@ -139,14 +144,16 @@ public final class Worker implements Caller, AutoCloseable {
             Quota quota,
             Journal requests,
             Journal responses,
-            long leastCounter)
+            QueueBeginning asking,
+            QueueBeginning answering)
             throws IOException {
         this.directory = directory;
         this.host = directory.home().host();
         this.registry = registry;
         int id = directory.id();
-        long behindLast = requests.size() == 0 ? 0 : MessageId.counter(requests.lastId()) + 1;
-        long firstCounter = Math.max(leastCounter, behindLast);
+        long behindLast = requests.lastId() == MessageId.NONE ? 0 : MessageId.counter(requests.lastId()) + 1;
+        long firstCounter = Math.max(asking.firstCounter(), behindLast);
+        lost = (asking.loss() + " " + answering.loss()).trim();
         archive = opened.add(Archive.open(
                 settings.archive(),
                 directory.path(),
@@ -190,7 +197,7 @@ public final class Worker implements Caller, AutoCloseable {
         rpc = references.rpcFor(CallOrigin.PROGRAM);
         departure = new Departure(directory, host, waits, pending, registry, counters);
         links.onLife(references);
-        unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter);
+        unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
         earlierCalls = new EarlierCalls(directory, settings, links, transit, calls);
         ServingContext context = new ServingContext(
                 host.clock(), answers, calls, transit, invocations, references, faults, new HandlerErrorLog());
@@ -257,8 +264,20 @@ public final class Worker implements Caller, AutoCloseable {
         ChangeWatch changes =
                 opened.add(ChangeWatch.open(host.calls(), directory.home().workersPath()));
         links.changesEnd(changes);
+        ownQueues = new OwnQueues(directory, pending, requestLane, responseLane);
         housekeeper = new Housekeeper(
-                host, changes, links, poller, watchdog, references, faults, finished, counters, requests, responses);
+                host,
+                changes,
+                links,
+                poller,
+                watchdog,
+                references,
+                faults,
+                finished,
+                counters,
+                ownQueues,
+                requests,
+                responses);
         durability = settings.journal().promise();
         syncer = openSyncer(directory, settings.journal(), links, requestLane, responseLane); // the last that can fail
     }
@@ -287,12 +306,15 @@ public final class Worker implements Caller, AutoCloseable {
             }
             Quota quota = new Quota(
                     new FileSpace(home.host().files()), settings.retention().maxBytes());
-            QueueBeginning asking = beginning(directory, REQUESTS, settings, cursors.requestsOnDiskBefore());
-            QueueBeginning answering = beginning(directory, RESPONSES, settings, cursors.responsesOnDiskBefore());
+            QueueWitnesses witnesses =
+                    QueueWitnesses.hear(directory, settings.journal().roll());
+            QueueBeginning asking =
+                    beginning(directory, JournalQueue.REQUESTS, settings, cursors.requestsOnDiskBefore(), witnesses);
+            QueueBeginning answering =
+                    beginning(directory, JournalQueue.RESPONSES, settings, cursors.responsesOnDiskBefore(), witnesses);
             Journal requests = opened.add(openJournal(directory, REQUESTS, settings, quota, asking));
             Journal responses = opened.add(openJournal(directory, RESPONSES, settings, quota, answering));
-            worker = new Worker(
-                    opened, directory, settings, registry, quota, requests, responses, asking.firstCounter());
+            worker = new Worker(opened, directory, settings, registry, quota, requests, responses, asking, answering);
             worker.start();
             return worker;
         } catch (Throwable e) { // also when the host gives no more threads: the name comes free
@@ -327,12 +349,23 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     private static QueueBeginning beginning(
-            WorkerDirectory directory, String name, WorkerSettings settings, long onDiskBefore) throws IOException {
+            WorkerDirectory directory,
+            JournalQueue queue,
+            WorkerSettings settings,
+            long onDiskBefore,
+            QueueWitnesses witnesses)
+            throws IOException {
         Host host = directory.home().host();
-        Path path = directory.subdirectory(name);
+        Path path = directory.subdirectory(queue.directoryName());
         host.files().requireQueueDirectory(path);
         return QueueBeginning.find(
-                path, settings.journal(), host, new FileSpace(host.files()), directory.generation(), onDiskBefore);
+                path,
+                settings.journal(),
+                host,
+                new FileSpace(host.files()),
+                directory.generation(),
+                onDiskBefore,
+                witnesses.of(queue));
     }
 
     private static Journal openJournal(
@@ -377,7 +410,10 @@ public final class Worker implements Caller, AutoCloseable {
         }
     }
 
-    /** What was appended can't be brought to the disk, or somebody else has written to the files: the worker stops, and all that wait for it hear of it. */
+    /**
+     * What was appended can't be brought to the disk, somebody else has written to the files, or one of them is gone: the worker stops, and
+     * all that wait for it hear of it.
+     */
     private void failed(IOException cause) {
         for (Lane lane : List.of(requestLane, responseLane)) {
             try {
@@ -413,6 +449,9 @@ public final class Worker implements Caller, AutoCloseable {
         settings.put(DURABILITY, durability);
         if (!injects.isEmpty()) {
             settings.put(INJECTS, injects);
+        }
+        if (!lost.isEmpty()) {
+            settings.put(LOST, lost);
         }
         Set<String> served = served();
         directory.publish(WorkerState.READY, new Served(List.copyOf(served), atLeastOnce(served)), settings);
@@ -738,7 +777,10 @@ public final class Worker implements Caller, AutoCloseable {
         if (syncer != null) {
             steps.attempt(syncer::close); // what it answered last can be read then
         }
-        steps.attempt(directory::leave).attempt(requestLane::close).attempt(responseLane::close);
+        steps.attempt(ownQueues::note)
+                .attempt(directory::leave)
+                .attempt(requestLane::close)
+                .attempt(responseLane::close);
     }
 
     /**

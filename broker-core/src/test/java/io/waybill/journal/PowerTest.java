@@ -175,8 +175,8 @@ class PowerTest {
 
     private static Journal open(Path queue, Host host, long generation, long onDiskBefore) throws IOException {
         try {
-            QueueBeginning beginning =
-                    QueueBeginning.find(queue, SETTINGS, host, PowerTest::reserve, generation, onDiskBefore);
+            QueueBeginning beginning = QueueBeginning.find(
+                    queue, SETTINGS, host, PowerTest::reserve, generation, onDiskBefore, QueueEvidence.NONE);
             return Journal.open(queue, SETTINGS, host.clock(), PowerTest::reserve, beginning);
         } catch (JournalFullException e) {
             throw new IOException(e);
@@ -255,7 +255,8 @@ class PowerTest {
 
         private Journal openFirst(JournalSettings settings, Host host) throws IOException {
             try {
-                QueueBeginning beginning = QueueBeginning.find(queue, settings, host, PowerTest::reserve, 1, -1);
+                QueueBeginning beginning =
+                        QueueBeginning.find(queue, settings, host, PowerTest::reserve, 1, -1, QueueEvidence.NONE);
                 return Journal.open(queue, settings, host.clock(), PowerTest::reserve, beginning);
             } catch (JournalFullException e) {
                 throw new IOException(e);

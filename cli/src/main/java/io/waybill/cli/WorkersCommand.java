@@ -125,7 +125,11 @@ final class WorkersCommand implements Callable<Integer> {
                 .filter(key -> !key.startsWith(HandlerKey.FUNCTION_PREFIX))
                 .collect(Collectors.joining(" "));
         String serves = functions == 0 ? others : others + " functions:" + functions;
-        return (serves + remark(record, Node.STUCK) + remark(record, Worker.INJECTS) + remark(record, Worker.RETENTION))
+        return (serves
+                        + remark(record, Node.STUCK)
+                        + remark(record, Worker.INJECTS)
+                        + remark(record, Worker.LOST)
+                        + remark(record, Worker.RETENTION))
                 .stripLeading();
     }
 
