@@ -1,5 +1,6 @@
 package io.waybill.script;
 
+import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import java.nio.charset.StandardCharsets;
@@ -29,9 +30,17 @@ final class CallStack {
 
     private final IValueVector stack = new IValueVector();
     private final BorrowedTensors tensors;
+    private final ScriptCalls calls;
 
+    /** For an operator. */
     CallStack(BorrowedTensors tensors) {
+        this(tensors, null);
+    }
+
+    /** For a function, which may call other workers. */
+    CallStack(BorrowedTensors tensors, ScriptCalls calls) {
         this.tensors = tensors;
+        this.calls = calls;
     }
 
     IValueVector asVector() {
@@ -55,7 +64,8 @@ final class CallStack {
         return stack.get(0);
     }
 
-    private IValue convert(ParameterType type, Value value) throws RejectedMessageException {
+    /** libtorch's form of a value that fits the type. */
+    IValue convert(ParameterType type, Value value) throws RejectedMessageException {
         switch (type.kind()) {
             case TENSOR:
                 return new IValue(tensor(value));
@@ -91,6 +101,8 @@ final class CallStack {
                 return new IValue(torch.createCPUGenerator(toLong(value)));
             case ANY:
                 return any(value);
+            case REFERENCE:
+                return reference(type, (Value.OfRRef) value);
             case UNION:
                 return convert(type.choice(value), value);
             case OTHER:
@@ -154,6 +166,15 @@ final class CallStack {
                 ? GivenType.pointer(elementType(value.entries().values()))
                 : type.listType();
         return Dicts.of(type.elements().get(0).toString(), valueType, keys, values);
+    }
+
+    private IValue reference(ParameterType type, Value.OfRRef value) throws RejectedMessageException {
+        if (calls == null) {
+            throw new RejectedMessageException(
+                    ErrorCode.REFUSED,
+                    "a reference is an argument for a function: an operator takes the value, with toHere");
+        }
+        return calls.reference(type, value.value());
     }
 
     /** A value as what it is. */

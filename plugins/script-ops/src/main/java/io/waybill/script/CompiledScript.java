@@ -8,17 +8,21 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.CompilationUnit;
+import org.bytedeco.pytorch.Function;
 import org.bytedeco.pytorch.FunctionVector;
 import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.JitModule;
 import org.bytedeco.pytorch.QualifiedName;
 import org.bytedeco.pytorch.QualifiedNameOptional;
+import org.bytedeco.pytorch.Type;
 import org.bytedeco.pytorch.global.torch;
 
 /**
@@ -39,6 +43,8 @@ final class CompiledScript implements AutoCloseable {
     private final List<ScriptFunction> functions = new ArrayList<>();
     /** Of libtorch; each holds one reference. */
     private final List<Pointer> owned = new ArrayList<>(2);
+    /** The numbers of the places where it calls other workers. */
+    private final List<Long> sites = new ArrayList<>(0);
     /** The maker's use of it, and one for each call in it. */
     private final AtomicInteger uses = new AtomicInteger(1);
 
@@ -77,13 +83,68 @@ final class CompiledScript implements AutoCloseable {
     }
 
     private void compile(Path file) throws IOException, ScriptRefusedException {
-        CompilationUnit unit = own(new CompilationUnit());
-        BytePointer text = new BytePointer(SourceText.prepared(text(file)), StandardCharsets.UTF_8);
-        FunctionVector defined =
-                unit.define(new QualifiedNameOptional(new QualifiedName(module)), text, torch.nativeResolver(), null);
-        for (long i = 0; i < defined.size(); i++) {
-            functions.add(ScriptFunction.plain(this, module, defined.get(i)));
+        String text = SourceText.prepared(text(file));
+        if (!RpcText.isNeeded(text)) {
+            define(own(new CompilationUnit()), text).forEach(this::add);
+            return;
         }
+        RpcText.Prepared prepared = RpcText.of(text, this::resultType);
+        Map<String, Function> defined = new LinkedHashMap<>();
+        for (Function function : define(own(new CompilationUnit()), prepared.text())) {
+            defined.put(Signature.text(function.name()), function);
+        }
+        for (RpcText.Target target : prepared.targets()) {
+            Function bridge = defined.remove(target.bridge());
+            defined.remove(target.caller());
+            Type result = RpcGraphs.resultType(target.way(), bridge);
+            RpcSite site =
+                    new RpcSite(target.way(), module + "." + target.function(), ParameterType.of(result, result, 0));
+            sites.add(site.register());
+            RpcGraphs.call(bridge, sites.get(sites.size() - 1));
+        }
+        for (Function function : defined.values()) {
+            RpcGraphs.await(function);
+            add(function);
+        }
+    }
+
+    private void add(Function function) {
+        functions.add(ScriptFunction.plain(this, module, function));
+    }
+
+    private List<Function> define(CompilationUnit unit, String text) {
+        FunctionVector defined = unit.define(
+                new QualifiedNameOptional(new QualifiedName(module)),
+                new BytePointer(text, StandardCharsets.UTF_8),
+                torch.nativeResolver(),
+                null);
+        List<Function> all = new ArrayList<>();
+        for (long i = 0; i < defined.size(); i++) {
+            all.add(defined.get(i));
+        }
+        return all;
+    }
+
+    /** What libtorch finds to be the type of a function's result, where the function calls nobody and so compiles by itself. */
+    private String resultType(String function, String textWithoutCalls) throws ScriptRefusedException {
+        String why = "it calls other workers itself";
+        try {
+            for (Function defined : define(new CompilationUnit(), textWithoutCalls)) {
+                if (Signature.text(defined.name()).equals(function)) {
+                    return defined.getSchema()
+                            .returns()
+                            .type()
+                            .get()
+                            .annotation_str()
+                            .getString();
+                }
+            }
+        } catch (RuntimeException e) {
+            why = ScriptRefusedException.of(e).getMessage();
+        }
+        throw new ScriptRefusedException("the function " + function
+                + " is called on other workers, and the type of its result is not known: write it behind its header, as in"
+                + " def " + function + "(x) -> Tensor; " + why);
     }
 
     private static String text(Path file) throws IOException, ScriptRefusedException {
@@ -142,6 +203,7 @@ final class CompiledScript implements AutoCloseable {
             for (int i = owned.size() - 1; i >= 0; i--) {
                 owned.get(i).releaseReference();
             }
+            sites.forEach(RpcSite::forget);
             LIVE.decrementAndGet();
         }
     }

@@ -26,6 +26,8 @@ final class FunctionCall implements MessageHandler {
 
     @Override
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
-        outbox.reply(engine.run(functions.get(message.operation()), message.invocation()));
+        try (ScriptCalls calls = new ScriptCalls(outbox::rpc)) {
+            outbox.reply(engine.run(functions.get(message.operation()), message.invocation(), calls));
+        }
     }
 }

@@ -41,6 +41,8 @@ final class ParameterType {
         ANY("Any"),
         /** One of several. */
         UNION("Union"),
+        /** A reference to a value elsewhere, which a function knows as a future. */
+        REFERENCE("RRef"),
         /** Only its default can be had: streams, objects of classes. */
         OTHER("");
 
@@ -95,6 +97,10 @@ final class ParameterType {
                 return dict(type, onStack);
             case UnionType:
                 return union(type, onStack);
+            case NoneType:
+                return optional(other(type));
+            case FutureType:
+                return reference(type, onStack);
             case VarType:
                 return new ParameterType(
                         Kind.ANY, List.of(), 0, null, type.str().getString());
@@ -147,14 +153,16 @@ final class ParameterType {
         return new ParameterType(Kind.DICT, List.of(key, value), 0, elementType(onStack, 1), text);
     }
 
+    private static ParameterType reference(Type type, Type onStack) {
+        ParameterType value = of(contained(type, 0), contained(onStack, 0), 0);
+        return new ParameterType(Kind.REFERENCE, List.of(value), 0, null, "RRef(" + value + ")");
+    }
+
     /** Of what it may be, values are given for what can be given. */
     private static ParameterType union(Type type, Type onStack) {
         List<ParameterType> choices = new ArrayList<>();
         for (int i = 0; i < type.containedTypeSize(); i++) {
-            choices.add(
-                    contained(type, i).kind().intern() == TypeKind.NoneType
-                            ? optional(other(contained(type, i)))
-                            : of(contained(type, i), contained(onStack, i), 0));
+            choices.add(of(contained(type, i), contained(onStack, i), 0));
         }
         return new ParameterType(
                 Kind.UNION, List.copyOf(choices), 0, null, type.str().getString());
@@ -211,7 +219,7 @@ final class ParameterType {
         return kind;
     }
 
-    /** Of a list or an optional; the keys of a dict. */
+    /** Of a list, an optional or a reference; the keys of a dict. */
     ParameterType element() {
         return elements.get(0);
     }
@@ -266,6 +274,8 @@ final class ParameterType {
                 return fitDict(value);
             case GENERATOR:
                 return value instanceof Value.Int ? EXACT : NO_FIT;
+            case REFERENCE:
+                return value instanceof Value.OfRRef ? EXACT : NO_FIT;
             case ANY:
                 return GivenType.of(value) == null ? NO_FIT : OPEN;
             case UNION:

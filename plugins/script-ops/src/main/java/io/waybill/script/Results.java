@@ -3,6 +3,7 @@ package io.waybill.script;
 import io.waybill.api.DType;
 import io.waybill.api.Device;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.SparseTensor;
 import io.waybill.api.Storage;
@@ -39,8 +40,23 @@ final class Results {
 
     private final List<Long> addresses = new ArrayList<>(2);
 
+    private final ScriptCalls calls;
+
+    /** Of an operator. */
     Results(BorrowedTensors tensors) {
+        this(tensors, null);
+    }
+
+    /** Of a function, or what it gives to another worker. */
+    Results(BorrowedTensors tensors, ScriptCalls calls) {
         this.tensors = tensors;
+        this.calls = calls;
+    }
+
+    /** Gives back the counts that were taken. */
+    void release() {
+        storages.forEach(Storage::release);
+        storages.clear();
     }
 
     /**
@@ -57,7 +73,7 @@ final class Results {
             return value;
         } finally {
             if (!taken) {
-                storages.forEach(Storage::release);
+                release();
             }
         }
     }
@@ -85,6 +101,11 @@ final class Results {
             return tuple(result.toTupleRef().elements());
         } else if (result.isGenericDict()) {
             return dict(result.toGenericDict());
+        } else if (result.isFuture() && calls != null) {
+            RRef reference = calls.reference(result.toFuture());
+            if (reference != null) {
+                return Value.of(reference);
+            }
         } else if (result.isDevice()) {
             return Value.of(Device.parse(result.toDevice().str().getString()));
         }

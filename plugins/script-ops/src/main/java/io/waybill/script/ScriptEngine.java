@@ -69,9 +69,12 @@ public final class ScriptEngine {
         }
     }
 
-    /** Runs the operator or the function that the call names. May take as long as the function runs. */
+    /** Runs the operator or the function that the call names, which can't call other workers. May take as long as the function runs. */
     public Value run(Invocation call) throws RejectedMessageException {
-        return OperatorName.isOne(call.name()) ? runOperator(call) : run(functions.find(call.name()), call);
+        if (OperatorName.isOne(call.name())) {
+            return runOperator(call);
+        }
+        return run(functions.find(call.name()), call, ScriptCalls.none());
     }
 
     /** Runs the operator that the call names, in the overload that its arguments fit. */
@@ -113,8 +116,8 @@ public final class ScriptEngine {
         return functions;
     }
 
-    /** Runs this function, in the version that it is of. */
-    Value run(ScriptFunction function, Invocation call) throws RejectedMessageException {
+    /** Runs this function, in the version that it is of. What it called is the caller's to close. */
+    Value run(ScriptFunction function, Invocation call, ScriptCalls calls) throws RejectedMessageException {
         Signature signature = function.signature();
         if (signature.fit(call.positional(), call.named()) == ParameterType.NO_FIT) {
             throw Signature.noMatch(function.name(), List.of(signature), call);
@@ -125,7 +128,7 @@ public final class ScriptEngine {
                     ErrorCode.HANDLER_GONE, "the script of " + function.name() + " left before this call began");
         }
         try {
-            return runWatched(function, call);
+            return runWatched(function, call, calls);
         } finally {
             function.script().leave();
         }
@@ -133,28 +136,31 @@ public final class ScriptEngine {
 
     /** Runs a function, and sees to the arguments that it kept. */
     @SuppressWarnings("try")
-    private Value runWatched(ScriptFunction function, Invocation call) throws RejectedMessageException {
+    private Value runWatched(ScriptFunction function, Invocation call, ScriptCalls calls)
+            throws RejectedMessageException {
         try (PointerScope outer = new PointerScope()) {
             escaped.sweep();
             BorrowedTensors tensors = BorrowedTensors.watched();
             try (PointerScope scope = new PointerScope()) {
-                CallStack stack = new CallStack(tensors);
+                CallStack stack = new CallStack(tensors, calls);
                 function.begin(stack);
+                calls.begin(tensors);
                 function.signature().push(call, stack);
                 function.run(stack.asVector());
                 IValue result = stack.onlyResult();
-                return new Results(tensors)
-                        .take(call.mode() == Invocation.Mode.ASYNC ? awaited(result) : result, false);
+                return new Results(tensors, calls)
+                        .take(call.mode() == Invocation.Mode.ASYNC ? awaited(result, calls) : result, false);
             } catch (RuntimeException e) {
                 throw TorchError.refusal(e);
             } finally {
+                calls.end();
                 tensors.letGo(escaped);
             }
         }
     }
 
     /** What the future completes with, when it does. */
-    private static IValue awaited(IValue result) throws RejectedMessageException {
+    private static IValue awaited(IValue result, ScriptCalls calls) throws RejectedMessageException {
         if (!result.isFuture()) {
             throw new RejectedMessageException(
                     ErrorCode.REFUSED,
@@ -162,6 +168,7 @@ public final class ScriptEngine {
                             + result.tagKind().getString());
         }
         Future future = result.toFuture();
+        calls.complete(future);
         future.waitAndThrow();
         return future.value();
     }

@@ -7,7 +7,9 @@ final class SourceText {
 
     /** What these bring is known to the compiler anyway: {@code torch}, {@code Tensor}, {@code List} and its kin. */
     private static final Pattern IMPORTS = Pattern.compile(
-            "^(import torch|from torch import Tensor|from typing import [\\w, ]+)[ \\t]*(#.*)?$", Pattern.MULTILINE);
+            "^(import torch|from torch import Tensor|from typing import [\\w, ]+|import torch\\.distributed\\.rpc as rpc"
+                    + "|from torch\\.distributed import rpc|from torch\\.distributed\\.rpc import RRef)[ \\t]*(#.*)?$",
+            Pattern.MULTILINE);
 
     private SourceText() {}
 

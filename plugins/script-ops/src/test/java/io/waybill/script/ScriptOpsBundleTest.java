@@ -1,6 +1,7 @@
 package io.waybill.script;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.HandlesMessage;
 import io.waybill.api.Invocation;
@@ -101,9 +102,14 @@ class ScriptOpsBundleTest {
 
     @Test
     void servesScriptsAcrossUpdatesAndLetsGoOfWhatWasReplaced() throws Exception {
-        ScriptFile first = script("first", "def twice(x: int):\n    return 2 * x\n");
+        ScriptFile first = script(
+                "first",
+                "def twice(x: int):\n    return 2 * x\n"
+                        + "def far(to: str, x: int):\n    return rpc.rpc_sync(to, twice, (x,))\n");
         ServiceRegistration<Script> registration = publish(first);
-        assertThat(first.schemas).as(first.problem).containsExactly("math.twice(int x) -> int");
+        assertThat(first.schemas)
+                .as(first.problem)
+                .containsExactly("math.twice(int x) -> int", "math.far(str to, int x) -> int");
         assertThat(answer("math.twice", Value.of(4))).isEqualTo(Value.of(8));
 
         for (int update = 1; update <= 3; update++) {
@@ -115,6 +121,10 @@ class ScriptOpsBundleTest {
             assertThat(eventually(() -> reference("function:math.twice").isPresent()))
                     .isTrue();
             assertThat(answer("math.twice", Value.of(5))).isEqualTo(Value.of(10));
+            assertThatThrownBy(() -> answer("math.far", Value.of("w"), Value.of(5)))
+                    .as("the way from libtorch to this version's classes")
+                    .isInstanceOf(RejectedMessageException.class)
+                    .hasMessageContaining("UnsupportedOperationException");
             assertThat(eventually(() -> {
                         System.gc();
                         return before.get() == null;

@@ -424,12 +424,13 @@ class ScriptsTest {
         open.remove(first);
 
         assertThat(run("math.f")).isEqualTo(Value.of(2));
-        assertThat(ENGINE.run(begun, call("math.f", Map.of()))).isEqualTo(Value.of(1));
+        assertThat(ENGINE.run(begun, call("math.f", Map.of()), ScriptCalls.none()))
+                .isEqualTo(Value.of(1));
         assertThat(CompiledScript.liveCount()).isEqualTo(live);
         first.leave();
         assertThat(CompiledScript.liveCount()).isEqualTo(live - 1);
-        RejectedMessageException gone =
-                catchThrowableOfType(RejectedMessageException.class, () -> ENGINE.run(begun, call("math.f", Map.of())));
+        RejectedMessageException gone = catchThrowableOfType(
+                RejectedMessageException.class, () -> ENGINE.run(begun, call("math.f", Map.of()), ScriptCalls.none()));
         assertThat(gone.code()).isEqualTo(ErrorCode.HANDLER_GONE);
     }
 

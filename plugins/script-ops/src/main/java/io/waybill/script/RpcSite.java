@@ -1,0 +1,34 @@
+package io.waybill.script;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Where a script calls a function on another worker in one way. Immutable.
+ *
+ * @param function as the message names it, such as {@code math.scale}
+ * @param result what the answer has to be
+ */
+record RpcSite(RpcText.Way way, String function, ParameterType result) {
+
+    /** By the number that the script's graph holds. */
+    private static final Map<Long, RpcSite> SITES = new ConcurrentHashMap<>();
+
+    private static final AtomicLong LAST = new AtomicLong();
+
+    /** @return the number of the site, until it is {@linkplain #forget forgotten} */
+    long register() {
+        long number = LAST.incrementAndGet();
+        SITES.put(number, this);
+        return number;
+    }
+
+    static RpcSite of(long number) {
+        return SITES.get(number);
+    }
+
+    static void forget(long number) {
+        SITES.remove(number);
+    }
+}

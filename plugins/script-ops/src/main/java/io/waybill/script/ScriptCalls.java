@@ -1,0 +1,215 @@
+package io.waybill.script;
+
+import io.waybill.api.Invocation;
+import io.waybill.api.RRef;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Response;
+import io.waybill.api.Rpc;
+import io.waybill.api.Value;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.CompilationUnit;
+import org.bytedeco.pytorch.Function;
+import org.bytedeco.pytorch.Future;
+import org.bytedeco.pytorch.IValue;
+import org.bytedeco.pytorch.IValueVector;
+import org.bytedeco.pytorch.QualifiedNameOptional;
+import org.bytedeco.pytorch.Tuple;
+import org.bytedeco.pytorch.global.torch;
+
+/**
+ * What one run of a function calls on other workers, on behalf of the request that it answers. To libtorch a call that was not waited for, and a reference, are futures that nobody completes: the function's
+ * waiting comes here first, and completes them.
+ *
+ * <p><b>Threads.</b> The one that runs the function. <b>Ownership.</b> Holds the responses, whose tensors the function computes with, and the handles of the
+ * references that it made, until it is closed; that is after the answer was given. A call that was not waited for goes on.
+ */
+final class ScriptCalls implements AutoCloseable {
+
+    private static final ThreadLocal<ScriptCalls> CURRENT = new ThreadLocal<>();
+
+    private static final double NANOS = 1e9;
+
+    /** What a future of the function's stands for: an answer that comes, or a reference. */
+    private record Pending(ParameterType type, String what, CompletableFuture<Response> answer, RRef reference) {}
+
+    private final Supplier<Rpc> rpc;
+    private final Map<Long, Pending> futures = new HashMap<>();
+    private final List<Response> responses = new ArrayList<>();
+    private final List<RRef> made = new ArrayList<>();
+    private BorrowedTensors tensors;
+    private ScriptCalls outer;
+
+    /** @param rpc asked when the function calls for the first time */
+    ScriptCalls(Supplier<Rpc> rpc) {
+        this.rpc = rpc;
+    }
+
+    /** For a function that is not run for a request. */
+    static ScriptCalls none() {
+        return new ScriptCalls(() -> {
+            throw new IllegalStateException("this function was not called by a message, and can call no worker");
+        });
+    }
+
+    /** Those of the function that this thread runs; null when it runs none. */
+    static ScriptCalls current() {
+        return CURRENT.get();
+    }
+
+    /** The function begins to run on this thread. */
+    void begin(BorrowedTensors ofCall) {
+        tensors = ofCall;
+        outer = CURRENT.get();
+        CURRENT.set(this);
+    }
+
+    /** It ended; once more does nothing. */
+    void end() {
+        if (CURRENT.get() == this) {
+            CURRENT.set(outer);
+        }
+    }
+
+    /** Makes a call, and gives what the function gets of it: the result, or a future that stands for it. */
+    IValue call(RpcSite site, String to, IValue args, IValue kwargs, double timeout) throws RejectedMessageException {
+        Results given = new Results(tensors, this);
+        try {
+            Invocation call = invocation(site, given, args, kwargs);
+            boolean isDefault = timeout == -1; // as PyTorch means it
+            Duration limit = Duration.ofNanos((long) (timeout * NANOS));
+            switch (site.way()) {
+                case RPC_SYNC:
+                    Response response =
+                            isDefault ? rpc.get().rpcSync(to, call) : rpc.get().rpcSync(to, call, limit);
+                    return result(site.result(), site.function(), response);
+                case RPC_ASYNC:
+                    CompletableFuture<Response> answer =
+                            isDefault ? rpc.get().rpcAsync(to, call) : rpc.get().rpcAsync(to, call, limit);
+                    return future(new Pending(site.result(), site.function(), answer, null));
+                case REMOTE:
+                    RRef reference =
+                            isDefault ? rpc.get().remote(to, call) : rpc.get().remote(to, call, limit);
+                    made.add(reference);
+                    return future(new Pending(site.result(), site.function(), null, reference));
+            }
+            throw new AssertionError(site.way());
+        } finally {
+            given.release(); // whoever sends copies first
+        }
+    }
+
+    private static Invocation invocation(RpcSite site, Results given, IValue args, IValue kwargs)
+            throws RejectedMessageException {
+        IValueVector both = new IValueVector();
+        both.push_back(args);
+        both.push_back(kwargs);
+        List<Value> values = ((Value.Tuple) given.take(new IValue(Tuple.create(both)), false)).values();
+        List<Value> positional =
+                values.get(0) instanceof Value.None ? List.of() : ParameterType.elements(values.get(0));
+        if (positional == null) {
+            throw new IllegalArgumentException("args of a call to " + site.function() + " is a tuple, and not "
+                    + ParameterType.describe(values.get(0)));
+        }
+        Map<String, Value> named = new LinkedHashMap<>();
+        if (values.get(1) instanceof Value.Dict dict) {
+            dict.entries().forEach((key, value) -> named.put(((Value.Text) key).value(), value));
+        }
+        return new Invocation(site.function(), positional, named);
+    }
+
+    private IValue result(ParameterType type, String what, Response response) throws RejectedMessageException {
+        responses.add(response);
+        Value value = response.value();
+        if (type.fit(value) == ParameterType.NO_FIT) {
+            throw new IllegalStateException(what + " is declared here to give " + type + ", and worker "
+                    + response.from() + " answered with " + ParameterType.describe(value));
+        }
+        return new CallStack(tensors, this).convert(type, value);
+    }
+
+    private IValue future(Pending pending) {
+        Future future = Seed.FUTURE.createInstance(GivenType.pointer(GivenType.ANY)); // freed with the scope of the run
+        futures.put(future.address(), pending);
+        return new IValue(future);
+    }
+
+    /** What a reference among the arguments, or in a result, is to the function. */
+    IValue reference(ParameterType type, RRef reference) {
+        return future(new Pending(type.element(), "a reference", null, reference));
+    }
+
+    /** The reference that a future stands for; null when it stands for none. */
+    RRef reference(Future future) {
+        Pending pending = futures.get(future.address());
+        return pending == null ? null : pending.reference;
+    }
+
+    /** Waits until a future of this is complete; another one is let alone. */
+    void complete(Future future) throws RejectedMessageException {
+        Pending pending = futures.get(future.address());
+        if (pending != null && !future.completed()) {
+            future.markCompleted(result(pending.type, pending.what, awaited(pending)));
+        }
+    }
+
+    private static Response awaited(Pending pending) {
+        if (pending.reference != null) {
+            return pending.reference.toHere();
+        }
+        try {
+            return pending.answer.join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof RuntimeException cause) {
+                throw cause;
+            }
+            throw e;
+        }
+    }
+
+    @Override
+    public void close() {
+        responses.forEach(Response::close);
+        made.forEach(RRef::close);
+        for (Pending pending : futures.values()) {
+            if (pending.answer != null) {
+                pending.answer.whenComplete((response, error) -> {
+                    if (response != null) {
+                        response.close();
+                    }
+                });
+            }
+        }
+    }
+
+    /** Java can't construct futures, but one makes more of its kind. */
+    private static final class Seed {
+
+        static final Future FUTURE = first();
+
+        @SuppressWarnings("try")
+        private static Future first() {
+            try (PointerScope scope = new PointerScope()) {
+                CompilationUnit unit = new CompilationUnit();
+                Function one = unit.define(
+                                new QualifiedNameOptional(),
+                                "def one() -> int:\n    return 1\n",
+                                torch.nativeResolver(),
+                                null)
+                        .get(0);
+                Future future = one.runAsync(new IValueVector());
+                future.waitAndThrow();
+                future.retainReference();
+                return future;
+            }
+        }
+    }
+}
