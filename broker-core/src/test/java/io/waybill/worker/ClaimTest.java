@@ -204,7 +204,7 @@ class ClaimTest {
                 .withMessageContaining("made by the test");
 
         answer();
-        try (Response answer = again.claim(id, LONG)) {
+        try (Response answer = again.claimAsync(id, LONG).get(30, TimeUnit.SECONDS)) {
             assertThat(answer.text("said")).isEqualTo("hello");
         }
     }

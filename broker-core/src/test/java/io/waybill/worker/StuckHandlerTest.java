@@ -294,7 +294,7 @@ class StuckHandlerTest {
     void leavesAtOnceWhenOnlyDeferredResponsesToExpiredRequestsAreLeft() throws Exception {
         HandlerRegistry patient = workers.registry();
         workers.handle(patient, "text.defer", (message, outbox) -> deferred.add(outbox.later()));
-        Worker other = workers.join("other", patient, Workers.SETTINGS.withDrainLimit(Duration.ofMinutes(10)));
+        Worker other = workers.join("other", patient, Workers.SETTINGS.withDrainLimit(Duration.ofSeconds(40)));
         CompletableFuture<Response> call =
                 caller.callAsync(Request.operation("other", "text.defer").timeout(Duration.ofMillis(300)));
         assertTimedOut(call);
@@ -307,7 +307,7 @@ class StuckHandlerTest {
                 throw new UncheckedIOException(e);
             }
         });
-        closing.get(60, TimeUnit.SECONDS);
+        closing.get(25, TimeUnit.SECONDS);
         assertThat(patient.statuses().get(0).inFlight()).isZero();
     }
 }

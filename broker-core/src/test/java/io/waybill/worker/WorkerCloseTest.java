@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -43,7 +44,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(120)
 class WorkerCloseTest {
 
-    private static final WorkerSettings PATIENT = Workers.SETTINGS.withDrainLimit(Duration.ofSeconds(30));
+    private static final WorkerSettings PATIENT = Workers.SETTINGS.withDrainLimit(Duration.ofSeconds(40));
     private static final WorkerSettings HASTY = Workers.SETTINGS.withDrainLimit(Duration.ofMillis(50));
 
     @TempDir
@@ -52,6 +53,7 @@ class WorkerCloseTest {
     private final CountDownLatch hold = new CountDownLatch(1);
     private final CountDownLatch begun = new CountDownLatch(1);
     private final AtomicBoolean draining = new AtomicBoolean();
+    private final List<String> started = new CopyOnWriteArrayList<>();
     private Workers workers;
     private HandlerRegistry handlers;
     private Worker server;
@@ -77,7 +79,7 @@ class WorkerCloseTest {
 
     private void join(WorkerSettings ofServer) throws IOException {
         server = workers.join("server", handlers, ofServer, watched());
-        client = workers.join("client", workers.registry());
+        client = workers.join("client", workers.registry(), Workers.SETTINGS, watched());
     }
 
     /** Real threads that show when somebody pauses who closes a worker. */
@@ -86,6 +88,7 @@ class WorkerCloseTest {
         return new Threads() {
             @Override
             public Thread start(String name, Runnable body) {
+                started.add(name);
                 return real.start(name, body);
             }
 
@@ -148,11 +151,14 @@ class WorkerCloseTest {
 
     @Test
     void closesInAStageOfAFuture() throws Exception {
-        join(PATIENT);
-        CompletableFuture<Response> other = client.callAsync(to("text.held"));
-        CompletableFuture<Void> stage = client.callAsync(to("text.echo")).thenAccept(response -> close(client));
+        workers.handle(handlers, "text.never", (message, outbox) -> outbox.later());
+        join(Workers.SETTINGS);
+        CompletableFuture<Response> other = client.callAsync(to("text.never"));
+        CompletableFuture<Void> stage = client.callAsync(to("text.held")).thenAccept(response -> close(client));
+        hold.countDown(); // now that the stage is there, which runs on the poller then
 
         stage.get(30, TimeUnit.SECONDS);
+        assertThat(started).as("a poller can't wait for itself").contains("client-closer");
         assertThat(failureOf(other)).isEqualTo(ErrorCode.CLOSED);
         isLeft(client);
     }

@@ -54,17 +54,30 @@ public final class Node implements AutoCloseable {
         HandlerRegistry registry = new HandlerRegistry(settings.worker().parking(), host.threads(), host.clock());
         registry.expectMore(); // what was sent while it was away arrives before its bundles are started
         Worker worker = Worker.join(home, name, options, settings.worker(), registry);
+        OsgiHost osgi = null;
+        ServedRecord record = null;
         try {
             OsgiSettings osgiSettings = osgiSettings(worker, distribution, conf, watched);
-            OsgiHost osgi = OsgiHost.start(osgiSettings, registry, DeviceConverters.into(worker.devices()), host);
-            ServedRecord record = new ServedRecord(worker, host.threads(), shown(conf, osgiSettings));
+            osgi = OsgiHost.start(osgiSettings, registry, DeviceConverters.into(worker.devices()), host);
+            record = new ServedRecord(worker, host.threads(), shown(conf, osgiSettings));
             registry.onChange(record::changed);
             record.publish();
             return new Node(worker, registry, osgi, record);
         } catch (IOException | RuntimeException | Error e) {
-            new CloseSteps().attempt(worker::close).suppressIn(e);
+            closeAfter(e, record, osgi, worker);
             throw e;
         }
+    }
+
+    /** Closes what there is of it, in this order. */
+    private static void closeAfter(Throwable failure, AutoCloseable... opened) {
+        CloseSteps steps = new CloseSteps();
+        for (AutoCloseable each : opened) {
+            if (each != null) {
+                steps.attempt(each::close);
+            }
+        }
+        steps.suppressIn(failure);
     }
 
     private static OsgiSettings osgiSettings(Worker worker, Path distribution, NodeConf conf, Optional<Path> watched)

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,11 +22,14 @@ final class ServedRecord implements AutoCloseable {
     private static final int MAX_SHOWN = 1000;
     private static final long GATHER_NS = 20_000_000; // several handlers of a bundle come at once
 
+    private static final long RETRY_MS = 1_000;
+
     private final Worker worker;
     private final Threads threads;
     private final Map<String, String> shown;
     private final Semaphore changes = new Semaphore(0);
     private final Thread thread;
+    private boolean failed; // of the thread: the last attempt did
     private volatile boolean closed; // set by who closes, read by the thread
 
     ServedRecord(Worker worker, Threads threads, Map<String, String> shown) {
@@ -68,17 +72,39 @@ final class ServedRecord implements AutoCloseable {
     private void run() {
         try {
             while (!closed) {
-                changes.acquire();
+                awaitChange();
                 threads.pause(GATHER_NS);
                 changes.drainPermits();
                 if (!closed) {
-                    publish();
+                    publishSafely();
                 }
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        } catch (IOException e) {
-            LOG.error("The others are not told what this node serves any more: {}", e.getMessage());
+        }
+    }
+
+    private void awaitChange() throws InterruptedException {
+        if (!failed) {
+            changes.acquire();
+        } else if (changes.tryAcquire(RETRY_MS, TimeUnit.MILLISECONDS)) {
+            LOG.debug("What this node serves changed before it could be told");
+        }
+    }
+
+    /** What a full disk does not take is tried again, until it does. */
+    private void publishSafely() {
+        try {
+            publish();
+            if (failed) {
+                failed = false;
+                LOG.info("The others are told again what this node serves");
+            }
+        } catch (IOException | RuntimeException | Error e) {
+            if (!failed && !closed) {
+                failed = true;
+                LOG.error("The others can't be told what this node serves, which is tried again: {}", e.getMessage(), e);
+            }
         }
     }
 
