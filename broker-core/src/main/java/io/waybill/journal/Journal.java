@@ -1,6 +1,7 @@
 package io.waybill.journal;
 
 import io.waybill.host.Clock;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.MappedFaults;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
@@ -523,8 +524,10 @@ public final class Journal implements Closeable {
         if (failure == null) {
             failure = new IllegalStateException("it was closed");
         }
-        reservation.close();
-        appender.close();
-        queue.close();
+        new CloseSteps()
+                .attempt(reservation::close)
+                .attempt(appender::close)
+                .attempt(queue::close)
+                .finishUnchecked();
     }
 }

@@ -1,5 +1,6 @@
 package io.waybill.journal;
 
+import io.waybill.host.CloseSteps;
 import io.waybill.host.MappedFaults;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MalformedRecordException;
@@ -456,8 +457,10 @@ public final class JournalTail implements Closeable {
 
     @Override
     public void close() {
-        closeDespiteFault(tailer::close);
-        closeDespiteFault(queue::close);
+        new CloseSteps()
+                .attempt(() -> closeDespiteFault(tailer::close))
+                .attempt(() -> closeDespiteFault(queue::close))
+                .finishUnchecked();
     }
 
     /** JDK 17 may tell of a fault in the file as late as here: no reason to leave open what follows. */

@@ -12,6 +12,7 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.Provider;
+import io.waybill.host.CloseSteps;
 import io.waybill.osgi.script.ScriptShelf;
 import io.waybill.osgi.script.ScriptStatus;
 import java.nio.file.InvalidPathException;
@@ -115,8 +116,9 @@ final class ControlOperations implements AutoCloseable {
 
     @Override
     public void close() {
-        registrations.forEach(registration -> registration.withdraw(CLOSE_LIMIT));
-        executor.close(CLOSE_LIMIT);
+        CloseSteps steps = new CloseSteps();
+        registrations.forEach(registration -> steps.attempt(() -> registration.withdraw(CLOSE_LIMIT)));
+        steps.attempt(() -> executor.close(CLOSE_LIMIT)).finishUnchecked();
     }
 
     private void publish(Provider self, String key, MessageHandler handler) {

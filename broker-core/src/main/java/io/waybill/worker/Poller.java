@@ -26,6 +26,7 @@ final class Poller {
     /** So long after a caller polled for itself the poller only looks now and then: it would take the processor from callers. */
     private static final long CALLERS_NS = 10_000_000;
 
+    private static final long ERROR_REST_NS = 1_000_000;
     private static final long LONGEST_SLEEP_NS = 500_000_000;
 
     private final String workerName;
@@ -112,6 +113,7 @@ final class Poller {
             } catch (Throwable e) { // JDK 17 may tell of a fault in a peer's file late, and anywhere
                 turns.stopAfter(e);
                 turns.wakeUp();
+                LockSupport.parkNanos(this, ERROR_REST_NS); // it may be met again at once
             }
         }
     }

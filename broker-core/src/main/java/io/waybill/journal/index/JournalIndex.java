@@ -1,5 +1,6 @@
 package io.waybill.journal.index;
 
+import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.journal.Damage;
 import io.waybill.journal.JournalQueue;
@@ -90,7 +91,8 @@ public final class JournalIndex implements Closeable {
 
     @Override
     public void close() {
-        queues.values().forEach(QueueLookup::close);
-        shared.close();
+        CloseSteps steps = new CloseSteps();
+        queues.values().forEach(queue -> steps.attempt(queue::close));
+        steps.attempt(shared::close).finishUnchecked();
     }
 }

@@ -1,6 +1,7 @@
 package io.waybill.journal.index;
 
 import io.waybill.api.MessageId;
+import io.waybill.host.CloseSteps;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.Damage;
 import io.waybill.journal.JournalQueue;
@@ -233,7 +234,6 @@ final class QueueLookup implements Closeable {
 
     @Override
     public void close() {
-        found.close();
-        tail.close();
+        new CloseSteps().attempt(found::close).attempt(tail::close).finishUnchecked();
     }
 }

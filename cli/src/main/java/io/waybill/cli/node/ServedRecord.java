@@ -103,7 +103,8 @@ final class ServedRecord implements AutoCloseable {
         } catch (IOException | RuntimeException | Error e) {
             if (!failed && !closed) {
                 failed = true;
-                LOG.error("The others can't be told what this node serves, which is tried again: {}", e.getMessage(), e);
+                LOG.error(
+                        "The others can't be told what this node serves, which is tried again: {}", e.getMessage(), e);
             }
         }
     }

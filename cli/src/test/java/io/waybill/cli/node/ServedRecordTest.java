@@ -57,8 +57,7 @@ class ServedRecordTest {
             Files.delete(file);
             Files.createDirectory(file);
             Files.createFile(file.resolve("in-the-way"));
-            registry.add(HandlerSpec.of(
-                    COUNT, (message, outbox) -> {}, new Provider("p", "1"), executor));
+            registry.add(HandlerSpec.of(COUNT, (message, outbox) -> {}, new Provider("p", "1"), executor));
             record.changed();
             assertThat(looks.tryAcquire(2, 60, TimeUnit.SECONDS))
                     .as("a second attempt, after the first failed")
