@@ -10,15 +10,16 @@ import java.util.concurrent.locks.LockSupport;
  * it catches up.
  *
  * <p>Runs on a thread of its own, which begins late: a worker that is gone again soon does not pay for an index. One that was busy indexes
- * what is left as it leaves, for a second at most: else everybody who looks something up later reads the whole journal, again and again.
+ * what is left as it leaves, up to a million records, which take about a second: else everybody who looks something up later reads the
+ * whole journal, again and again.
  */
 final class Indexer implements AutoCloseable {
 
     private static final long FIRST_STEP_NS = 3_000_000_000L;
     private static final long IDLE_PAUSE_NS = 500_000_000L;
     private static final long LONGEST_PAUSE_NS = 1_000_000_000L;
-    private static final long LAST_STEPS_NS = 1_000_000_000L;
     private static final int RECORDS_PER_STEP = 1_000;
+    private static final int MAX_LAST_STEPS = 1_000;
     /** Below that a lookup reads what is not indexed in a few milliseconds. */
     private static final long WORTH_LAST_STEPS = 20_000;
 
@@ -67,9 +68,8 @@ final class Indexer implements AutoCloseable {
         if (counters.callsSent() + counters.requestsBegun() < WORTH_LAST_STEPS) {
             return;
         }
-        long untilNs = clock.monotonicNs() + LAST_STEPS_NS;
         IndexBuilder.Progress progress = IndexBuilder.Progress.BEHIND;
-        while (progress == IndexBuilder.Progress.BEHIND && untilNs - clock.monotonicNs() > 0) {
+        for (int step = 0; step < MAX_LAST_STEPS && progress == IndexBuilder.Progress.BEHIND; step++) {
             progress = builder.step(RECORDS_PER_STEP);
         }
     }
