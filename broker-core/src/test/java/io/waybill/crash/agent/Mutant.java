@@ -32,7 +32,7 @@ public enum Mutant {
     LATE_ANSWER_TOLD(
             "TWO_OUTCOMES",
             Runs.KILL,
-            Change.instead(Names.INLET, "timedOut", Names.INLET, "fail", "failAndRemember"),
+            Change.instead(Names.INLET, "timedOut", Names.DELIVERY, "fail", "failAndRemember"),
             Change.instead(Names.INLET, "settle", Names.PENDING, "take", "takeOrTell")),
     LIFE_UNCHECKED(
             "RAN_IN_OTHER_LIFE",
@@ -76,7 +76,7 @@ public enum Mutant {
     }
 
     private static Change telling(String instead) {
-        return Change.instead(Names.INLET, "deliver", "io/waybill/api/ResponseListener", "onResponse", instead);
+        return Change.instead(Names.DELIVERY, "respond", "io/waybill/api/ResponseListener", "onResponse", instead);
     }
 
     /** The kind of problem that the checker must find. */
@@ -106,6 +106,7 @@ public enum Mutant {
         static final String JOURNAL = "io/waybill/journal/Journal";
         static final String WORKER = "io/waybill/worker/Worker";
         static final String INLET = "io/waybill/worker/Inlet";
+        static final String DELIVERY = "io/waybill/worker/Delivery";
         static final String PENDING = "io/waybill/worker/PendingCalls";
         static final String EARLIER = "io/waybill/worker/EarlierLife";
         static final String SERVING = "io/waybill/worker/Serving";
