@@ -242,12 +242,7 @@ public final class QueueStructure {
     private static String fileProblem(Path file, ByteBuffer head, Table table) throws IOException {
         if (head.limit() == 0) {
             // begun, and nothing written yet; a tailer would not get past it
-            if (table.listsNewer(file)) {
-                return "it is empty, and newer ones follow";
-            }
-            return table != Table.NONE && table.lists(file)
-                    ? "it is empty, and was not: the queue's table lists it"
-                    : "";
+            return table.listsNewer(file) ? "it is empty, and newer ones follow" : "";
         }
         if (!hasFileHeader(head)) {
             // what its writer is beginning is not listed yet, and Chronicle does not look at it

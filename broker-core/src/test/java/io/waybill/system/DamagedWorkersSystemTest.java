@@ -24,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -137,8 +138,8 @@ class DamagedWorkersSystemTest {
         Path harmed = resolve(bad.directory().path(), file);
         harm(harmed, harm);
         Waits.until(() -> "calls by or to the worker with the damaged files fail, and it stops", () -> {
-            requireTypedOrNone(failureOf(app, "bad", Duration.ofSeconds(2)));
-            requireTypedOrNone(failureOf(bad, "app", Duration.ofSeconds(2)));
+            requireTypedOrNone(failureOf(app, "bad", Duration.ofSeconds(20)));
+            requireTypedOrNone(failureOf(bad, "app", Duration.ofSeconds(20)));
             return bad.failure().isDone();
         });
         assertThat(bad.failure().get(0, TimeUnit.SECONDS)).hasMessageContaining(harmed.toString());
@@ -157,6 +158,34 @@ class DamagedWorkersSystemTest {
     private static void requireTypedOrNone(CallException failure) {
         if (failure != null) {
             assertThat(failure.code()).as(failure.getMessage()).isIn(TYPED);
+        }
+    }
+
+    /** A fault shows no more than that some file was cut; it was its own. */
+    @Test
+    void blamesNobodyElseWhenItsOwnCursorsAreCut() throws Exception {
+        try (Processes processes = new Processes(directory.resolve("home"), directory)) {
+            Worker good = swarm.join("good");
+            WorkerProcess victim = processes.start("victim").awaitReady();
+            victim.go("good", 4, 20_000, 100, 100);
+            Waits.until(victim::log, () -> victim.stat("responses") > 100);
+            for (int i = 0; i < 20; i++) {
+                assertThat(codeOf(good, "victim")).isNull();
+            }
+            Path cursors;
+            try (Stream<Path> workers = Files.list(directory.resolve("home/workers"))) {
+                cursors = workers.filter(path -> path.toString().endsWith("-victim"))
+                        .findFirst()
+                        .orElseThrow()
+                        .resolve("cursors");
+            }
+            harm(cursors, Harm.CUT_TO_ZERO);
+            Waits.until(() -> "calls to it are refused", () -> {
+                ErrorCode code = codeOf(good, "victim");
+                return code != null && TYPED.contains(code);
+            });
+            assertThat(victim.log()).doesNotContain("What worker good");
+            victim.kill();
         }
     }
 
