@@ -296,6 +296,11 @@ final class Poller {
         return same;
     }
 
+    /** Takes the permit from a thread that a listener keeps. For who closes, when the housekeeper has ended. */
+    void relieveOfListener() {
+        turns.relieve(clock.monotonicNs());
+    }
+
     /** Ends the threads, and every wait. */
     void close() {
         turns.close();

@@ -41,7 +41,9 @@ final class WaitingCallers {
 
     /** Whether this thread polls, or is inside a handler of this worker: what waits for those must not wait on it. */
     boolean isInside() {
-        return permit.isMine() || invocations.origin() != CallOrigin.PROGRAM;
+        return permit.isMine()
+                || permit.isCaught(Thread.currentThread()) // in a listener that took too long
+                || invocations.origin() != CallOrigin.PROGRAM;
     }
 
     /** On whose behalf this thread calls: that of the handler that it is inside of. While it polls, it tells others' listeners. */

@@ -792,6 +792,7 @@ public final class Worker implements Caller, AutoCloseable {
         long untilNs = host.clock().monotonicNs() + Math.max(MIN_POLL_LIMIT_NS, drainLimit.toNanos());
         boolean mine = permit.tryAcquire();
         while (!mine && host.clock().monotonicNs() - untilNs < 0) {
+            poller.relieveOfListener(); // which the housekeeper does not do any more
             host.threads().pause(POLL_LOOK_NS);
             mine = permit.tryAcquire();
         }

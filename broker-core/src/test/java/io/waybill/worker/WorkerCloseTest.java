@@ -267,6 +267,25 @@ class WorkerCloseTest {
         assertThat(failureOf(other)).isEqualTo(ErrorCode.CLOSED);
     }
 
+    @Test
+    void closesInAListenerFromWhichThePermitWasTaken() throws Exception {
+        join(Workers.SETTINGS);
+        CountDownLatch returned = new CountDownLatch(1);
+        client.call(to("text.echo"), listener(() -> {
+            begun.countDown();
+            awaitHold();
+            close(client);
+            returned.countDown();
+        }));
+        Waits.until("the listener runs", () -> begun.getCount() == 0);
+        client.callAsync(to("text.echo")).get(30, TimeUnit.SECONDS).close(); // another thread polls
+
+        hold.countDown();
+        Waits.until("close returns in the listener", () -> returned.getCount() == 0);
+        assertThat(started).contains("client-closer");
+        isLeft(client);
+    }
+
     // ---- what runs
 
     @Test
