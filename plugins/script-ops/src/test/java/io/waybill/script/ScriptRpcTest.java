@@ -221,6 +221,18 @@ class ScriptRpcTest {
         return value -> assertThat(elements(value)).containsExactly(expected);
     }
 
+    /** Once what was given back has been heard of. */
+    private static boolean hasNoReferences(Worker worker) {
+        long start = System.nanoTime();
+        while (!worker.rpc().debugInfo().get("num_owner_rrefs").equals("0")) {
+            if (System.nanoTime() - start > TimeUnit.SECONDS.toNanos(30)) {
+                return false;
+            }
+            Thread.onSpinWait();
+        }
+        return true;
+    }
+
     @Test
     void callsAndWaits() {
         call("sync", holds(4, 8), "b", x);
@@ -272,6 +284,7 @@ class ScriptRpcTest {
                 .hasMessageContaining("line 42, in unused")
                 .message()
                 .doesNotContain("java.lang")
+                .doesNotContain("io.waybill")
                 .doesNotContain("frame #");
         assertThat(error("sync", "nobody", x)).hasMessageContaining("nobody");
     }
@@ -305,7 +318,12 @@ class ScriptRpcTest {
             }
             call("fetched", holds(4, 12), Value.of(reference), x);
         }
-        assertThat(a.rpc().shutdown(Duration.ofSeconds(30))).isEmpty();
+        for (Worker worker : workers) {
+            assertThat(hasNoReferences(worker))
+                    .as("references of " + worker.info().name() + ": "
+                            + worker.rpc().debugInfo())
+                    .isTrue();
+        }
     }
 
     @Test
