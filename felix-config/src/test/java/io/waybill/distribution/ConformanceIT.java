@@ -69,7 +69,7 @@ class ConformanceIT {
 
     @Test
     void comesWithAllFilesThatThePageNames() throws IOException {
-        Matcher named = Pattern.compile("`([a-z]+\\.json)`: ").matcher(Files.readString(PAGE));
+        Matcher named = Pattern.compile("`([a-z-]+\\.json)`: ").matcher(Files.readString(PAGE));
         Set<String> files = new TreeSet<>();
         while (named.find()) {
             files.add(named.group(1));

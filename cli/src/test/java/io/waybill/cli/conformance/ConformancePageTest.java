@@ -41,7 +41,7 @@ class ConformancePageTest {
     private static final int ALL = 543;
     private static final Set<String> FEATURES =
             Set.of("autograd", "profiling", "GPUs", "device maps", "distributed optimizer");
-    private static final Pattern CASE = Pattern.compile("`(\\w+\\.json)`: ([^;|]+)");
+    private static final Pattern CASE = Pattern.compile("`([\\w-]+\\.json)`: ([^;|]+)");
     private static final Pattern JAVA = Pattern.compile("`(\\w+)#(\\w+)`");
 
     /** A line of the page. */
