@@ -513,15 +513,23 @@ class ForeignCodeTest {
     void respondsWithATensorOfTheRequestThatWasNotRetained() {
         handle("t.unretained", false, (message, outbox) -> outbox.reply().tensor("t", message.tensor("t")));
         for (int i = 0; i < 300; i++) { // more than there are leases
-            Tensor sent = Tensor.contiguous(
-                    DType.UINT8, new long[] {BYTES}, caller.buffers().allocate(BYTES));
-            try (Response response = caller.call(withTensor("t.unretained", sent))) {
+            Tensor sent = inSegment();
+            Tensor behind = inSegment(); // is given back although the one before it can't be
+            Request request = withTensor("t.unretained", sent);
+            request.body().tensor("u", behind);
+            try (Response response = caller.call(request)) {
                 assertThat(response.tensors()).hasSize(1);
             }
             sent.storage().release();
+            behind.storage().release();
         }
         everythingIsBack();
         nothingIsLeftToDrain();
+    }
+
+    private Tensor inSegment() {
+        return Tensor.contiguous(
+                DType.UINT8, new long[] {BYTES}, caller.buffers().allocate(BYTES));
     }
 
     @Test

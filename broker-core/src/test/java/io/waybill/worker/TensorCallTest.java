@@ -16,12 +16,15 @@ import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.tensor.TensorConfig;
+import io.waybill.tensor.TensorSender;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
@@ -102,6 +105,24 @@ class TensorCallTest {
             }
             sent.storage().release();
         }
+    }
+
+    @Test
+    void keepsThePollerWaitingForNoCallerThatHoldsTooMuch() {
+        workers.handleOnPoller(handlers, "0x142", (message, outbox) -> {
+            Storage storage = outbox.buffers().allocate(10_000);
+            outbox.reply(message.payload(), List.of(Tensor.contiguous(DType.UINT8, new long[] {10_000}, storage)));
+        });
+        List<Response> held = new ArrayList<>();
+        for (int i = 0; i < TensorSender.MAX_LOANS; i++) {
+            held.add(caller.call(request()));
+        }
+        // off the poller a response waits longer than this for room
+        assertThatThrownBy(() -> caller.call(request().timeout(Duration.ofSeconds(3))))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.BACK_PRESSURE));
+        held.forEach(Response::close);
+        caller.call(request()).close();
     }
 
     @Test
