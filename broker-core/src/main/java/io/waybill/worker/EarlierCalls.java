@@ -133,19 +133,19 @@ final class EarlierCalls {
                 ? claim -> claim.fail(
                         ErrorCode.CLOSED, "worker " + directory.name() + " was closed before the answer came")
                 : claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + failure);
-        CloseSteps steps = new CloseSteps();
-        for (AnswerWatch watch : watches.values()) {
-            steps.attempt(() -> watch.failAll(failing)).attempt(watch::close);
-        }
         List<Claim> left = new ArrayList<>(tooEarly);
         tooEarly.clear();
-        synchronized (this) {
+        synchronized (this) { // before any claim fails: one that comes behind that begins a thread of its own
             if (failure != null) {
                 running = false;
             }
             if (failure != null || closed) {
                 added.drainTo(left);
             }
+        }
+        CloseSteps steps = new CloseSteps();
+        for (AnswerWatch watch : watches.values()) {
+            steps.attempt(() -> watch.failAll(failing)).attempt(watch::close);
         }
         left.forEach(failing);
         steps.finishUnchecked();
