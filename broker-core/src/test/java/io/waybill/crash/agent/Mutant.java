@@ -49,7 +49,7 @@ public enum Mutant {
             Change.instead(Names.INLET, "expire", Names.PENDING, "expire", "expireEarly")),
     PARKED_OVERTAKEN(
             "OUT_OF_ORDER",
-            Runs.KILL,
+            Runs.UPDATE,
             Change.instead(Names.SERVING, "serveOnce", "io/waybill/worker/Parking", "has", "nothingParked")),
     RUN_TWICE(
             "RAN_TWICE",
@@ -96,6 +96,9 @@ public enum Mutant {
     /** What is done to workers with the bug: enough for it to show. */
     private static final class Runs {
         static final String KILL = "--who any --kills 2 --rate 4000";
+        /** Requests park while a bundle is updated. */
+        static final String UPDATE = "--bundled true --who any --kills 2 --rate 4000";
+
         static final String KILL_CALLER = "--who caller --kills 3 --rate 4000";
         static final String KILL_CALLEE = "--who callee --kills 3 --rate 4000";
         static final String PAUSE = "--fault pause --who callee --kills 1 --pause-most-ms 3000 --rate 4000";
