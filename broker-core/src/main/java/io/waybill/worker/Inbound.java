@@ -468,18 +468,30 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         // its thread may still be in the handler: this object is not used again
         if (sequence != 0 && open.compareAndSet(sequence, 0)) {
             HandlerEntry ended = entry;
-            if (!begun.get()) {
-                giveUp();
+            try {
+                if (!begun.get()) {
+                    giveUp();
+                }
+                Failure why = abandonedBecause(ended);
+                answerFailure(why.kind(), why.code(), why.text());
+            } finally {
+                inHand.close();
+                pool.drop(this);
+                ended.end(Outcome.FAILED);
             }
-            answerFailure(
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.HANDLER_STUCK,
-                    context.answers()
-                            .nodeError(ended.provider() + " did not finish " + ended.key() + " before it left"));
-            inHand.close();
-            pool.drop(this);
-            ended.end(Outcome.FAILED);
         }
+    }
+
+    /** The deadline when that has passed, as its caller was told; otherwise the handler. */
+    private Failure abandonedBecause(HandlerEntry by) {
+        if (isExpired()) {
+            return Failure.expired(view, context.clock(), "its response came");
+        }
+        String text = by.provider() + " did not finish " + by.key() + " before it left";
+        return new Failure(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.HANDLER_STUCK,
+                context.answers().nodeError(text));
     }
 
     // ---- Invocation, read by the housekeeper's thread
