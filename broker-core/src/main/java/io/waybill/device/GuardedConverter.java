@@ -86,12 +86,12 @@ final class GuardedConverter implements DeviceConverter {
             }
             wrong = "the converter for " + type + " made " + found + " bytes of a storage of " + expected + " in "
                     + method;
-        } catch (Throwable e) { // a storage of a bundle's own
+        } catch (Throwable e) { // the boundary around a storage
             wrong = threw(method + "(), in sizeBytes() of a storage", e);
         }
         try {
             made.release();
-        } catch (Throwable e) { // likewise
+        } catch (Throwable e) { // the boundary around a storage
             wrong += "; its release() threw " + ForeignErrors.describe(e);
         }
         throw failed(wrong);

@@ -186,14 +186,15 @@ public final class Cursors {
     }
 
     /**
-     * Looks whether the file is still there: what is written into one that is gone, nobody reads.
+     * Looks whether the file is still there: what is written into a removed file is lost.
      *
      * @return what is wrong; empty text when nothing is
      */
     public String problem() throws IOException {
         FileStamp found = FileStamp.of(path);
         if (found.equals(FileStamp.MISSING)) {
-            return path + " is gone: it was removed or renamed by somebody else";
+            return path
+                    + " is gone: another process removed or renamed it; restart the worker, which goes on with what is left";
         }
         if (!found.key().equals(key)) {
             return path + " is another file than the one that this worker writes: it was replaced";

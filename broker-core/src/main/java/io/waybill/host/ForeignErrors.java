@@ -3,8 +3,8 @@ package io.waybill.host;
 import org.slf4j.Logger;
 
 /**
- * What code of others threw. An exception may be of a bundle's own class, whose methods throw as well: whoever logs it, or puts it into a
- * text, does so through here and is not thrown out of what it was doing.
+ * Describes and logs exceptions of foreign code. Such an exception may be of a bundle's own class, whose methods throw as well: callers log
+ * it, or put it into a text, through this class, and are not interrupted by it.
  *
  * <p><b>Threads.</b> Any.
  */

@@ -35,7 +35,7 @@ public final class Journal implements Closeable {
 
     private static final long NS_PER_MS = 1_000_000;
     private static final long ROLL_RETRY_NS = 100_000_000;
-    /** For a lock that nobody else takes: who waits for it at all, waits for damage. */
+    /** Max wait for a lock that only this process takes: a longer wait means damage. */
     private static final long LOCK_WAIT_MS = 200;
 
     private final Path directory;
@@ -65,7 +65,8 @@ public final class Journal implements Closeable {
     private boolean appended; // since it was opened
     private final List<Path> entered = new ArrayList<>(); // for who syncs; nobody does in PROCESS
     private Throwable failure;
-    private volatile String damage = ""; // what of the files somebody else has changed, for who stops the worker
+    private volatile String damage =
+            ""; // what another process changed in the files; read by the thread that stops the worker
 
     private Journal(Path directory, JournalSettings settings, DiskSpace disk, LastRecord last) {
         this.directory = directory;
@@ -190,7 +191,7 @@ public final class Journal implements Closeable {
             write(length);
         } catch (InternalError e) { // what was published is in doubt from here on
             throw failed(e);
-        } catch (RuntimeException e) { // Chronicle's, of files that somebody else has written to
+        } catch (RuntimeException e) { // Chronicle's, of files that another process has written to
             failDamaged(e);
             throw failed();
         }
@@ -220,7 +221,7 @@ public final class Journal implements Closeable {
     }
 
     /**
-     * Takes no more records, for good, because of an exception that can only come from files that somebody else has changed. Call with the
+     * Takes no more records, for good, because of an exception that can only come from files that another process has changed. Call with the
      * lock that {@link #append} is called with.
      */
     public void failDamaged(RuntimeException e) {
@@ -231,7 +232,7 @@ public final class Journal implements Closeable {
         }
     }
 
-    /** What of the files somebody else has changed; empty text when nothing was found. Any thread. */
+    /** What another process changed in the files; empty when nothing was found. Any thread. */
     public String damage() {
         return damage;
     }
@@ -243,7 +244,7 @@ public final class Journal implements Closeable {
                 return problem;
             }
             if (!QueueStructure.heldLocks(directory).isEmpty()) {
-                return directory.resolve(QueueStructure.TABLE) + ": somebody else has written to its locks: "
+                return directory.resolve(QueueStructure.TABLE) + ": another process has written to its locks: "
                         + e.getMessage();
             }
         } catch (IOException again) {
@@ -491,7 +492,7 @@ public final class Journal implements Closeable {
         return toWatch.poll();
     }
 
-    /** Files below this number are about to be removed: nobody need miss them. Any thread. */
+    /** Files below this number are about to be removed: the watch does not report them. Any thread. */
     public void removing(int below) {
         keptFrom = Math.max(keptFrom, below);
     }

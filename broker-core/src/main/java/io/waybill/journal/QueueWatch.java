@@ -139,7 +139,10 @@ public final class QueueWatch {
             found = attributes(file.path());
         } catch (NoSuchFileException e) {
             boolean ours = file != table && file.cycle() < journal.keptFrom(); // read behind the look
-            return ours ? "" : file.path() + " is gone: it was removed or renamed by somebody else";
+            return ours
+                    ? ""
+                    : file.path()
+                            + " is gone: another process removed or renamed it; restart the worker, which goes on with what is left";
         }
         if (!found.fileKey().equals(file.key())) {
             return file.path() + " is another file than the one that this worker writes: it was replaced";

@@ -25,7 +25,7 @@ final class Segment {
     private final NativeSpan span;
     private final TreeMap<Long, Extent> freeByOffset = new TreeMap<>();
     private long touchedEnd;
-    private int inUse; // regions that somebody holds
+    private int inUse; // regions in use
 
     private Segment(long id, Path path, NativeSpan span) {
         this.id = id;

@@ -362,7 +362,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         }
     }
 
-    /** Removes the files. What somebody still holds stays mapped until it is let go. */
+    /** Removes the files. Regions in use stay mapped until they are released. */
     @Override
     public void close() {
         loans.endAll(); // outside the lock: what they held is put into the pool from here

@@ -61,7 +61,7 @@ final class Answers {
     private final WorkerCounters counters;
     private final Invocations invocations;
     private final AtomicLong unwritten = new AtomicLong();
-    private volatile boolean closed; // set by who closes the worker
+    private volatile boolean closed; // set by the thread that closes the worker
     private long latestNs; // of whoever answers, read by who polls, which most often is the same thread
 
     Answers(

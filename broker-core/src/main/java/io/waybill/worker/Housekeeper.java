@@ -211,7 +211,7 @@ final class Housekeeper {
         String damage = requests.damage().isEmpty() ? responses.damage() : requests.damage();
         if (!damage.isEmpty()) {
             stop(
-                    "somebody else has changed its files: " + damage,
+                    "another process changed its files: " + damage,
                     new HomeException("worker " + workerName + " stopped: " + damage));
         }
     }

@@ -428,7 +428,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         try {
             reply.reset();
             free();
-        } finally { // or whoever waits for the handler's last request would wait for ever
+        } finally { // otherwise a drain of this handler would never end
             ended.end(outcome);
         }
     }

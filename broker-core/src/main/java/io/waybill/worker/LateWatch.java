@@ -34,7 +34,7 @@ final class LateWatch {
     private final Clock clock;
     private final List<Stuck> stuck = new ArrayList<>();
     private long nextLookNs = Long.MIN_VALUE;
-    private volatile boolean leaving; // set by who closes the worker
+    private volatile boolean leaving; // set by the thread that closes the worker
 
     /** One that is counted. A bundle that lost its response never gives it. */
     private record Stuck(WeakReference<LateAnswer> late, HandlerEntry entry, long sequence) {

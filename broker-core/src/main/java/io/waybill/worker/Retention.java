@@ -250,7 +250,7 @@ final class Retention {
         Lane lane = lanes.get(file.queue());
         Cursors cursors = directory.cursors();
         (file.queue() == JournalQueue.REQUESTS ? cursors.requests() : cursors.responses()).oldestCycle(nextCycle);
-        lane.journal().removing(nextCycle); // first: nobody takes it for lost
+        lane.journal().removing(nextCycle); // first, so that the watch does not report it as lost
         queues.get(file.queue()).remove(file, () -> {
             lane.lock();
             try {

@@ -55,7 +55,7 @@ final class Serving {
     private long nextReleaseNs;
     private long nextParkingCheckNs;
     private volatile boolean roomCame; // set by threads of handlers
-    private volatile boolean leaving; // set by who closes the worker
+    private volatile boolean leaving; // set by the thread that closes the worker
     private long sequence;
     private long nowNs;
     private long sentBeforeNs;

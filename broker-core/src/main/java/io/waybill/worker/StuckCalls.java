@@ -34,7 +34,7 @@ final class StuckCalls {
             entry.outOfService(true);
             LOG.error(
                     "{} is out of service: {} requests are stuck in {}; new ones are refused until some come back,"
-                            + " or the bundle is updated or started anew",
+                            + " or the bundle is updated or restarted",
                     entry.key().text(),
                     stuck,
                     entry.provider());

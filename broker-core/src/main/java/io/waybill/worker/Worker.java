@@ -133,7 +133,7 @@ public final class Worker implements Caller, AutoCloseable {
     private final Answers answers;
     private final Duration drainLimit;
     private final Object closing = new Object();
-    private Thread closer; // guarded by closing; null until somebody closes
+    private Thread closer; // guarded by closing; null until a close begins
     private boolean closed; // guarded by closing: nothing is left to do
 
     private Worker(
@@ -411,7 +411,7 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
-     * What was appended can't be brought to the disk, somebody else has written to the files, or one of them is gone: the worker stops, and
+     * What was appended can't be brought to the disk, another process has written to the files, or one of them is gone: the worker stops, and
      * all that wait for it hear of it.
      */
     private void failed(IOException cause) {
