@@ -64,6 +64,17 @@ class DeviceRegistryTest {
     }
 
     @Test
+    void givesWhatAConverterThrowsACodeAndItsText() {
+        registry.register("cuda", new Named(Optional.empty()));
+        assertThatThrownBy(() -> registry.forReceiving(cuda).allocateForReceiving(null, cuda, List.of()))
+                .isInstanceOfSatisfying(
+                        RejectedMessageException.class,
+                        e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_LOST))
+                .hasMessageContaining("the converter for cuda")
+                .hasMessageContaining("allocateForReceiving");
+    }
+
+    @Test
     void theLastRegistrationWinsAndItsRemovalRestoresNone() throws RejectedMessageException {
         DeviceConverter first = new Named(Optional.empty());
         DeviceConverter second = new Named(Optional.empty());
