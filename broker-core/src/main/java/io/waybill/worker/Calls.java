@@ -88,7 +88,15 @@ final class Calls implements Caller {
         }
         waits.requireMayBlock();
         BlockingCall call = new BlockingCall();
-        send(request, call, parent, parentDeadlineNs);
+        boolean sent = false;
+        try {
+            submit(request, call, parent, parentDeadlineNs, null);
+            sent = true;
+        } finally {
+            if (!sent) {
+                poller.surfaceFaults(); // otherwise the wait does so
+            }
+        }
         waits.await(call);
         return call.outcome();
     }
@@ -128,6 +136,15 @@ final class Calls implements Caller {
 
     /** @param creation makes the reference to what the request creates; null when it creates nothing */
     long send(
+            Request request, ResponseListener listener, long parent, long parentDeadlineNs, Sharing.Creation creation) {
+        try {
+            return submit(request, listener, parent, parentDeadlineNs, creation);
+        } finally {
+            poller.surfaceFaults();
+        }
+    }
+
+    private long submit(
             Request request, ResponseListener listener, long parent, long parentDeadlineNs, Sharing.Creation creation) {
         try {
             return write(request, listener, parent, parentDeadlineNs, creation);

@@ -605,12 +605,16 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
      * @param failure null when the body is the answer
      */
     void settleLate(ReplyBody body, Failure failure) {
-        if (tensorsWereCut()) {
-            settleCut();
-        } else if (failure != null) {
-            settle(failure);
-        } else {
-            settleWith(body);
+        try {
+            if (tensorsWereCut()) {
+                settleCut();
+            } else if (failure != null) {
+                settle(failure);
+            } else {
+                settleWith(body);
+            }
+        } finally {
+            context.faults().surface(); // the thread may be one of the program
         }
     }
 }

@@ -66,7 +66,7 @@ final class PollTurns {
 
     /** Lets out the faults that the caller met when it polled: what it does next is none of their business. */
     void callerEnds() {
-        faults.surface();
+        surfaceFaults();
         callerPolls.lazySet(callerPolls.get() + 1); // any change will do, also when two threads make the same
         pollingCallers.getAndDecrement();
     }
@@ -188,6 +188,11 @@ final class PollTurns {
                 permit.release();
             }
         }
+    }
+
+    /** Lets out the faults that this thread met, before it goes back to code that they are no business of. */
+    void surfaceFaults() {
+        faults.surface();
     }
 
     /** A fault surfaced in this thread, of which nothing shows whose file it was. */

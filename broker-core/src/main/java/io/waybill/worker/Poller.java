@@ -232,6 +232,11 @@ final class Poller {
         }
     }
 
+    /** Lets out the faults that this thread met when it sent, before it goes back to its caller. */
+    void surfaceFaults() {
+        turns.surfaceFaults();
+    }
+
     /** A call was sent that ends at this time; 0 for never. */
     void onDeadline(long deadlineNs) {
         if (deadlines.add(deadlineNs) && turns.isSleeping() && deadlineNs < turns.sleepingUntilNs()) {
