@@ -1,0 +1,95 @@
+package io.waybill.host.agent;
+
+import io.waybill.host.Threads;
+import java.util.concurrent.TimeUnit;
+import org.agrona.ErrorHandler;
+import org.agrona.concurrent.Agent;
+import org.agrona.concurrent.AgentRunner;
+
+/**
+ * A thread that repeats the duty cycle of one agent until it is closed.
+ *
+ * <p><b>Threads.</b> Thread-safe. All methods of the agent run on its thread; {@link Agent#onClose} runs on the closing one when the agent
+ * was never started.
+ *
+ * <p><b>Errors.</b> Whatever a duty cycle throws is counted and given to the error handler, and the next one follows after a back-off from
+ * 10 ms to 1 s. Neither an {@link Error} nor an interrupt ends the agent; an {@link org.agrona.concurrent.AgentTerminationException} does.
+ */
+public final class AgentThread implements AutoCloseable {
+
+    private final String threadName;
+    private final WakeableIdleStrategy idle;
+    private final RetriedAgent retried;
+    private final AgentRunner runner;
+    private volatile Thread thread; // null before it starts
+
+    /** Logs failures: the first of a series as an error, and when the series ends. */
+    public AgentThread(String threadName, Agent agent, WakeableIdleStrategy idle) {
+        this(threadName, agent, idle, new FailureLog(threadName));
+    }
+
+    /** @param onError is given what a duty cycle throws, on the agent's thread */
+    public AgentThread(String threadName, Agent agent, WakeableIdleStrategy idle, ErrorHandler onError) {
+        this(threadName, agent, idle, new FailureLog(threadName, onError));
+    }
+
+    private AgentThread(String threadName, Agent agent, WakeableIdleStrategy idle, FailureLog failures) {
+        this.threadName = threadName;
+        this.idle = idle;
+        this.retried = new RetriedAgent(agent, idle, failures);
+        this.runner = new AgentRunner(idle, failures, null, retried);
+    }
+
+    /** Starts the thread. Once only. */
+    public void start(Threads threads) {
+        thread = threads.start(threadName, runner);
+    }
+
+    /** Number of duty cycles that failed. */
+    public long failures() {
+        return retried.failures();
+    }
+
+    /** Ends the agent when its current duty cycle has ended. Does not wait for that. */
+    public void stop() {
+        retried.stop();
+        idle.wake();
+    }
+
+    /**
+     * Waits until the agent has ended, or for {@code timeoutNs}. An interrupt starts the wait again, and is pending afterwards. The agent's
+     * own thread does not wait.
+     *
+     * @return whether it has ended
+     */
+    public boolean join(long timeoutNs) {
+        Thread running = thread;
+        if (running == null || running == Thread.currentThread()) {
+            return running == null;
+        }
+        boolean interrupted = false;
+        boolean waited = false;
+        while (!waited) {
+            try {
+                TimeUnit.NANOSECONDS.timedJoin(running, timeoutNs);
+                waited = true;
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return !running.isAlive();
+    }
+
+    /** Ends the agent, and waits until it has ended. */
+    @Override
+    public void close() {
+        stop();
+        join(Long.MAX_VALUE); // else the runner, if this thread is interrupted, interrupts the agent's, whose files that may close
+        if (thread == null) {
+            runner.close(); // closes the agent
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package io.waybill.host.agent;
+
+import org.agrona.concurrent.Agent;
+import org.agrona.concurrent.AgentTerminationException;
+
+/**
+ * An agent whose failed duty cycles are retried. {@link org.agrona.concurrent.AgentRunner} by itself ends at an {@link Error} and at an
+ * interrupt.
+ *
+ * <p><b>Threads.</b> {@link #stop} and {@link #failures} by any; the rest by the runner's.
+ */
+final class RetriedAgent implements Agent {
+
+    private static final long MIN_BACK_OFF_NS = 10_000_000;
+    private static final long MAX_BACK_OFF_NS = 1_000_000_000;
+    private static final long DEFAULT_REST_NS = 1_000_000_000;
+    /** A runner whose thread is interrupted ends behind a duty cycle without work. */
+    private static final int SOME_WORK = 1;
+
+    private final Agent agent;
+    private final WakeableIdleStrategy idle;
+    private final FailureLog log;
+    private volatile boolean stopped; // set by any thread
+    private volatile long failures; // written by the runner's thread alone
+    private long backOffNs;
+
+    RetriedAgent(Agent agent, WakeableIdleStrategy idle, FailureLog log) {
+        this.agent = agent;
+        this.idle = idle;
+        this.log = log;
+    }
+
+    void stop() {
+        stopped = true;
+    }
+
+    long failures() {
+        return failures;
+    }
+
+    @Override
+    public String roleName() {
+        return agent.roleName();
+    }
+
+    @Override
+    public void onStart() {
+        try {
+            agent.onStart();
+        } catch (Throwable e) { // no reason to go without its duty cycles
+            failed(e);
+        }
+    }
+
+    @Override
+    public int doWork() {
+        if (stopped) {
+            throw new AgentTerminationException(true);
+        }
+        idle.rest(DEFAULT_REST_NS);
+        try {
+            if (agent.doWork() > 0) {
+                idle.rest(0);
+            }
+            backOffNs = 0;
+            log.succeeded();
+        } catch (AgentTerminationException e) {
+            throw e;
+        } catch (Throwable e) { // whatever it is, the next duty cycle may succeed
+            failed(e);
+        }
+        return SOME_WORK;
+    }
+
+    private void failed(Throwable e) {
+        failures++;
+        backOffNs = Math.min(MAX_BACK_OFF_NS, Math.max(MIN_BACK_OFF_NS, 2 * backOffNs));
+        idle.rest(backOffNs);
+        log.onError(e);
+    }
+
+    @Override
+    public void onClose() {
+        try {
+            agent.onClose();
+        } catch (Throwable e) { // the thread ends anyway
+            log.onError(e);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+package io.waybill.host.agent;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.host.Host;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntSupplier;
+import org.agrona.concurrent.Agent;
+import org.agrona.concurrent.AgentTerminationException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class AgentThreadTest {
+
+    private static final long HOUR_NS = TimeUnit.HOURS.toNanos(1);
+
+    private final Host host = Host.real();
+    private final ParkingIdleStrategy idle = new ParkingIdleStrategy(host.clock(), host.threads());
+    private final AtomicInteger cycles = new AtomicInteger();
+    private final List<String> closedBy = new CopyOnWriteArrayList<>();
+    private final List<Throwable> failures = new CopyOnWriteArrayList<>();
+    private AgentThread thread;
+
+    @AfterEach
+    void end() {
+        if (thread != null) {
+            thread.close();
+        }
+    }
+
+    @Test
+    void restsAsLongAsTheAgentSaysAndWakesBefore() throws InterruptedException {
+        start(() -> {
+            idle.rest(HOUR_NS);
+            return 0;
+        });
+        await(1);
+        Thread.sleep(50);
+        assertThat(cycles).hasValue(1);
+        idle.wake();
+        await(2);
+    }
+
+    @Test
+    void doesNotRestWhileThereIsWork() {
+        start(() -> {
+            idle.rest(HOUR_NS);
+            return cycles.get() < 1_000 ? 1 : 0;
+        });
+        await(1_000);
+    }
+
+    @Test
+    void doesNotLoseAWakeUpDuringADutyCycle() throws InterruptedException {
+        CountDownLatch inside = new CountDownLatch(1);
+        CountDownLatch woken = new CountDownLatch(1);
+        start(() -> {
+            idle.rest(HOUR_NS);
+            inside.countDown();
+            awaitQuietly(woken);
+            return 0;
+        });
+        inside.await();
+        idle.wake();
+        woken.countDown();
+        await(2);
+    }
+
+    @Test
+    void retriesWhateverADutyCycleThrows() {
+        start(() -> {
+            switch (cycles.get()) {
+                case 1 -> throw new IllegalStateException("first");
+                case 2 -> throw new StackOverflowError("second");
+                case 3 -> throw new InternalError("third");
+                default -> idle.rest(HOUR_NS);
+            }
+            return 0;
+        });
+        await(4);
+        assertThat(thread.failures()).isEqualTo(3);
+        assertThat(failures).extracting(Throwable::getMessage).containsExactly("first", "second", "third");
+    }
+
+    @Test
+    void survivesAnErrorHandlerThatThrows() {
+        thread = new AgentThread("agent-under-test", agent(this::failAtFirst), idle, e -> {
+            throw new IllegalStateException("in the handler");
+        });
+        thread.start(host.threads());
+        await(2);
+    }
+
+    private int failAtFirst() {
+        if (cycles.get() == 1) {
+            throw new IllegalStateException("first");
+        }
+        return 0;
+    }
+
+    @Test
+    void survivesInterruptsAndStillParks() throws InterruptedException {
+        start(() -> {
+            Thread.currentThread().interrupt();
+            idle.rest(HOUR_NS);
+            return 0;
+        });
+        await(1);
+        Thread.sleep(50);
+        assertThat(cycles).hasValue(1);
+        idle.wake();
+        await(2);
+    }
+
+    @Test
+    void endsWhenTheAgentTerminatesItself() {
+        start(() -> {
+            throw new AgentTerminationException(true);
+        });
+        assertThat(thread.join(HOUR_NS)).isTrue();
+        assertThat(closedBy).containsExactly("agent-under-test");
+    }
+
+    @Test
+    void closesTheAgentOnItsThread() {
+        start(() -> {
+            idle.rest(HOUR_NS);
+            return 0;
+        });
+        await(1);
+        thread.close();
+        assertThat(closedBy).containsExactly("agent-under-test");
+        thread.close();
+        assertThat(closedBy).hasSize(1);
+    }
+
+    @Test
+    void closesAnAgentThatWasNeverStarted() {
+        thread = new AgentThread("agent-under-test", agent(() -> 0), idle);
+        thread.close();
+        assertThat(closedBy).containsExactly(Thread.currentThread().getName());
+    }
+
+    @Test
+    void keepsTheInterruptOfTheThreadThatCloses() {
+        start(() -> {
+            idle.rest(HOUR_NS);
+            return 0;
+        });
+        await(1);
+        Thread.currentThread().interrupt();
+        thread.close();
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(closedBy).containsExactly("agent-under-test");
+    }
+
+    @Test
+    void givesUpJoiningInTime() {
+        CountDownLatch end = new CountDownLatch(1);
+        start(() -> {
+            awaitQuietly(end);
+            return 0;
+        });
+        await(1);
+        thread.stop();
+        assertThat(thread.join(20_000_000)).isFalse();
+        end.countDown();
+        assertThat(thread.join(HOUR_NS)).isTrue();
+    }
+
+    private void start(IntSupplier cycle) {
+        thread = new AgentThread("agent-under-test", agent(cycle), idle, failures::add);
+        thread.start(host.threads());
+    }
+
+    private Agent agent(IntSupplier cycle) {
+        return new Agent() {
+            @Override
+            public int doWork() {
+                cycles.incrementAndGet();
+                return cycle.getAsInt();
+            }
+
+            @Override
+            public void onClose() {
+                closedBy.add(Thread.currentThread().getName());
+            }
+
+            @Override
+            public String roleName() {
+                return "under-test";
+            }
+        };
+    }
+
+    private void await(int count) {
+        while (cycles.get() < count) {
+            Thread.onSpinWait();
+        }
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
