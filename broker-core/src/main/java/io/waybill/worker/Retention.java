@@ -5,6 +5,9 @@ import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Clock;
 import io.waybill.host.SafeFiles;
 import io.waybill.host.Threads;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ParkingIdleStrategy;
+import io.waybill.host.agent.WakeableIdleStrategy;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.QueueFile;
 import io.waybill.journal.QueueFiles;
@@ -13,12 +16,13 @@ import io.waybill.journal.RetentionSettings;
 import io.waybill.worker.Readers.Need;
 import io.waybill.worker.Readers.Which;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.LockSupport;
+import org.agrona.concurrent.Agent;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,13 +32,13 @@ import org.slf4j.LoggerFactory;
  * <p>What a live peer has not read stays, and what this worker waits for an answer to. What a peer that died has not read stays for a
  * while, but not when the quota is reached: a process that was killed must not stop a node.
  *
- * <p>Runs on a thread of its own.
+ * <p><b>Threads.</b> One of its own; {@link #wake} by any.
  */
-final class Retention {
+final class Retention implements Agent {
 
     private static final Logger LOG = LoggerFactory.getLogger(Retention.class);
     private static final long LOOK_NS = 1_000_000_000L;
-    /** Not more often while somebody holds back what should go, though space is asked for again and again. */
+    /** Time between two looks while a reader holds back what should be removed, however often space is asked for. */
     private static final long HELD_PAUSE_NS = 50_000_000L;
 
     private static final int MAX_FILES = 100_000;
@@ -53,10 +57,11 @@ final class Retention {
     private final Map<JournalQueue, List<QueueFile>> found = new EnumMap<>(JournalQueue.class);
     private String held = "";
     private String shown = "";
-    private boolean unreadable;
+    private final WakeableIdleStrategy idle;
+    private long lookedNs; // monotonic clock
     private volatile boolean closed;
-    private volatile boolean wanted; // set by who reserves, cleared by this thread
-    private volatile Thread thread; // null when nothing is ever removed
+    private volatile boolean wanted; // set by the thread that reserves, cleared by this one
+    private volatile AgentThread thread; // null when nothing is ever removed
 
     Retention(
             WorkerDirectory directory,
@@ -71,6 +76,7 @@ final class Retention {
         this.headroomBytes = headroom(settings);
         this.files = directory.home().host().files();
         this.clock = directory.home().host().clock();
+        this.idle = new ParkingIdleStrategy(clock, directory.home().host().threads());
         this.quota = quota;
         this.readers = readers;
         this.pending = pending;
@@ -93,7 +99,8 @@ final class Retention {
         if (settings.limits()) {
             quota.onScarce(settings.maxBytes() - headroomBytes, this::wake);
             measureFirst();
-            thread = threads.start(workerName + "-retention", this::run);
+            thread = new AgentThread(workerName + "-retention", this, idle);
+            thread.start(threads);
         }
     }
 
@@ -108,39 +115,35 @@ final class Retention {
         }
     }
 
-    private void run() {
-        while (!closed) {
-            try {
-                look();
-                unreadable = false;
-            } catch (IOException | RuntimeException | Error e) { // what can't be read now may be readable again
-                if (!unreadable) {
-                    unreadable = true;
-                    LOG.error("The journal's files can't be looked at, and nothing is removed", e);
-                }
-            }
-            pause();
-        }
+    @Override
+    public String roleName() {
+        return "retention";
     }
 
-    private void pause() {
-        long sinceNs = clock.monotonicNs();
-        long shortestNs = held.isEmpty() ? 0 : HELD_PAUSE_NS;
-        for (long past = 0; !closed && past < LOOK_NS; past = clock.monotonicNs() - sinceNs) {
-            if (wanted && past >= shortestNs) {
-                break;
-            }
-            LockSupport.parkNanos(this, wanted ? shortestNs - past : LOOK_NS - past);
+    @Override
+    public int doWork() {
+        long pastNs = clock.monotonicNs() - lookedNs;
+        if (!held.isEmpty() && pastNs < HELD_PAUSE_NS) {
+            idle.rest(HELD_PAUSE_NS - pastNs);
+            return 0;
         }
         wanted = false;
+        try {
+            look();
+        } catch (IOException e) {
+            throw new UncheckedIOException("the journal's files can't be read, and none is removed: " + e.getMessage(), e);
+        } finally {
+            lookedNs = clock.monotonicNs();
+        }
+        idle.rest(LOOK_NS);
+        return 0;
     }
 
     /** Space gets scarce. Any thread. */
     void wake() {
-        Thread waiting = thread;
-        if (waiting != null && !wanted) {
+        if (!wanted) {
             wanted = true;
-            LockSupport.unpark(waiting);
+            idle.wake();
         }
     }
 
@@ -277,21 +280,11 @@ final class Retention {
         directory.show(Worker.RETENTION, held);
     }
 
-    /** Ends the thread, and waits until it has. */
+    /** Ends the thread, and waits until it has ended. */
     void close() {
         closed = true;
-        Thread running = thread;
-        boolean interrupted = false;
-        while (running != null && running.isAlive()) {
-            LockSupport.unpark(running);
-            try {
-                running.join(10);
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+        if (thread != null) {
+            thread.close();
         }
     }
 }

@@ -5,30 +5,33 @@ import io.waybill.host.Clock;
 import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ParkingIdleStrategy;
+import io.waybill.host.agent.WakeableIdleStrategy;
 import io.waybill.journal.Durability;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.QueueSync;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import org.agrona.concurrent.Agent;
+import org.agrona.concurrent.AgentTerminationException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings what a worker wrote to the disk: ever so often, or, where nobody may act on a record before it is there, as soon as something was
- * written. What was written while a sync was under way shares the next one. Where they wait for it, peers are woken when they may read,
- * and not before.
+ * Syncs to the disk what a worker wrote: at an interval, or, with {@link Durability#EACH}, as soon as something was written. Writes during a
+ * sync share the next one. With {@code EACH}, peers are woken once what they may read is on the disk, and not before.
  *
  * <p><b>Threads.</b> One of its own; {@link #announce} by any. <b>Errors.</b> The first sync that fails ends it: the journal takes no more
- * records, and {@code onFailure} hears of it, once.
+ * records, and {@code onFailure} is called, once.
  */
-final class Syncer implements Announcement {
+final class Syncer implements Announcement, Agent {
 
     private static final Logger LOG = LoggerFactory.getLogger(Syncer.class);
-    /** So late at most is seen what nobody announced. */
-    private static final long LONGEST_REST_NS = 50_000_000;
+    /** Upper limit on how late a write that was not announced is seen. */
+    private static final long MAX_REST_NS = 50_000_000;
 
     private final Clock clock;
     private final boolean each;
@@ -41,13 +44,14 @@ final class Syncer implements Announcement {
     private final QueueSync responses;
     private final List<PeerLink> awaited = new ArrayList<>(); // guarded by this
     private boolean ended; // guarded by this
-    // Set by the syncing thread when it has nothing to do, cleared by whoever announces something.
+    private final WakeableIdleStrategy idle;
+    // Set by the syncing thread when it has nothing to do, cleared by a thread that announces something.
     private volatile boolean resting;
-    private volatile boolean closed;
-    private volatile Thread thread;
+    private Consumer<IOException> onFailure = e -> {};
+    private volatile AgentThread thread; // null before it starts
 
     private Syncer(
-            Clock clock,
+            Host host,
             JournalSettings settings,
             Cursors cursors,
             Links links,
@@ -55,7 +59,8 @@ final class Syncer implements Announcement {
             Lane responseLane,
             QueueSync requests,
             QueueSync responses) {
-        this.clock = clock;
+        this.clock = host.clock();
+        this.idle = new ParkingIdleStrategy(host.clock(), host.threads());
         this.each = settings.durability() == Durability.EACH;
         this.intervalNs = settings.syncInterval().toNanos();
         this.cursors = cursors;
@@ -67,9 +72,9 @@ final class Syncer implements Announcement {
     }
 
     /**
-     * Begins with all that earlier lives wrote on the disk.
+     * Begins with a sync of all that earlier incarnations wrote.
      *
-     * @throws IOException when it can't be brought there
+     * @throws IOException when that sync fails
      */
     static Syncer open(
             Host host, JournalSettings settings, Cursors cursors, Links links, Lane requestLane, Lane responseLane)
@@ -86,35 +91,51 @@ final class Syncer implements Announcement {
         }
         cursors.requestsOnDisk(requests.onDiskBefore());
         cursors.responsesOnDisk(responses.onDiskBefore());
-        return new Syncer(host.clock(), settings, cursors, links, requestLane, responseLane, requests, responses);
+        return new Syncer(host, settings, cursors, links, requestLane, responseLane, requests, responses);
     }
 
-    void start(String workerName, Threads threads, Consumer<IOException> onFailure) {
-        thread = threads.start(workerName + "-syncer", () -> run(onFailure));
+    /** @param failed is called on the syncing thread by a failed sync */
+    void start(String workerName, Threads threads, Consumer<IOException> failed) {
+        onFailure = failed;
+        thread = new AgentThread(workerName + "-syncer", this, idle);
+        thread.start(threads);
     }
 
-    private void run(Consumer<IOException> onFailure) {
+    @Override
+    public String roleName() {
+        return "syncer";
+    }
+
+    @Override
+    public int doWork() {
         try {
-            while (!closed) {
-                long sinceNs = clock.monotonicNs();
-                boolean busy = turn();
-                if (!each) {
-                    restUntil(sinceNs + intervalNs);
-                } else if (!busy) {
-                    rest();
-                }
-            }
+            return syncOrRest();
         } catch (IOException e) {
-            failed(e, onFailure);
+            failed(e);
         } catch (RuntimeException | Error e) { // what is on the disk is in doubt
-            failed(new IOException("the thread that syncs ended: " + e, e), onFailure);
+            failed(new IOException("the thread that syncs ended: " + e, e));
         }
+        throw new AgentTerminationException(true);
+    }
+
+    private int syncOrRest() throws IOException {
+        resting = false;
+        long startNs = clock.monotonicNs();
+        boolean busy = turn();
+        if (!each) {
+            idle.rest(startNs + intervalNs - clock.monotonicNs());
+            return 0;
+        }
+        if (!busy) {
+            rest();
+        }
+        return busy ? 1 : 0;
     }
 
     /** Returns whether there was something to do. */
     private synchronized boolean turn() throws IOException {
         if (ended) {
-            return false;
+            throw new AgentTerminationException(true);
         }
         takeAwaited(); // first: what was written for them is among what is synced now
         boolean answered = sync(responseLane, responses);
@@ -160,24 +181,13 @@ final class Syncer implements Announcement {
         }
     }
 
-    private void restUntil(long untilNs) {
-        long leftNs = untilNs - clock.monotonicNs();
-        while (leftNs > 0 && !closed) {
-            LockSupport.parkNanos(this, leftNs);
-            leftNs = untilNs - clock.monotonicNs();
-        }
-    }
-
     private void rest() {
-        resting = true; // before the last look: who writes behind it sees this
-        boolean idle = !begin(responseLane, responses) && !begin(requestLane, requests) && !isSomeoneUnannounced();
-        if (idle && !closed) {
-            LockSupport.parkNanos(this, LONGEST_REST_NS);
-        }
-        resting = false;
+        resting = true; // before the last look: a thread that writes later sees this
+        boolean nothing = !begin(responseLane, responses) && !begin(requestLane, requests) && !isAnyUnannounced();
+        idle.rest(nothing ? MAX_REST_NS : 0);
     }
 
-    private boolean isSomeoneUnannounced() {
+    private boolean isAnyUnannounced() {
         for (PeerLink peer : links.current()) {
             if (peer.isUnannounced()) {
                 return true;
@@ -191,11 +201,11 @@ final class Syncer implements Announcement {
         peer.unannounced();
         if (resting) {
             resting = false;
-            LockSupport.unpark(thread);
+            idle.wake();
         }
     }
 
-    private void failed(IOException cause, Consumer<IOException> onFailure) {
+    private void failed(IOException cause) {
         synchronized (this) {
             if (ended) {
                 return;
@@ -230,8 +240,9 @@ final class Syncer implements Announcement {
      * @throws IOException when that fails
      */
     void close() throws IOException {
-        closed = true;
-        LockSupport.unpark(thread);
+        if (thread != null) {
+            thread.stop();
+        }
         synchronized (this) {
             if (ended) {
                 return;

@@ -251,8 +251,7 @@ public final class Worker implements Caller, AutoCloseable {
                 delivery,
                 deviceResponses,
                 counters);
-        indexer = opened.add(
-                new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host.clock()));
+        indexer = opened.add(new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host));
         Readers readers = new Readers(
                 directory,
                 settings.journal(),
