@@ -28,6 +28,10 @@ import org.slf4j.LoggerFactory;
  * and the claim stay for the next one of this name.
  */
 public final class WorkerDirectory implements AutoCloseable {
+
+    /** The name of the subdirectory with the tensor segments. */
+    public static final String SEGMENTS = "segments";
+
     static final String RECORD_FILE = "worker.json";
 
     private static final Logger LOG = LoggerFactory.getLogger(WorkerDirectory.class);

@@ -38,6 +38,24 @@ public record WorkerRecord(
         List<String> atLeastOnce,
         Map<String, String> settings) {
 
+    /** Key in {@link #settings} of a worker that serves no requests; its value is {@link #CALLS_ONLY}. */
+    public static final String ROLE = "role";
+
+    /** Value of {@link #ROLE}: the worker sends requests and reads none. */
+    public static final String CALLS_ONLY = "calls-only";
+
+    /** Key in {@link #settings}: the faults that the worker injects. Absent when it injects none. */
+    public static final String INJECTS = "injects";
+
+    /** Key in {@link #settings}: what a power failure may take of the worker's journal. */
+    public static final String DURABILITY = "durability";
+
+    /** Key in {@link #settings}: the reader that keeps the worker from removing journal files that are due. */
+    public static final String RETENTION = "retention";
+
+    /** Key in {@link #settings}: the files of the worker's journal that were missing when it joined. */
+    public static final String LOST = "lost";
+
     public WorkerRecord {
         serves = List.copyOf(serves);
         atLeastOnce = List.copyOf(atLeastOnce);

@@ -14,6 +14,7 @@ import io.waybill.host.ChangeWatch;
 import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.host.MappedFaults;
+import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.JournalTail;
 import java.io.IOException;
@@ -222,8 +223,8 @@ final class Links {
 
     private PeerLink link(Peer peer) {
         JournalSettings journal = settings.journal();
-        Path requestsPath = peer.path().resolve(Worker.REQUESTS);
-        Path responsesPath = peer.path().resolve(Worker.RESPONSES);
+        Path requestsPath = JournalQueue.REQUESTS.in(peer.path());
+        Path responsesPath = JournalQueue.RESPONSES.in(peer.path());
         JournalTail requests = null;
         JournalTail responses = null;
         try {
@@ -257,7 +258,7 @@ final class Links {
                     PeerDoorbell.of(peer, host.files()),
                     requests,
                     responses,
-                    transit.receiver().peer(peer.id(), peer.path().resolve(Worker.SEGMENTS)),
+                    transit.receiver().peer(peer.id(), peer.path().resolve(WorkerDirectory.SEGMENTS)),
                     announcement);
             transit.ledger().open(link);
             MappedFaults.surface();

@@ -8,6 +8,7 @@ import io.waybill.home.PeerCursorSlot;
 import io.waybill.home.PeerCursors;
 import io.waybill.home.PeerState;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.home.WorkerRecord;
 import io.waybill.host.Clock;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
@@ -140,7 +141,7 @@ final class Readers {
 
     private static boolean onlyCalls(Peer peer) {
         return peer.record()
-                .map(record -> Worker.CALLS_ONLY.equals(record.settings().get(Worker.ROLE)))
+                .map(record -> WorkerRecord.CALLS_ONLY.equals(record.settings().get(WorkerRecord.ROLE)))
                 .orElse(false);
     }
 

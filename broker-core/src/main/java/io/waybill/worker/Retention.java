@@ -2,6 +2,7 @@ package io.waybill.worker;
 
 import io.waybill.home.Cursors;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.home.WorkerRecord;
 import io.waybill.host.Clock;
 import io.waybill.host.SafeFiles;
 import io.waybill.host.Threads;
@@ -277,7 +278,7 @@ final class Retention implements Agent {
                     held,
                     quota.usedBytes());
         }
-        directory.show(Worker.RETENTION, held);
+        directory.show(WorkerRecord.RETENTION, held);
     }
 
     /** Ends the thread, and waits until it has ended. */

@@ -6,6 +6,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.handling.ErrorText;
+import io.waybill.home.WorkerDirectory;
 import io.waybill.tensor.PeerSegments;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.tensor.TensorReceiver;
@@ -54,7 +55,7 @@ final class StoredAnswer {
                     answer(record) + " brought tensors in a segment, which were lent to the process that had asked");
             return;
         }
-        try (PeerSegments none = receiver.peer(record.from(), peerDirectory.resolve(Worker.SEGMENTS))) {
+        try (PeerSegments none = receiver.peer(record.from(), peerDirectory.resolve(WorkerDirectory.SEGMENTS))) {
             ReceivedTensors tensors = receiver.decode(record, none);
             ResponseView view = new ResponseView();
             view.open(record, tensors.tensors(), ArrivedReferences.none());

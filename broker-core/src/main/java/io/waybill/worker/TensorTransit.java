@@ -33,7 +33,7 @@ final class TensorTransit implements AutoCloseable {
         NativeMemory memory = new NativeMemory(host.calls());
         ledger = new LoanLedger(directory.cursors());
         pool = new SegmentPool(
-                directory.path().resolve(Worker.SEGMENTS),
+                directory.path().resolve(WorkerDirectory.SEGMENTS),
                 config,
                 host.files(),
                 memory,

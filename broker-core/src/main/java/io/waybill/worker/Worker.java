@@ -23,6 +23,7 @@ import io.waybill.home.JoinOptions;
 import io.waybill.home.Membership;
 import io.waybill.home.Served;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.home.WorkerRecord;
 import io.waybill.home.WorkerState;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.CloseSteps;
@@ -63,25 +64,6 @@ import org.slf4j.LoggerFactory;
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Whoever joined closes.
  */
 public final class Worker implements Caller, AutoCloseable {
-
-    /** What a worker shows that reads no requests: {@link #ROLE} is {@link #CALLS_ONLY}. */
-    public static final String ROLE = "role";
-
-    public static final String CALLS_ONLY = "calls-only";
-
-    /** What a worker shows that injects faults: which. */
-    public static final String INJECTS = "injects";
-
-    /** What a worker shows: what a power cut may take of its journal. */
-    public static final String DURABILITY = "durability";
-    /** What a worker shows while its retention can't remove what it should: who holds it back. */
-    public static final String RETENTION = "retention";
-    /** What a worker shows that has found, when it joined, that files of its journal are gone: which. */
-    public static final String LOST = "lost";
-
-    static final String REQUESTS = "requests";
-    static final String RESPONSES = "responses";
-    static final String SEGMENTS = "segments";
 
     private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
     /** Of all functions and operations in a worker's record, half of what fits there. */
@@ -311,8 +293,8 @@ public final class Worker implements Caller, AutoCloseable {
                     beginning(directory, JournalQueue.REQUESTS, settings, cursors.requestsOnDiskBefore(), witnesses);
             QueueBeginning answering =
                     beginning(directory, JournalQueue.RESPONSES, settings, cursors.responsesOnDiskBefore(), witnesses);
-            Journal requests = opened.add(openJournal(directory, REQUESTS, settings, quota, asking));
-            Journal responses = opened.add(openJournal(directory, RESPONSES, settings, quota, answering));
+            Journal requests = opened.add(openJournal(directory, JournalQueue.REQUESTS, settings, quota, asking));
+            Journal responses = opened.add(openJournal(directory, JournalQueue.RESPONSES, settings, quota, answering));
             worker = new Worker(opened, directory, settings, registry, quota, requests, responses, asking, answering);
             worker.start();
             return worker;
@@ -368,10 +350,14 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     private static Journal openJournal(
-            WorkerDirectory directory, String name, WorkerSettings settings, DiskSpace disk, QueueBeginning beginning)
+            WorkerDirectory directory,
+            JournalQueue queue,
+            WorkerSettings settings,
+            DiskSpace disk,
+            QueueBeginning beginning)
             throws IOException {
         Host host = directory.home().host();
-        Path path = directory.path().resolve(name);
+        Path path = queue.in(directory.path());
         try {
             return Journal.open(path, settings.journal(), host.clock(), disk, beginning);
         } catch (JournalFullException e) {
@@ -379,7 +365,7 @@ public final class Worker implements Caller, AutoCloseable {
         } catch (RuntimeException | InternalError e) { // of files that are damaged
             String damage = StructureCheck.firstDamage(path, settings.journal(), host.files());
             throw new HomeException(
-                    "the " + name + " of worker " + directory.name() + " can't be opened: "
+                    "the " + queue.directoryName() + " of worker " + directory.name() + " can't be opened: "
                             + (damage.isEmpty() ? path + ": " + e.getMessage() : damage)
                             + "; waybill journal verify says what is damaged, waybill journal salvage copies the rest",
                     e);
@@ -388,7 +374,7 @@ public final class Worker implements Caller, AutoCloseable {
 
     private void start() throws IOException {
         if (!rpc.serves()) {
-            directory.show(ROLE, CALLS_ONLY); // nobody need wait for it to read requests
+            directory.show(WorkerRecord.ROLE, WorkerRecord.CALLS_ONLY); // nobody need wait for it to read requests
         }
         references.restore(); // before anybody can ask for what an earlier life kept
         if (!injects.isEmpty()) {
@@ -443,14 +429,14 @@ public final class Worker implements Caller, AutoCloseable {
     public void ready(Map<String, String> shown) throws IOException {
         Map<String, String> settings = new LinkedHashMap<>(shown);
         if (!rpc.serves()) {
-            settings.put(ROLE, CALLS_ONLY);
+            settings.put(WorkerRecord.ROLE, WorkerRecord.CALLS_ONLY);
         }
-        settings.put(DURABILITY, durability);
+        settings.put(WorkerRecord.DURABILITY, durability);
         if (!injects.isEmpty()) {
-            settings.put(INJECTS, injects);
+            settings.put(WorkerRecord.INJECTS, injects);
         }
         if (!lost.isEmpty()) {
-            settings.put(LOST, lost);
+            settings.put(WorkerRecord.LOST, lost);
         }
         Set<String> served = served();
         directory.publish(WorkerState.READY, new Served(List.copyOf(served), atLeastOnce(served)), settings);

@@ -9,6 +9,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.WorkerRecord;
 import io.waybill.host.Boots;
 import io.waybill.host.Host;
 import io.waybill.host.WatchedSyncs;
@@ -213,17 +214,17 @@ class DurabilityTest {
 
     @Test
     void showsWhatItPromises() throws Exception {
-        assertThat(workers.join("a").directory().record().settings()).containsEntry(Worker.DURABILITY, "process");
+        assertThat(workers.join("a").directory().record().settings()).containsEntry(WorkerRecord.DURABILITY, "process");
         assertThat(workers.join("b", workers.registry(), INTERVAL)
                         .directory()
                         .record()
                         .settings())
-                .containsEntry(Worker.DURABILITY, "interval 1ms");
+                .containsEntry(WorkerRecord.DURABILITY, "interval 1ms");
         assertThat(workers.join("c", workers.registry(), EACH)
                         .directory()
                         .record()
                         .settings())
-                .containsEntry(Worker.DURABILITY, "each");
+                .containsEntry(WorkerRecord.DURABILITY, "each");
     }
 
     @Test

@@ -19,7 +19,9 @@ import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Membership;
 import io.waybill.home.Peer;
+import io.waybill.home.WorkerRecord;
 import io.waybill.injection.InjectionSettings;
+import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalTail;
 import io.waybill.journal.Poll;
 import io.waybill.wire.MessageBuffer;
@@ -187,7 +189,7 @@ class InjectionTest {
         List<Long> ids = new ArrayList<>();
         MessageBuffer buffer = new MessageBuffer();
         RecordView view = new RecordView(buffer);
-        Path queue = worker.directory().path().resolve(Worker.REQUESTS);
+        Path queue = JournalQueue.REQUESTS.in(worker.directory().path());
         try (JournalTail tail = JournalTail.open(queue, Workers.SETTINGS.journal())) {
             while (tail.poll(buffer, JournalTail.ANY_RECEIVER) == Poll.RECORD) {
                 ids.add(view.id());
@@ -343,8 +345,8 @@ class InjectionTest {
                 "a", InjectionSettings.NONE.withFail(MessageType.SCRIPT_CALL).withTimes(3));
         Worker b = join("b", InjectionSettings.NONE);
 
-        assertThat(shown(a)).containsEntry(Worker.INJECTS, "fail SCRIPT_CALL 3 times");
-        assertThat(shown(b)).doesNotContainKey(Worker.INJECTS);
+        assertThat(shown(a)).containsEntry(WorkerRecord.INJECTS, "fail SCRIPT_CALL 3 times");
+        assertThat(shown(b)).doesNotContainKey(WorkerRecord.INJECTS);
     }
 
     private Map<String, String> shown(Worker worker) throws IOException {

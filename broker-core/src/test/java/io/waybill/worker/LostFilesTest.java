@@ -11,6 +11,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.WorkerRecord;
 import io.waybill.journal.JournalSettings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -156,7 +157,7 @@ class LostFilesTest {
 
         Worker returned = workers.join("caller");
         assertThat(returned.directory().generation()).isEqualTo(generation + 1);
-        assertThat(returned.directory().record().settings().get(Worker.LOST))
+        assertThat(returned.directory().record().settings().get(WorkerRecord.LOST))
                 .contains("caller/requests")
                 .contains("lost");
         List<Long> ids = call(returned, 50, 64);
@@ -214,7 +215,7 @@ class LostFilesTest {
 
         Worker returned = workers.join("server", serving());
         if (!what.equals("cursors")) {
-            assertThat(returned.directory().record().settings().get(Worker.LOST))
+            assertThat(returned.directory().record().settings().get(WorkerRecord.LOST))
                     .contains("server/responses");
         }
         call(caller, 50, 64);
@@ -245,14 +246,14 @@ class LostFilesTest {
         Files.delete(files.get((files.size() + which) % files.size()));
 
         Worker returned = workers.join(loser.info().name(), serving(), SMALL);
-        assertThat(returned.directory().record().settings().get(Worker.LOST)).contains(queue);
+        assertThat(returned.directory().record().settings().get(WorkerRecord.LOST)).contains(queue);
         Worker calls = loser == caller ? returned : caller;
         List<Long> ids = call(calls, 30, 64);
         assertThat(ids).doesNotContainAnyElementsOf(before);
         assertNothingRanTwice();
         returned.close();
         Worker third = workers.join(loser.info().name(), serving(), SMALL);
-        assertThat(third.directory().record().settings()).doesNotContainKey(Worker.LOST);
+        assertThat(third.directory().record().settings()).doesNotContainKey(WorkerRecord.LOST);
         call(loser == caller ? third : caller, 30, 64);
         assertNothingRanTwice();
     }

@@ -18,6 +18,7 @@ import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
 import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.home.WorkerRecord;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.QueueFile;
@@ -193,7 +194,7 @@ class RetentionTest {
             return caller.directory()
                     .record()
                     .settings()
-                    .getOrDefault(Worker.RETENTION, "")
+                    .getOrDefault(WorkerRecord.RETENTION, "")
                     .contains("silent");
         });
         assertThat(bytes(caller)).isLessThanOrEqualTo(QUOTA);
@@ -258,7 +259,7 @@ class RetentionTest {
     }
 
     private static String heldBack(Worker worker) {
-        return worker.directory().record().settings().getOrDefault(Worker.RETENTION, "");
+        return worker.directory().record().settings().getOrDefault(WorkerRecord.RETENTION, "");
     }
 
     /** Whether the files were looked at with more of them than there may be: some were removed, or it says why not. */

@@ -12,6 +12,7 @@ import io.waybill.api.ResponseListener;
 import io.waybill.api.Storage;
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.journal.Durability;
@@ -355,7 +356,7 @@ class WorkerCloseTest {
             outbox.reply(Value.of("released"));
         });
         join(HASTY);
-        Path segments = server.directory().path().resolve(Worker.SEGMENTS);
+        Path segments = server.directory().path().resolve(WorkerDirectory.SEGMENTS);
         CompletableFuture<Response> running = client.callAsync(to("text.uses"));
         Waits.until("the handler runs", () -> begun.getCount() == 0);
 

@@ -14,6 +14,7 @@ import io.waybill.home.Home;
 import io.waybill.home.Membership;
 import io.waybill.home.Peer;
 import io.waybill.home.PeerState;
+import io.waybill.home.WorkerRecord;
 import io.waybill.host.Host;
 import io.waybill.worker.Worker;
 import java.io.IOException;
@@ -108,7 +109,7 @@ final class RRefsCommand implements Callable<Integer> {
 
     private static boolean onlyCalls(Peer peer) {
         return peer.record()
-                .map(record -> Worker.CALLS_ONLY.equals(record.settings().get(Worker.ROLE)))
+                .map(record -> WorkerRecord.CALLS_ONLY.equals(record.settings().get(WorkerRecord.ROLE)))
                 .orElse(false);
     }
 

@@ -12,7 +12,6 @@ import io.waybill.home.PeerState;
 import io.waybill.home.WorkerRecord;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
-import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -127,9 +126,9 @@ final class WorkersCommand implements Callable<Integer> {
         String serves = functions == 0 ? others : others + " functions:" + functions;
         return (serves
                         + remark(record, Node.STUCK)
-                        + remark(record, Worker.INJECTS)
-                        + remark(record, Worker.LOST)
-                        + remark(record, Worker.RETENTION))
+                        + remark(record, WorkerRecord.INJECTS)
+                        + remark(record, WorkerRecord.LOST)
+                        + remark(record, WorkerRecord.RETENTION))
                 .stripLeading();
     }
 
