@@ -1,5 +1,6 @@
 package io.waybill.worker;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
@@ -36,9 +37,9 @@ final class AwaitedReturns {
     private final List<Awaited> all = new ArrayList<>();
     private long nextLookNs;
 
-    AwaitedReturns(Links links, RecoverySettings settings) {
+    AwaitedReturns(Links links, Duration limit) {
         this.links = links;
-        this.limitNs = settings.returnLimit().toNanos();
+        this.limitNs = limit.toNanos();
     }
 
     boolean isEmpty() {

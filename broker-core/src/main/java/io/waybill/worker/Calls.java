@@ -27,7 +27,7 @@ import java.util.concurrent.CompletableFuture;
 final class Calls implements Caller {
 
     private final int workerId;
-    private final WorkerSettings settings;
+    private final CallSettings settings;
     private final Clock clock;
     private final Lane lane;
     private final PendingCalls pending;
@@ -37,13 +37,12 @@ final class Calls implements Caller {
     private final WaitingCallers waits;
     private final WorkerCounters counters;
     private final Outlet outlet;
-    private final boolean mayReturn;
     private volatile boolean closed;
     private volatile String failure = ""; // why the journal takes no more; empty when it does
 
     Calls(
             int workerId,
-            WorkerSettings settings,
+            CallSettings settings,
             Clock clock,
             Lane lane,
             PendingCalls pending,
@@ -64,7 +63,6 @@ final class Calls implements Caller {
         this.waits = waits;
         this.counters = counters;
         this.outlet = outlet;
-        this.mayReturn = !settings.recovery().returnLimit().isZero();
     }
 
     @Override
@@ -207,7 +205,7 @@ final class Calls implements Caller {
     private int flags(Request request, Plan plan, Sharing sharing, PeerLink link) {
         KeySet again = link.again();
         return again != null
-                        && mayReturn
+                        && settings.acrossIncarnations()
                         && sharing == null
                         && (plan == null || !plan.lends())
                         && again.takes(request.type(), request.payloadArray(), request.payloadLength())
@@ -232,10 +230,10 @@ final class Calls implements Caller {
     private int length(Request request, Plan plan, Sharing sharing) {
         int payloadLength = payloadLength(request, sharing);
         long length = Envelope.recordLength(payloadLength, plan == null ? 0 : plan.sectionLength(payloadLength));
-        if (length > settings.journal().maxRecordBytes()) {
+        if (length > settings.maxRecordBytes()) {
             throw CallErrors.refused(
                     ErrorCode.TOO_LARGE,
-                    "a message has at most " + settings.journal().maxRecordBytes()
+                    "a message has at most " + settings.maxRecordBytes()
                             + " bytes beside its tensors, and this one " + length);
         }
         return (int) length;

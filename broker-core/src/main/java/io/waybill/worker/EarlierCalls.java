@@ -10,6 +10,7 @@ import io.waybill.home.WorkerDirectory;
 import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
@@ -41,7 +42,8 @@ final class EarlierCalls {
 
     private final WorkerDirectory directory;
     private final Host host;
-    private final WorkerSettings settings;
+    private final JournalSettings journal;
+    private final long returnLimitNs;
     private final Links links;
     private final TensorTransit transit;
     private final Calls calls;
@@ -51,10 +53,17 @@ final class EarlierCalls {
     private boolean running; // guarded by this
     private volatile boolean closed;
 
-    EarlierCalls(WorkerDirectory directory, WorkerSettings settings, Links links, TensorTransit transit, Calls calls) {
+    EarlierCalls(
+            WorkerDirectory directory,
+            JournalSettings journal,
+            RecoverySettings recovery,
+            Links links,
+            TensorTransit transit,
+            Calls calls) {
         this.directory = directory;
         this.host = directory.home().host();
-        this.settings = settings;
+        this.journal = journal;
+        this.returnLimitNs = recovery.returnLimit().toNanos();
         this.links = links;
         this.transit = transit;
         this.calls = calls;
@@ -114,7 +123,7 @@ final class EarlierCalls {
     }
 
     private void serve(Map<Integer, AnswerWatch> watches) {
-        try (JournalIndex own = JournalIndex.open(directory.path(), settings.journal(), host)) {
+        try (JournalIndex own = JournalIndex.open(directory.path(), journal, host)) {
             while (!isDone(watches)) {
                 for (Claim claim = added.poll(); claim != null; claim = added.poll()) {
                     addSafely(claim, own, watches);
@@ -177,7 +186,7 @@ final class EarlierCalls {
         claim.acrossLives(request.isAcrossLives());
         AnswerWatch watch = watches.get(request.to());
         if (watch == null) {
-            watch = new AnswerWatch(peer(request.to()), directory.id(), settings.journal(), host, answers);
+            watch = new AnswerWatch(peer(request.to()), directory.id(), journal, host, answers);
             watches.put(request.to(), watch);
         }
         switch (watch.add(claim)) {
@@ -218,10 +227,7 @@ final class EarlierCalls {
     private void look(int peerId, AnswerWatch watch) {
         try {
             if (!watch.isEmpty()) {
-                watch.look(
-                        peer(peerId),
-                        host.clock().bootNs(),
-                        settings.recovery().returnLimit().toNanos());
+                watch.look(peer(peerId), host.clock().bootNs(), returnLimitNs);
             }
         } catch (RuntimeException | Error e) { // the peer is gone from the home, or its files went bad
             LOG.warn("The answers of worker {} can't be read any more", peerId, e);

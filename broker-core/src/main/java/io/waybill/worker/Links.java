@@ -48,7 +48,8 @@ final class Links {
     private final WorkerDirectory own;
     private final Host host;
     private final Membership membership;
-    private final WorkerSettings settings;
+    private final boolean serves;
+    private final JournalSettings journal;
     private final PollPermit permit;
     private final TensorTransit transit;
     private final Object refreshing = new Object();
@@ -70,16 +71,19 @@ final class Links {
     private Announcement announcement = Announcement.AT_ONCE;
     private Consumer<PeerLink> makeListener = link -> {};
 
+    /** @param serves whether peers' requests are read */
     Links(
             WorkerDirectory own,
             Membership membership,
-            WorkerSettings settings,
+            boolean serves,
+            JournalSettings journal,
             PollPermit permit,
             TensorTransit transit) {
         this.own = own;
         this.host = own.home().host();
         this.membership = membership;
-        this.settings = settings;
+        this.serves = serves;
+        this.journal = journal;
         this.permit = permit;
         this.transit = transit;
     }
@@ -150,7 +154,7 @@ final class Links {
             membership.refresh();
             awaitsLinks = false;
             for (Peer peer : membership.members().all()) {
-                if (settings.role() == WorkerSettings.Role.SERVES || byId.containsKey(peer.id())) {
+                if (serves || byId.containsKey(peer.id())) {
                     changed |= update(peer);
                     awaitsLinks |= peer.state().isThere() && !byId.containsKey(peer.id());
                 }
@@ -222,7 +226,6 @@ final class Links {
     }
 
     private PeerLink link(Peer peer) {
-        JournalSettings journal = settings.journal();
         Path requestsPath = JournalQueue.REQUESTS.in(peer.path());
         Path responsesPath = JournalQueue.RESPONSES.in(peer.path());
         JournalTail requests = null;
@@ -245,7 +248,7 @@ final class Links {
             }
             responses = JournalTail.open(responsesPath, journal);
             placeResponses(responses, slot, peer.id());
-            if (settings.role() == WorkerSettings.Role.SERVES) {
+            if (serves) {
                 requests = JournalTail.open(requestsPath, journal);
             }
             PeerLink link = new PeerLink(
@@ -520,7 +523,7 @@ final class Links {
 
     /** Another tail over a peer's requests. */
     JournalTail openRequests(PeerLink link) {
-        return JournalTail.open(link.requests().directory(), settings.journal());
+        return JournalTail.open(link.requests().directory(), journal);
     }
 
     /** Ends all links. No poll may be under way. */

@@ -10,6 +10,7 @@ import io.waybill.host.agent.AgentThread;
 import io.waybill.host.agent.ParkingIdleStrategy;
 import io.waybill.host.agent.WakeableIdleStrategy;
 import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
 import io.waybill.journal.QueueFile;
 import io.waybill.journal.QueueFiles;
 import io.waybill.journal.Quota;
@@ -66,15 +67,16 @@ final class Retention implements Agent {
 
     Retention(
             WorkerDirectory directory,
-            WorkerSettings settings,
+            RetentionSettings settings,
+            JournalSettings journal,
             Quota quota,
             Readers readers,
             PendingCalls pending,
             Lane requests,
             Lane responses) {
         this.directory = directory;
-        this.settings = settings.retention();
-        this.headroomBytes = headroom(settings);
+        this.settings = settings;
+        this.headroomBytes = headroom(settings, journal);
         this.files = directory.home().host().files();
         this.clock = directory.home().host().clock();
         this.idle = new ParkingIdleStrategy(clock, directory.home().host().threads());
@@ -89,8 +91,8 @@ final class Retention implements Agent {
     }
 
     /** What the writers may reserve until the next look. */
-    private static long headroom(WorkerSettings settings) {
-        return 2 * settings.journal().reserveBytes() + settings.retention().maxBytes() / 16;
+    private static long headroom(RetentionSettings settings, JournalSettings journal) {
+        return 2 * journal.reserveBytes() + settings.maxBytes() / 16;
     }
 
     void start(String workerName, Threads threads) throws IOException {

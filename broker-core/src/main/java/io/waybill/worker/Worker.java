@@ -133,6 +133,7 @@ public final class Worker implements Caller, AutoCloseable {
         this.host = directory.home().host();
         this.registry = registry;
         int id = directory.id();
+        boolean serves = settings.role() == WorkerSettings.Role.SERVES;
         long behindLast = requests.lastId() == MessageId.NONE ? 0 : MessageId.counter(requests.lastId()) + 1;
         long firstCounter = Math.max(asking.firstCounter(), behindLast);
         lost = (asking.loss() + " " + answering.loss()).trim();
@@ -152,7 +153,7 @@ public final class Worker implements Caller, AutoCloseable {
         requestLane = new Lane(requests, archive.requests());
         responseLane = new Lane(responses, archive.responses());
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
-        links = new Links(directory, new Membership(directory.home()), settings, permit, transit);
+        links = new Links(directory, new Membership(directory.home()), serves, settings.journal(), permit, transit);
         opened.add(links::close);
         PollTurns turns = new PollTurns(directory.name(), permit, directory.cursors(), faults);
         poller = new Poller(
@@ -171,16 +172,21 @@ public final class Worker implements Caller, AutoCloseable {
                 ? Outlet.into(requests)
                 : new InjectingOutlet(
                         directory.name(), settings.injection(), host, requestLane, pending, poller, faults);
+        CallSettings callSettings = new CallSettings(
+                settings.defaultTimeout(),
+                settings.limits(),
+                settings.journal().maxRecordBytes(),
+                !settings.recovery().returnLimit().isZero());
         calls = new Calls(
-                id, settings, host.clock(), requestLane, pending, links, transit, poller, waits, counters, outlet);
+                id, callSettings, host.clock(), requestLane, pending, links, transit, poller, waits, counters, outlet);
         answers = new Answers(
                 id, responseLane, host.clock(), transit, settings.journal().maxRecordBytes(), invocations, counters);
-        references = new WorkerReferences(directory, settings, calls, links, transit);
+        references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
         rpc = references.rpcFor(CallOrigin.PROGRAM);
         departure = new Departure(directory, host, waits, pending, registry, counters);
         links.onLife(references);
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
-        earlierCalls = new EarlierCalls(directory, settings, links, transit, calls);
+        earlierCalls = new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, calls);
         ServingContext context = new ServingContext(
                 host.clock(), answers, calls, transit, invocations, references, faults, new HandlerErrorLog());
         OpenRequests open = new OpenRequests();
@@ -228,7 +234,7 @@ public final class Worker implements Caller, AutoCloseable {
                 references,
                 selfTails,
                 new Quarantine(links, host.clock(), faults),
-                new AwaitedReturns(links, settings.recovery()),
+                new AwaitedReturns(links, settings.recovery().returnLimit()),
                 permit,
                 delivery,
                 deviceResponses,
@@ -239,7 +245,15 @@ public final class Worker implements Caller, AutoCloseable {
                 settings.journal(),
                 settings.retention().absentPeers().toNanos(),
                 links::members);
-        retention = new Retention(directory, settings, quota, readers, pending, requestLane, responseLane);
+        retention = new Retention(
+                directory,
+                settings.retention(),
+                settings.journal(),
+                quota,
+                readers,
+                pending,
+                requestLane,
+                responseLane);
         Watchdog watchdog = new Watchdog(invocations, open, settings.stuck(), registry, host.clock(), counters);
         draining = new Draining(host, serving, open, waits, watchdog);
         ChangeWatch changes =

@@ -29,6 +29,7 @@ import io.waybill.rref.ControlTransport;
 import io.waybill.rref.FetchRequest;
 import io.waybill.rref.ForkData;
 import io.waybill.rref.Holder;
+import io.waybill.rref.RRefSettings;
 import io.waybill.rref.ReferenceListener;
 import io.waybill.rref.ReferenceStatus;
 import io.waybill.rref.References;
@@ -59,7 +60,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     private static final int LIVES_MASK = 0xffff;
 
     private final WorkerInfo info;
-    private final WorkerSettings.Role role;
+    private final boolean serves;
     private final Host host;
     private final Calls calls;
     private final Links links;
@@ -74,26 +75,31 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     private final AtomicBoolean ticking = new AtomicBoolean();
 
     WorkerReferences(
-            WorkerDirectory directory, WorkerSettings settings, Calls calls, Links links, TensorTransit transit) {
+            WorkerDirectory directory,
+            boolean serves,
+            RRefSettings settings,
+            Calls calls,
+            Links links,
+            TensorTransit transit) {
         this.info = directory.info();
-        this.role = settings.role();
+        this.serves = serves;
         this.host = directory.home().host();
         this.calls = calls;
         this.links = links;
         this.transit = transit;
-        this.attemptTimeout = settings.references().retries().attemptTimeout(calls.defaultTimeout());
+        this.attemptTimeout = settings.retries().attemptTimeout(calls.defaultTimeout());
         long generation = directory.generation();
         this.references = new References(
                 new Holder(directory.id(), (int) generation),
                 (generation - 1 & LIVES_MASK) << IDS_PER_LIFE_BITS,
-                settings.references(),
+                settings,
                 host.clock(),
                 this,
                 this);
         this.handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         this.executor = handlers.newExecutor(PROVIDER, ExecutorSettings.forProcessors(1));
         this.background = new InOrder(executor);
-        this.keeper = new Keeper(directory, settings.references().keeping(), calls, references, new InOrder(executor));
+        this.keeper = new Keeper(directory, settings.keeping(), calls, references, new InOrder(executor));
         handle(MessageType.RREF_USER_DELETE, this::control);
         handle(MessageType.RREF_FORK_REQUEST, this::control);
         handle(MessageType.RREF_CHILD_ACCEPT, this::control);
@@ -115,7 +121,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
 
     /** Calls and references on somebody's behalf. */
     WorkerRpc rpcFor(CallOrigin origin) {
-        return new WorkerRpc(info, role, this, origin);
+        return new WorkerRpc(info, serves, this, origin);
     }
 
     References references() {
@@ -197,7 +203,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
             return ArrivedReferences.none();
         }
         List<ForkData> table = ArrivedReferences.table(answer);
-        if (role == WorkerSettings.Role.CALLS_ONLY) {
+        if (!serves) {
             ArrivedReferences.decline(this, table, holder(from));
             throw new RejectedMessageException(
                     ErrorCode.REFUSED,
@@ -279,7 +285,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
 
     /** Takes over the values that earlier lives of this worker kept. */
     void restore() {
-        if (role == WorkerSettings.Role.SERVES) {
+        if (serves) {
             keeper.restore(transit.pool());
         }
     }

@@ -34,19 +34,19 @@ final class WorkerRpc implements Rpc {
     private static final String ANY_TYPE = "Any";
 
     private final WorkerInfo info;
-    private final WorkerSettings.Role role;
+    private final boolean serves;
     private final WorkerReferences home;
     private final CallOrigin origin;
 
-    WorkerRpc(WorkerInfo info, WorkerSettings.Role role, WorkerReferences home, CallOrigin origin) {
+    WorkerRpc(WorkerInfo info, boolean serves, WorkerReferences home, CallOrigin origin) {
         this.info = info;
-        this.role = role;
+        this.serves = serves;
         this.home = home;
         this.origin = origin;
     }
 
     boolean serves() {
-        return role == WorkerSettings.Role.SERVES;
+        return serves;
     }
 
     void requireServing() {
