@@ -5,7 +5,7 @@ import io.waybill.api.Response;
 import java.util.concurrent.locks.LockSupport;
 
 /** A call that a thread waits for. Settled by whoever polls, read by the thread that waits. */
-final class BlockingCall implements KeepingListener {
+final class BlockingCall implements KeepingListener, WaitCondition {
 
     private final Thread waiter = Thread.currentThread();
     private Response response;
@@ -39,15 +39,16 @@ final class BlockingCall implements KeepingListener {
         }
     }
 
-    boolean isSettled() {
+    @Override
+    public boolean isMet() {
         return settled;
     }
 
-    /** Waits until the call is settled, or this long; may return early. */
-    void park(long ns) {
+    @Override
+    public void park(long maxNs) {
         parked = true;
         if (!settled) {
-            LockSupport.parkNanos(this, ns);
+            LockSupport.parkNanos(this, maxNs);
         }
         parked = false;
     }

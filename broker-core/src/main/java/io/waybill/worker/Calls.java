@@ -197,8 +197,18 @@ final class Calls implements Caller {
                 plan.abandoned();
             }
         }
-        poller.onSent(link, deadlineNs);
+        onSent(link, deadlineNs);
         return id;
+    }
+
+    /** Wakes the peer when it sleeps, and the poller when it would sleep beyond the deadline. */
+    private void onSent(PeerLink link, long deadlineNs) {
+        try {
+            link.announce();
+        } catch (InternalError e) { // of the peer's cursors, most likely
+            poller.report(e);
+        }
+        poller.onDeadline(deadlineNs);
     }
 
     /** A request that the peer may run again must bring all that it needs in its record. */
@@ -378,7 +388,7 @@ final class Calls implements Caller {
         } finally {
             lane.unlock();
         }
-        poller.onSent(link, 0);
+        onSent(link, 0);
     }
 
     private void requireOpen(PeerLink link) {

@@ -19,7 +19,7 @@ interface Invocation extends CallOrigin {
     long id();
 
     /** The response that its handler deferred; null for none. */
-    default LateAnswer late() {
+    default DeferredResponse late() {
         return null;
     }
 

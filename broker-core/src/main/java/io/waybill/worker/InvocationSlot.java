@@ -7,7 +7,7 @@ import java.lang.invoke.VarHandle;
  * Which handlers one thread is inside of: one that runs on a thread of its bundle, or a non-blocking one that a polling thread runs, or
  * the second within the first, when a handler waits for an answer and polls meanwhile.
  *
- * <p><b>Threads.</b> Written by its thread; the housekeeper's reads it, and keeps in {@link #sighting()} what it saw.
+ * <p><b>Threads.</b> Written by its thread; the housekeeper's reads it.
  */
 final class InvocationSlot {
 
@@ -24,7 +24,6 @@ final class InvocationSlot {
     }
 
     private final Thread thread;
-    private final Sighting sighting = new Sighting();
     // Written last when a handler is entered, and read first and last by the housekeeper: what is read of the
     // invocation
     // in between is of one request.
@@ -115,9 +114,5 @@ final class InvocationSlot {
         if (innermost() == seen) {
             thread.interrupt();
         }
-    }
-
-    Sighting sighting() {
-        return sighting;
     }
 }

@@ -15,7 +15,7 @@ import java.util.function.Consumer;
  *
  * <p><b>Threads.</b> Any; the first answer counts.
  */
-final class LateAnswer implements ValueReply {
+final class LateAnswer implements ValueReply, DeferredResponse {
 
     private final Inbound request;
     private final Answers answers;
@@ -38,13 +38,13 @@ final class LateAnswer implements ValueReply {
         }
     }
 
-    /** Whether the handler returned, and nobody has given it. Any thread. */
-    boolean isAwaited() {
+    @Override
+    public boolean isAwaited() {
         return first.get() && !given.get();
     }
 
-    /** Whether it was given, in time or not. Any thread. */
-    boolean isGiven() {
+    @Override
+    public boolean isGiven() {
         return given.get();
     }
 

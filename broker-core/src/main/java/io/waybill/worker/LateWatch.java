@@ -37,9 +37,9 @@ final class LateWatch {
     private volatile boolean leaving; // set by the thread that closes the worker
 
     /** One that is counted. A bundle that lost its response never gives it. */
-    private record Stuck(WeakReference<LateAnswer> late, HandlerEntry entry, long sequence) {
+    private record Stuck(WeakReference<DeferredResponse> late, HandlerEntry entry, long sequence) {
 
-        boolean isOf(LateAnswer other, long otherSequence) {
+        boolean isOf(DeferredResponse other, long otherSequence) {
             return sequence == otherSequence && late.get() == other;
         }
     }
@@ -70,7 +70,7 @@ final class LateWatch {
 
     private void look(OpenRequest each, long nowNs) {
         Invocation request = each.request();
-        LateAnswer late = request.late();
+        DeferredResponse late = request.late();
         if (late == null || !late.isAwaited()) {
             return;
         }
@@ -103,7 +103,7 @@ final class LateWatch {
         return settings.withoutDeadlineNs() > 0 && request.seenForNs(sequence, nowNs) >= settings.withoutDeadlineNs();
     }
 
-    private boolean isCounted(LateAnswer late, long sequence) {
+    private boolean isCounted(DeferredResponse late, long sequence) {
         for (Stuck each : stuck) {
             if (each.isOf(late, sequence)) {
                 return true;
@@ -112,7 +112,7 @@ final class LateWatch {
         return false;
     }
 
-    private void count(LateAnswer late, HandlerEntry entry, long id, long sequence) {
+    private void count(DeferredResponse late, HandlerEntry entry, long id, long sequence) {
         stuck.add(new Stuck(new WeakReference<>(late), entry, sequence));
         if (counted.add(entry)) {
             LOG.warn(
@@ -125,7 +125,7 @@ final class LateWatch {
 
     /** Whether it was given; or it never will be, and nobody asks any more. */
     private boolean isOver(Stuck each) {
-        LateAnswer late = each.late().get();
+        DeferredResponse late = each.late().get();
         if (late != null && late.isGiven()) {
             counted.remove(each.entry());
             return true;

@@ -172,7 +172,7 @@ final class PollTurns {
                     workerName,
                     caught.getName(),
                     (nowNs - listenerSinceNs) / 1_000_000,
-                    Watchdog.stackOf(caught));
+                    ThreadStack.of(caught));
         }
     }
 
@@ -202,7 +202,7 @@ final class PollTurns {
 
     private int failed(Throwable e) {
         if (e instanceof PermitRevokedException) {
-            return Inlet.PERMIT_LOST;
+            return Polled.PERMIT_LOST;
         }
         if (MappedFaults.is(e)) {
             faults.raise();

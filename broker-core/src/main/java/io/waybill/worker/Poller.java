@@ -221,18 +221,7 @@ final class Poller {
         }
     }
 
-    /** A call was sent over a link. Wakes the peer when it sleeps. */
-    void onSent(PeerLink link, long deadlineNs) {
-        try {
-            link.announce();
-            onDeadline(deadlineNs);
-        } catch (InternalError e) { // of the peer's cursors, most likely
-            turns.report(e);
-            onDeadline(deadlineNs);
-        }
-    }
-
-    /** Lets out the faults that this thread met when it sent, before it goes back to its caller. */
+    /** Surfaces the faults that this thread met when it sent, before it returns to its caller. */
     void surfaceFaults() {
         turns.surfaceFaults();
     }
@@ -242,6 +231,11 @@ final class Poller {
         if (deadlines.add(deadlineNs) && turns.isSleeping() && deadlineNs < turns.sleepingUntilNs()) {
             wake();
         }
+    }
+
+    /** Reports a fault that surfaced in the calling thread; the next poll looks whose file it was. */
+    void report(Throwable fault) {
+        turns.report(fault);
     }
 
     /** Something changed that only a poll can see. */

@@ -58,7 +58,7 @@ final class WaitingCallers {
     }
 
     /** Waits until the call is settled, polling meanwhile. */
-    void await(BlockingCall call) {
+    void await(WaitCondition call) {
         turns.callerBegins();
         try {
             pollFor(call);
@@ -67,18 +67,18 @@ final class WaitingCallers {
         } finally {
             turns.callerEnds();
         }
-        if (!call.isSettled()) {
+        if (!call.isMet()) {
             parkFor(call);
         } else if (parked.get() > 0) {
             poller.unpark();
         }
     }
 
-    private void pollFor(BlockingCall call) {
+    private void pollFor(WaitCondition call) {
         long budgetNs = waiting.callerNs();
         long sinceNs = 0;
         boolean mine = false;
-        while (!call.isSettled() && !turns.isClosed()) {
+        while (!call.isMet() && !turns.isClosed()) {
             if (!mine && permit.tryAcquire()) {
                 mine = true;
                 turns.takenByCaller();
@@ -111,11 +111,11 @@ final class WaitingCallers {
         }
     }
 
-    private void parkFor(BlockingCall call) {
+    private void parkFor(WaitCondition call) {
         parked.getAndIncrement();
         boolean interrupted = false;
         try {
-            while (!call.isSettled()) {
+            while (!call.isMet()) {
                 poller.unparkIfStandingBy();
                 parkOnce(call);
                 interrupted |= Thread.interrupted(); // the outcome is what counts; the interrupt is kept for later
@@ -129,7 +129,7 @@ final class WaitingCallers {
     }
 
     /** To park is to enter the virtual machine, where JDK 17 tells of faults that this thread met before. */
-    private void parkOnce(BlockingCall call) {
+    private void parkOnce(WaitCondition call) {
         try {
             call.park(LONGEST_PARK_NS);
         } catch (InternalError e) {

@@ -5,7 +5,9 @@ import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.host.Clock;
+import java.util.IdentityHashMap;
 import java.util.Iterator;
+import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,6 +35,7 @@ final class Watchdog {
     private final Clock clock;
     private final StuckCalls counted;
     private final LateWatch late;
+    private final Map<InvocationSlot, Sighting> sightings = new IdentityHashMap<>();
 
     Watchdog(
             Invocations invocations,
@@ -61,14 +64,19 @@ final class Watchdog {
                 look(slot, nowNs);
             } else {
                 lift(slot, nowNs);
+                sightings.remove(slot);
                 all.remove();
             }
         }
         late.look();
     }
 
+    private Sighting sightingOf(InvocationSlot slot) {
+        return sightings.computeIfAbsent(slot, added -> new Sighting());
+    }
+
     private void look(InvocationSlot slot, long nowNs) {
-        Sighting sighting = slot.sighting();
+        Sighting sighting = sightingOf(slot);
         Invocation now = slot.innermost();
         long sequence = now == null ? 0 : now.sequence();
         if (now != null && sighting.isOf(now, sequence)) {
@@ -91,7 +99,7 @@ final class Watchdog {
         if (sequence == 0 || !slot.isStill(now, sequence)) {
             return; // it was answered without the handler, or what was read is of several requests
         }
-        Sighting sighting = slot.sighting();
+        Sighting sighting = sightingOf(slot);
         if (inline && sighting.keepsPoller() == null) {
             entry.keepsPoller();
             sighting.keepsPoller(entry);
@@ -120,7 +128,7 @@ final class Watchdog {
         if (!slot.isStill(now, sequence)) {
             return; // it came back in this moment
         }
-        slot.sighting().stuckIn(entry);
+        sightingOf(slot).stuckIn(entry);
         if (counted.add(entry)) {
             // of the bundle whose thread it is: a handler of another one may be stuck on it
             onThreadsOf.executor().writeOff(slot.thread());
@@ -130,14 +138,14 @@ final class Watchdog {
                     entry.key().text(),
                     MessageId.text(id),
                     slot.thread().getName(),
-                    slot.sighting().ageNs(nowNs) / 1_000_000,
-                    new StackOfThread(stack));
+                    sightingOf(slot).ageNs(nowNs) / 1_000_000,
+                    new ThreadStack(stack));
         }
     }
 
     /** The thread is elsewhere. */
     private void lift(InvocationSlot slot, long nowNs) {
-        Sighting sighting = slot.sighting();
+        Sighting sighting = sightingOf(slot);
         HandlerEntry entry = sighting.stuckIn();
         if (entry != null) {
             LOG.info(
@@ -168,20 +176,5 @@ final class Watchdog {
                 slot.thread().getName());
         now.abandon(sequence);
         slot.interrupt(now);
-    }
-
-    /** Where a thread is now, for a log. */
-    static Throwable stackOf(Thread thread) {
-        return new StackOfThread(thread.getStackTrace());
-    }
-
-    /** Shows where a thread is; it is not where this was made. */
-    private static final class StackOfThread extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        StackOfThread(StackTraceElement[] stack) {
-            super("its stack", null, false, true);
-            setStackTrace(stack);
-        }
     }
 }
