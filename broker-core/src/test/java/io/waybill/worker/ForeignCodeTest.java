@@ -384,11 +384,48 @@ class ForeignCodeTest {
 
     private void othersAreServed() {
         for (String operation : List.of("text.echo", "text.now")) {
-            try (Response response = caller.callAsync(
-                            Request.operation("server", operation).timeout(Duration.ofSeconds(20)))
-                    .join()) {
-                assertThat(response.value()).isEqualTo(Value.of("on"));
-            }
+            isServed(Request.operation("server", operation).timeout(Duration.ofSeconds(20)), place + " with " + fault);
+        }
+    }
+
+    /** Waits by itself, for a call gets no timeout either while no thread polls. */
+    private void isServed(Request request, String meanwhile) {
+        CompletableFuture<Response> call = caller.callAsync(request);
+        assertThat(call)
+                .as("a call of others, meanwhile: " + meanwhile)
+                .succeedsWithin(Duration.ofSeconds(25))
+                .satisfies(response -> assertThat(response.value()).isEqualTo(Value.of("on")));
+        call.join().close();
+    }
+
+    @Test
+    void servesOthersWhileAListenerHangs() {
+        place = Place.LISTENER_RESPONSE;
+        servesOthersWhileItHangs(caller);
+    }
+
+    @Test
+    void servesOthersWhileANonBlockingHandlerHangs() {
+        place = Place.NON_BLOCKING_HANDLER;
+        handleBadly();
+        servesOthersWhileItHangs(server);
+    }
+
+    /** The background poller of this worker is in it. */
+    private void servesOthersWhileItHangs(Worker worker) {
+        fault = Fault.HANG;
+        armed = true;
+        String operation = place == Place.NON_BLOCKING_HANDLER ? "text.bad.now" : "text.now";
+        caller.call(Request.operation("server", operation).timeout(Duration.ofSeconds(60)), new Outcomes());
+        until("it hangs", () -> happened.get() > 0);
+        try {
+            assertThat(caller.callAsync(Request.operation("server", "text.now").timeout(Duration.ofSeconds(60))))
+                    .as("a call that needs another thread to poll for worker " + worker.info().name())
+                    .succeedsWithin(Duration.ofSeconds(10))
+                    .satisfies(Response::close);
+        } finally {
+            armed = false;
+            hold.countDown();
         }
     }
 

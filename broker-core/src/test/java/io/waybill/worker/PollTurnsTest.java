@@ -17,6 +17,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class PollTurnsTest {
@@ -113,5 +115,58 @@ class PollTurnsTest {
         assertThat(permit.isFree())
                 .as("whether it was released in another's place")
                 .isFalse();
+    }
+
+    /** An error of any kind: what ends a turn must not keep the permit. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void givesThePermitBackWhenAnErrorEndsATurn(boolean sleeping) {
+        if (sleeping) {
+            turns.sleepUntil(Long.MAX_VALUE);
+        }
+        takeTurn();
+        turns.stopAfter(new StackOverflowError("planted"));
+        assertThat(permit.isFree()).as("whether the permit was given back").isTrue();
+    }
+
+    @Test
+    void givesThePermitBackWhenAPollEndsByAnError() {
+        turns.sleepUntil(Long.MAX_VALUE);
+        takeTurn();
+        polled.meanwhile = () -> {
+            throw new StackOverflowError("planted");
+        };
+        turns.leftByCaller();
+        assertThat(permit.isFree()).as("whether the permit was given back").isTrue();
+    }
+
+    @Test
+    void saysThatThePermitIsLostWhenAnErrorCameBehindIt() {
+        takeTurn();
+        polled.meanwhile = () -> {
+            permit.release();
+            throw new StackOverflowError("planted");
+        };
+        assertThat(turns.poll()).isEqualTo(Polled.PERMIT_LOST);
+    }
+
+    @Test
+    void takesThePermitFromAThreadThatTheSameListenerKeepsForTooLong() {
+        takeTurn();
+        long first = permit.enterForeign();
+        turns.relieve(0);
+        turns.relieve(99_999_999);
+        assertThat(permit.isFree()).as("whether it was taken early").isFalse();
+        assertThat(permit.leaveForeign(first)).isTrue();
+
+        long second = permit.enterForeign();
+        turns.relieve(100_000_000); // another call of a listener: its time begins here
+        turns.relieve(199_999_999);
+        assertThat(permit.isFree()).as("whether it was taken early").isFalse();
+        turns.relieve(200_000_000);
+        assertThat(permit.isFree())
+                .as("whether it was taken after 100 ms in one listener")
+                .isTrue();
+        assertThat(permit.leaveForeign(second)).as("whether the thread still has it").isFalse();
     }
 }
