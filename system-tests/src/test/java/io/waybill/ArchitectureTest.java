@@ -13,7 +13,6 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaCodeUnitAccess;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.nio.file.Path;
@@ -95,9 +94,8 @@ class ArchitectureTest {
             "com.fasterxml.jackson..", List.of("io.waybill.home..", "io.waybill.replay.slice.."),
             "jnr..", List.of("io.waybill.host..")));
 
-    private static final JavaClasses OURS = new ClassFileImporter()
-            .withImportOption(new ImportOption.DoNotIncludeTests())
-            .importPackages("io.waybill");
+    private static final JavaClasses OURS =
+            new ClassFileImporter().withImportOption(Repository.MAIN_CLASSES).importPackages("io.waybill");
 
     @Test
     void seesEveryPackage() {

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
@@ -50,7 +49,7 @@ class HostRulesTest {
     @Test
     void theCoreTakesFromItsHostWhatIsTheHosts() {
         JavaClasses core = new ClassFileImporter()
-                .withImportOption(new ImportOption.DoNotIncludeTests())
+                .withImportOption(Repository.MAIN_CLASSES)
                 .importPackages("io.waybill");
         assertThat(core.size()).isGreaterThan(400);
         assertThat(HostRules.violations(core))

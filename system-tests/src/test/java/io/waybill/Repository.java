@@ -1,5 +1,6 @@
 package io.waybill;
 
+import com.tngtech.archunit.core.importer.ImportOption;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -9,6 +10,10 @@ import java.util.stream.Stream;
 
 /** Where the sources and the documents of this project lie, seen from a test. Stateless. */
 final class Repository {
+
+    /** The classes of main sources alone, also where the modules are seen as jars. */
+    static final ImportOption MAIN_CLASSES =
+            location -> !location.contains("/test-classes/") && !location.contains("-tests.jar");
 
     private Repository() {}
 
