@@ -109,6 +109,8 @@ class ForeignCodeTest {
     private Worker caller;
     private final List<HandlerRegistry.Registration> registrations = new ArrayList<>();
     private final ConcurrentLinkedQueue<DeviceMemory> memories = new ConcurrentLinkedQueue<>();
+    /** The threads that the callee's converter was called on for tensors that arrived. */
+    private final ConcurrentLinkedQueue<String> converting = new ConcurrentLinkedQueue<>();
 
     @BeforeEach
     void joinTwo() throws IOException {
@@ -305,6 +307,9 @@ class ForeignCodeTest {
 
         @Override
         public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
+            if (side.equals("CALLEE")) {
+                converting.add(Thread.currentThread().getName());
+            }
             DeviceMemory memory = new DeviceMemory(side, target, (int) arrived.sizeBytes());
             boolean done = false;
             try {
@@ -544,6 +549,23 @@ class ForeignCodeTest {
                 .toList();
     }
 
+    @Test
+    void convertsForANonBlockingHandlerOnNoPoller() {
+        place = Place.CALLEE_CONVERTER_ALLOCATE_FOR_NON_BLOCKING; // and nothing is armed
+        for (int i = 0; i < 20; i++) {
+            Request request = tensorCall("t.now");
+            assertThat(caller.callAsync(request))
+                    .succeedsWithin(Duration.ofSeconds(10))
+                    .satisfies(Response::close);
+            release(request);
+        }
+        assertThat(converting)
+                .as("the threads that the callee's converter received tensors on")
+                .hasSizeGreaterThanOrEqualTo(20)
+                .noneMatch(thread -> thread.contains("-poller-"));
+        everythingIsBack();
+    }
+
     // ---- mistakes that are easily made
 
     @Test
@@ -660,6 +682,7 @@ class ForeignCodeTest {
         Request request = Request.raw("server", MessageType.userRequest(0x42), ByteBuffer.allocate(1), List.of());
         for (int i = 0; i < 1000; i++) { // together more than there is room for, so the dropped ones were given back
             assertThat(caller.callAsync(request))
+                    .as("call %d, whose handler threw behind its late response", i)
                     .failsWithin(Duration.ofSeconds(15))
                     .withThrowableThat()
                     .withMessageContaining("after all");
