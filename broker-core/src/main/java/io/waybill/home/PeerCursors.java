@@ -38,15 +38,13 @@ public final class PeerCursors {
     /**
      * Maps a peer's cursors.
      *
+     * @param workerDirectory the peer's
+     * @param ownerId the peer's id
      * @throws MalformedRecordException when the file is cut short or is not the peer's cursors
      * @throws io.waybill.host.UnsafeFileException when it is not a file of ours
      * @throws java.nio.file.NoSuchFileException when it is not there
      */
-    public static PeerCursors open(Peer peer, SafeFiles files) throws IOException {
-        return open(peer.path(), peer.id(), files);
-    }
-
-    static PeerCursors open(Path workerDirectory, int ownerId, SafeFiles files) throws IOException {
+    public static PeerCursors open(Path workerDirectory, int ownerId, SafeFiles files) throws IOException {
         Path path = workerDirectory.resolve(CursorLayout.FILE);
         try (FileChannel channel = files.openForReading(path, Long.MAX_VALUE)) {
             String damage = Cursors.damageOf(channel, ownerId);

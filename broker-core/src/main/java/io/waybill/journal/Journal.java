@@ -20,7 +20,6 @@ import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.PointerBytesStore;
 import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.ExcerptAppender;
-import net.openhft.chronicle.queue.impl.single.SingleChronicleQueueBuilder;
 import net.openhft.chronicle.wire.DocumentContext;
 
 /**
@@ -77,7 +76,7 @@ public final class Journal implements Closeable {
         this.lastId = last.id();
         this.time = new RollTime(
                 last.cycle() == Integer.MIN_VALUE ? 0 : settings.roll().startMs(last.cycle()));
-        this.queue = builder(directory, settings)
+        this.queue = QueueBuilder.of(directory, settings)
                 .timeProvider(time)
                 .timeoutMS(LOCK_WAIT_MS)
                 .build();
@@ -155,12 +154,6 @@ public final class Journal implements Closeable {
                             + " and could not reserve them",
                     e);
         }
-    }
-
-    static SingleChronicleQueueBuilder builder(Path directory, JournalSettings settings) {
-        return SingleChronicleQueueBuilder.binary(directory)
-                .rollCycle(settings.roll().cycle())
-                .blockSize(settings.blockBytes());
     }
 
     /**

@@ -73,7 +73,7 @@ public final class JournalTail implements Closeable {
     private JournalTail(Path directory, JournalSettings settings) {
         this.directory = directory;
         this.maxRecordBytes = settings.maxRecordBytes();
-        this.queue = Journal.builder(directory, settings)
+        this.queue = QueueBuilder.of(directory, settings)
                 .readOnly(true)
                 .timeoutMS(HEADER_WAIT_MS)
                 .build();

@@ -98,7 +98,7 @@ public final class QueueCopy implements Closeable {
     }
 
     private void openQueue() {
-        queue = Journal.builder(directory, settings).timeProvider(time).build();
+        queue = QueueBuilder.of(directory, settings).timeProvider(time).build();
         appender = queue.createAppender();
     }
 

@@ -58,7 +58,7 @@ final class RewrittenFile {
         disk.reserve(beside.resolve(QueueStructure.TABLE), 0, QueueStructure.TABLE_BYTES);
         long startMs = settings.roll().startMs(file.cycle());
         try (QueueReader reader = QueueReader.openFile(directory, file, files, settings);
-                ChronicleQueue queue = Journal.builder(beside, settings)
+                ChronicleQueue queue = QueueBuilder.of(beside, settings)
                         .timeProvider(() -> startMs)
                         .build();
                 ExcerptAppender appender = queue.createAppender()) {

@@ -48,7 +48,7 @@ final class AnswerWatch implements Closeable {
     /** What is appended from here on is not missed. */
     AnswerWatch(Peer peer, int workerId, JournalSettings settings, Host host, StoredAnswer answers) throws IOException {
         this.peer = peer;
-        this.cursors = PeerCursors.open(peer, host.files());
+        this.cursors = PeerCursors.open(peer.path(), peer.id(), host.files());
         this.workerId = workerId;
         this.answers = answers;
         this.tail = JournalTail.open(JournalQueue.RESPONSES.in(peer.path()), settings);

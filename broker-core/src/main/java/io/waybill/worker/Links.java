@@ -240,7 +240,7 @@ final class Links {
             CursorSlot slot = own.cursors().slot(peer.id(), this::isGone);
             slot.life(
                     own.generation()); // before it is settled where to begin: from here on the peer keeps what it says
-            PeerCursors cursors = PeerCursors.open(peer, host.files());
+            PeerCursors cursors = PeerCursors.open(peer.path(), peer.id(), host.files());
             if (peer.state() == PeerState.STARTING
                     && peer.id() != own.id()
                     && cursors.generation() != peer.generation()) {

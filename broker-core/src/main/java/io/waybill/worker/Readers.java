@@ -192,7 +192,7 @@ final class Readers {
         try {
             PeerCursors table = cursors.get(lifeOf(peer));
             if (table == null || table.isCut()) {
-                table = PeerCursors.open(peer, home.host().files());
+                table = PeerCursors.open(peer.path(), peer.id(), home.host().files());
                 cursors.put(lifeOf(peer), table);
             }
             return table.slotFor(ownId).orElse(null);

@@ -121,7 +121,7 @@ final class UnclaimedScan {
         long finished = 0;
         long answers = 0;
         try {
-            PeerCursors cursors = PeerCursors.open(peer, files);
+            PeerCursors cursors = PeerCursors.open(peer.path(), peer.id(), files);
             PeerCursorSlot slot = cursors.slotFor(directory.id()).orElse(null);
             if (slot != null) {
                 finished = slot.requestsFinished();

@@ -38,7 +38,7 @@ final class Lags {
         for (Peer peer : peers) {
             if (peer.state().isThere()) {
                 try {
-                    cursors.put(peer.id(), PeerCursors.open(peer, host.files()));
+                    cursors.put(peer.id(), PeerCursors.open(peer.path(), peer.id(), host.files()));
                     byReader.put(peer.id(), 0L);
                 } catch (IOException e) {
                     // it is only starting, or its state tells what is wrong
