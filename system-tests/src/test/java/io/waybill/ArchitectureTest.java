@@ -84,6 +84,38 @@ class ArchitectureTest {
             Map.entry("salvage", List.of("api", "host", "wire", "home", "journal", "query", "kept")),
             Map.entry("osgi", List.of("api", "host", "device", "dispatch"))));
 
+    /** For each package that is divided, and each inner one: those of the same top-level package that it may use, besides itself. */
+    private static final Map<String, List<String>> INNER_MAY_USE = new TreeMap<>(Map.ofEntries(
+            Map.entry("host", List.of()),
+            Map.entry("host.failure", List.of()),
+            Map.entry("host.agent", List.of("host")),
+            Map.entry("home", List.of("home.cursor", "home.error")),
+            Map.entry("home.cursor", List.of("home.error")),
+            Map.entry("home.error", List.of()),
+            Map.entry("journal", List.of()),
+            Map.entry("journal.format", List.of("journal")),
+            Map.entry("journal.read", List.of("journal", "journal.format")),
+            Map.entry("journal.check", List.of("journal", "journal.format", "journal.read")),
+            Map.entry("journal.recover", List.of("journal", "journal.format", "journal.read", "journal.check")),
+            Map.entry("journal.append", List.of("journal", "journal.format", "journal.read", "journal.recover")),
+            Map.entry("journal.index", List.of("journal", "journal.read"))));
+
+    /** Public for the inner packages of the journal alone. */
+    private static final Set<String> INSIDE_THE_JOURNAL = Set.of(
+            "RollFile",
+            "check.FileCheck",
+            "format.ChronicleDocuments",
+            "format.FileWindow",
+            "format.Frame",
+            "format.QueueBuilder",
+            "format.RollFiles",
+            "format.RollTime",
+            "format.WireBytes",
+            "read.AnsweredIds",
+            "read.LastRecord",
+            "read.TableLock",
+            "recover.BootMark");
+
     /** What only some packages may touch, with those that may. */
     private static final Map<String, List<String>> OUTSIDE = new TreeMap<>(Map.of(
             "net.openhft..", List.of("io.waybill.journal.."),
@@ -121,6 +153,36 @@ class ArchitectureTest {
                     .because(name + " may use " + allowed)
                     .check(OURS);
         });
+    }
+
+    @Test
+    void usesOnlyWhatEachInnerPackageMayUse() {
+        INNER_MAY_USE.forEach((name, allowed) -> {
+            List<String> packages = new ArrayList<>(List.of(ROOT + name));
+            allowed.forEach(other -> packages.add(ROOT + other));
+            DescribedPredicate<JavaClass> related = resideInAPackage(ROOT + name.split("\\.")[0] + "..");
+            DescribedPredicate<JavaClass> mine = resideInAnyPackage(packages.toArray(String[]::new));
+            noClasses()
+                    .that()
+                    .resideInAPackage(ROOT + name)
+                    .should()
+                    .dependOnClassesThat(related.and(DescribedPredicate.not(mine)))
+                    .because(name + " may use " + allowed)
+                    .check(OURS);
+        });
+    }
+
+    @Test
+    void keepsTheInsidesOfTheJournalToItself() {
+        for (String type : INSIDE_THE_JOURNAL) {
+            noClasses()
+                    .that()
+                    .resideOutsideOfPackage("io.waybill.journal..")
+                    .should()
+                    .dependOnClassesThat()
+                    .haveFullyQualifiedName("io.waybill.journal." + type)
+                    .check(OURS);
+        }
     }
 
     @Test

@@ -8,7 +8,7 @@ import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.index.IndexBuilder;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.worker.Worker;
@@ -169,7 +169,7 @@ public record LookupRate(long messages, int lookups, int rounds) {
                 JournalQueue queue = isRequest ? JournalQueue.REQUESTS : JournalQueue.RESPONSES;
                 long id = MessageId.of(caller, (long) (random.nextDouble() * calls()));
                 long startNs = System.nanoTime();
-                RecordPlace place = require(index, queue, id);
+                RecordPosition place = require(index, queue, id);
                 long ns = System.nanoTime() - startNs;
                 times.recordValue(ns);
                 tookNs += ns;
@@ -182,8 +182,8 @@ public record LookupRate(long messages, int lookups, int rounds) {
         return Percentiles.of(times).put("per_s", Math.round(lookups * 1e9 / tookNs));
     }
 
-    private static RecordPlace require(JournalIndex index, JournalQueue queue, long id) throws IOException {
-        RecordPlace place = index.find(queue, id)
+    private static RecordPosition require(JournalIndex index, JournalQueue queue, long id) throws IOException {
+        RecordPosition place = index.find(queue, id)
                 .orElseThrow(() -> new IOException("message " + MessageId.text(id) + " of the " + queue
                         + " was not found, and it is there " + index.problem()));
         if (index.record(queue).id() != id) {

@@ -2,7 +2,7 @@ package io.waybill.archive;
 
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -45,7 +45,7 @@ public final class ArchiveReader implements Closeable {
     }
 
     /** What is known of a storage. */
-    public ArchivedStorage find(JournalQueue queue, RecordPlace place, long sequence, int storage) throws IOException {
+    public ArchivedStorage find(JournalQueue queue, RecordPosition place, long sequence, int storage) throws IOException {
         return find(queue, place.fileName(), sequence, storage);
     }
 

@@ -1,8 +1,8 @@
 package io.waybill.dispatch;
 
 import io.waybill.host.Clock;
-import io.waybill.host.ForeignErrors;
 import io.waybill.host.Threads;
+import io.waybill.host.failure.ForeignErrors;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

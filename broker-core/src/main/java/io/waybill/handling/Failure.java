@@ -7,7 +7,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.host.Clock;
-import io.waybill.host.ForeignErrors;
+import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.RecordView;
 
 /** The error that answers a request whose handler gave no answer. Immutable. */

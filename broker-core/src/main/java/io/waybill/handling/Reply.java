@@ -6,7 +6,7 @@ import io.waybill.api.RRef;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
-import io.waybill.host.ForeignErrors;
+import io.waybill.host.failure.ForeignErrors;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;

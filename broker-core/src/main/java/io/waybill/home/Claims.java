@@ -1,6 +1,9 @@
 package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.home.error.HomeException;
+import io.waybill.home.error.IdTakenException;
+import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -130,7 +133,7 @@ final class Claims {
         }
         String owner = nameOf(id).orElse("nobody");
         if (!owner.equals(name)) {
-            throw new MalformedRecordException(
+            throw new MalformedHomeFileException(
                     idClaim(id) + ": expected the claim of " + name + ", found " + owner + "'s");
         }
         return id;
@@ -168,9 +171,9 @@ final class Claims {
         throw new HomeException("all " + (WorkerInfo.MAX_ID + 1) + " ids of this home are taken");
     }
 
-    private static int parseId(String text, Path claim) throws MalformedRecordException {
+    private static int parseId(String text, Path claim) throws MalformedHomeFileException {
         if (!NUMBER.matcher(text).matches() || Integer.parseInt(text) > WorkerInfo.MAX_ID) {
-            throw new MalformedRecordException(claim + ": expected an id from 0 to " + WorkerInfo.MAX_ID);
+            throw new MalformedHomeFileException(claim + ": expected an id from 0 to " + WorkerInfo.MAX_ID);
         }
         return Integer.parseInt(text);
     }

@@ -1,5 +1,7 @@
 package io.waybill.home;
 
+import io.waybill.home.cursor.Cursors;
+import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.Fifo;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;

@@ -1,6 +1,10 @@
 package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.home.error.HomeException;
+import io.waybill.home.error.IdTakenException;
+import io.waybill.home.error.MalformedHomeFileException;
+import io.waybill.home.error.NameTakenException;
 import io.waybill.host.Host;
 import io.waybill.host.NativeCallException;
 import io.waybill.host.SafeFiles;
@@ -103,7 +107,7 @@ public final class Home {
     public static Home openDamaged(Path path, Host host) throws IOException {
         try {
             return openExisting(path, host);
-        } catch (UnsafeFileException | MalformedRecordException e) {
+        } catch (UnsafeFileException | MalformedHomeFileException e) {
             Path home = path.toRealPath();
             host.files().requirePrivateDirectory(home);
             return new Home(home, host, new HomeProperties(ROLL_CYCLE_DEFAULT), String.valueOf(e.getMessage()));

@@ -1,5 +1,7 @@
 package io.waybill.home;
 
+import io.waybill.home.error.HomeException;
+import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.host.SafeFiles;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -40,18 +42,18 @@ record HomeProperties(String rollCycle) {
         try {
             properties.load(new ByteArrayInputStream(files.readSmall(file, MAX_BYTES)));
         } catch (IllegalArgumentException e) {
-            throw new MalformedRecordException(file + ": " + e.getMessage(), e);
+            throw new MalformedHomeFileException(file + ": " + e.getMessage(), e);
         }
         String format = properties.getProperty("format");
         if (format == null) {
-            throw new MalformedRecordException(file + ": expected a format, found none");
+            throw new MalformedHomeFileException(file + ": expected a format, found none");
         }
         if (!format.equals(String.valueOf(FORMAT))) {
             throw new HomeException("home " + home + " has format " + format + "; this version reads " + FORMAT);
         }
         String rollCycle = properties.getProperty("roll.cycle", "");
         if (!ROLL_CYCLE.matcher(rollCycle).matches()) {
-            throw new MalformedRecordException(
+            throw new MalformedHomeFileException(
                     file + ": expected a roll.cycle that matches " + ROLL_CYCLE + ", found '" + rollCycle + "'");
         }
         return new HomeProperties(rollCycle);

@@ -1,6 +1,8 @@
 package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.home.cursor.FileStamp;
+import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
@@ -92,15 +94,15 @@ final class KnownWorker {
 
     private void requireConsistent(WorkerRecord found) throws IOException {
         if (found.id() != info.id() || !found.name().equals(info.name())) {
-            throw new MalformedRecordException(file + ": expected the record of " + info + ", found that of "
+            throw new MalformedHomeFileException(file + ": expected the record of " + info + ", found that of "
                     + new WorkerInfo(found.id(), found.name()));
         }
         if (found.process().uid() != host.files().owner()) {
-            throw new MalformedRecordException(file + ": expected a process of uid "
+            throw new MalformedHomeFileException(file + ": expected a process of uid "
                     + host.files().owner() + ", found uid " + found.process().uid());
         }
         if (record == null && !claims.idOf(info.name()).equals(Optional.of(info.id()))) {
-            throw new MalformedRecordException(file + ": nobody claimed id " + info.id() + " for this name");
+            throw new MalformedHomeFileException(file + ": nobody claimed id " + info.id() + " for this name");
         }
     }
 

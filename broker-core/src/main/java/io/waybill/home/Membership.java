@@ -1,6 +1,7 @@
 package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.home.cursor.FileStamp;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Clock;
 import io.waybill.host.SafeFiles;

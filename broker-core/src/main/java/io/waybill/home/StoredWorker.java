@@ -1,11 +1,10 @@
 package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.home.cursor.StoredCursor;
+import io.waybill.home.cursor.StoredCursors;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -114,15 +113,12 @@ public final class StoredWorker {
 
     /** What it has read of its peers. */
     public List<StoredCursor> cursors() {
-        Path file = path.resolve(CursorLayout.FILE);
-        List<StoredCursor> cursors = new ArrayList<>();
-        try (FileChannel channel = files.openForReading(file, Long.MAX_VALUE)) {
-            String damage = Cursors.damageOf(channel, info.id());
-            if (damage.isEmpty()) {
-                readSlots(channel, file, cursors);
-            } else {
-                problem(file, file + ": " + damage);
-            }
+        Path file = StoredCursors.file(path);
+        try {
+            StoredCursors stored =
+                    StoredCursors.read(path, info, files, damage -> problem(file, file + ": " + damage));
+            callable = stored.callableGeneration();
+            return stored.slots();
         } catch (NoSuchFileException e) {
             if (Files.exists(path.resolve(WorkerDirectory.RECORD_FILE), LinkOption.NOFOLLOW_LINKS)) { // made after it
                 problem(file, file + ": expected the cursors of " + info + ", found no file");
@@ -130,36 +126,6 @@ public final class StoredWorker {
         } catch (IOException e) {
             problem(file, String.valueOf(e.getMessage()));
         }
-        return cursors;
-    }
-
-    private void readSlots(FileChannel channel, Path file, List<StoredCursor> cursors) throws IOException {
-        ByteBuffer header = read(channel, 0, CursorLayout.HEADER_BYTES);
-        callable = header.limit() == CursorLayout.HEADER_BYTES ? header.getLong(CursorLayout.GENERATION_AT) : 0;
-        for (int i = 0; i < CursorLayout.SLOTS && header.limit() == CursorLayout.HEADER_BYTES; i++) {
-            int peer = header.getInt(CursorLayout.directoryEntry(i));
-            ByteBuffer slot = read(channel, CursorLayout.slotOffset(i), CursorLayout.RING);
-            if (slot.limit() < CursorLayout.RING || slot.getInt(CursorLayout.PEER_ID) != peer) {
-                problem(file, file + ": slot " + i + " is not that of worker " + peer);
-            } else if (peer < CursorLayout.FREE || peer > WorkerInfo.MAX_ID) {
-                problem(file, file + ": slot " + i + " is of worker " + peer + ", which none can be");
-            } else if (peer != CursorLayout.FREE) {
-                cursors.add(new StoredCursor(
-                        peer,
-                        slot.getLong(CursorLayout.REQUESTS_INDEX),
-                        slot.getLong(CursorLayout.RESPONSES_INDEX),
-                        slot.getLong(CursorLayout.REQUESTS_FINISHED),
-                        slot.getLong(CursorLayout.REQUESTS_CONSUMED),
-                        slot.getLong(CursorLayout.REQUEST_BYTES_CONSUMED)));
-            }
-        }
-    }
-
-    private static ByteBuffer read(FileChannel channel, long at, int length) throws IOException {
-        ByteBuffer bytes = ByteBuffer.allocate(length).order(ByteOrder.nativeOrder());
-        while (bytes.hasRemaining() && channel.read(bytes, at + bytes.position()) > 0) {
-            // until it is full or the file got shorter
-        }
-        return bytes.flip();
+        return List.of();
     }
 }

@@ -2,11 +2,14 @@ package io.waybill.home;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.JoinOptions.Unseen;
-import io.waybill.host.CloseSteps;
+import io.waybill.home.cursor.Cursors;
+import io.waybill.home.error.MalformedHomeFileException;
+import io.waybill.home.error.NameTakenException;
 import io.waybill.host.Host;
 import io.waybill.host.Liveness;
 import io.waybill.host.ProcessIdentity;
 import io.waybill.host.SafeFiles;
+import io.waybill.host.failure.CloseSteps;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -199,7 +202,7 @@ public final class WorkerDirectory implements AutoCloseable {
             return Optional.of(WorkerRecordJson.read(files.readSmall(file, WorkerRecordJson.MAX_BYTES), file));
         } catch (NoSuchFileException e) {
             return Optional.empty();
-        } catch (MalformedRecordException e) {
+        } catch (MalformedHomeFileException e) {
             LOG.warn("{}; it will be replaced", e.getMessage());
             return Optional.empty();
         }

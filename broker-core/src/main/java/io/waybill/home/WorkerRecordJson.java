@@ -6,6 +6,8 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import io.waybill.api.WorkerInfo;
+import io.waybill.home.error.HomeException;
+import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.host.ProcessIdentity;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -87,11 +89,11 @@ final class WorkerRecordJson {
     }
 
     /** @param source for the message */
-    static WorkerRecord read(byte[] bytes, Object source) throws MalformedRecordException {
+    static WorkerRecord read(byte[] bytes, Object source) throws MalformedHomeFileException {
         Fields fields = new Fields(source);
         try (JsonParser json = JSON.createParser(bytes)) {
             if (json.nextToken() != JsonToken.START_OBJECT) {
-                throw new MalformedRecordException(source + ": expected a JSON object");
+                throw new MalformedHomeFileException(source + ": expected a JSON object");
             }
             while (json.nextToken() == JsonToken.FIELD_NAME) {
                 String field = json.currentName();
@@ -99,13 +101,13 @@ final class WorkerRecordJson {
                 fields.read(field, json);
             }
             if (json.currentToken() != JsonToken.END_OBJECT) {
-                throw new MalformedRecordException(source + ": expected the end of the JSON object");
+                throw new MalformedHomeFileException(source + ": expected the end of the JSON object");
             }
-        } catch (MalformedRecordException e) {
+        } catch (MalformedHomeFileException e) {
             throw e;
         } catch (IOException e) {
             // Jackson's text quotes the content; where it failed is enough
-            throw new MalformedRecordException(source + ": no JSON of a worker, " + bytes.length + " bytes", e);
+            throw new MalformedHomeFileException(source + ": no JSON of a worker, " + bytes.length + " bytes", e);
         }
         return fields.toRecord();
     }
@@ -164,23 +166,23 @@ final class WorkerRecordJson {
             return map;
         }
 
-        private void requireRoom(int count, String field) throws MalformedRecordException {
+        private void requireRoom(int count, String field) throws MalformedHomeFileException {
             if (count == MAX_ENTRIES) {
-                throw new MalformedRecordException(source + ": more than " + MAX_ENTRIES + " " + field);
+                throw new MalformedHomeFileException(source + ": more than " + MAX_ENTRIES + " " + field);
             }
         }
 
-        private void expect(JsonParser json, JsonToken token, String field) throws MalformedRecordException {
+        private void expect(JsonParser json, JsonToken token, String field) throws MalformedHomeFileException {
             if (json.currentToken() != token) {
-                throw new MalformedRecordException(
+                throw new MalformedHomeFileException(
                         source + ": expected " + token + " as " + field + ", found " + json.currentToken());
             }
         }
 
-        WorkerRecord toRecord() throws MalformedRecordException {
+        WorkerRecord toRecord() throws MalformedHomeFileException {
             long format = number("format", 1, Long.MAX_VALUE);
             if (format != FORMAT) {
-                throw new MalformedRecordException(
+                throw new MalformedHomeFileException(
                         source + ": has format " + format + "; this version reads " + FORMAT);
             }
             ProcessIdentity process = new ProcessIdentity(
@@ -203,35 +205,35 @@ final class WorkerRecordJson {
                     settings);
         }
 
-        private String name() throws MalformedRecordException {
+        private String name() throws MalformedHomeFileException {
             try {
                 return WorkerInfo.requireName(text("name"));
             } catch (IllegalArgumentException e) {
-                throw new MalformedRecordException(source + ": " + e.getMessage(), e);
+                throw new MalformedHomeFileException(source + ": " + e.getMessage(), e);
             }
         }
 
-        private WorkerState state() throws MalformedRecordException {
+        private WorkerState state() throws MalformedHomeFileException {
             try {
                 return WorkerState.valueOf(text("state"));
             } catch (IllegalArgumentException e) {
-                throw new MalformedRecordException(source + ": unknown state " + text("state"), e);
+                throw new MalformedHomeFileException(source + ": unknown state " + text("state"), e);
             }
         }
 
-        private long number(String field, long min, long max) throws MalformedRecordException {
+        private long number(String field, long min, long max) throws MalformedHomeFileException {
             Long value = numbers.get(field);
             if (value == null || value < min || value > max) {
-                throw new MalformedRecordException(
+                throw new MalformedHomeFileException(
                         source + ": expected " + field + " from " + min + " to " + max + ", found " + value);
             }
             return value;
         }
 
-        private String text(String field) throws MalformedRecordException {
+        private String text(String field) throws MalformedHomeFileException {
             String value = texts.get(field);
             if (value == null) {
-                throw new MalformedRecordException(source + ": expected " + field + ", found none");
+                throw new MalformedHomeFileException(source + ": expected " + field + ", found none");
             }
             return value;
         }

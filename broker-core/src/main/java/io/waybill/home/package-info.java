@@ -10,7 +10,7 @@
  *   workers/&lt;id&gt;-&lt;name&gt;/        0700, written by that worker alone
  *     worker.json               {@link io.waybill.home.WorkerRecord}
  *     lock/owner                0600, opened once and flocked while the worker lives; holds the generation
- *     cursors                   {@link io.waybill.home.Cursors}
+ *     cursors                   {@link io.waybill.home.cursor.Cursors}
  *     doorbell                  {@link io.waybill.home.Doorbell}
  * </pre>
  *

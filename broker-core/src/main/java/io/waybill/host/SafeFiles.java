@@ -210,7 +210,7 @@ public final class SafeFiles {
     }
 
     private void replace(Path file, FileContent content, Sync sync) throws IOException {
-        try (PinnedPlace place = pin(file)) {
+        try (PinnedDirectory place = pin(file)) {
             byte[] temporary = temporaryName(file, "new");
             place.remove(temporary);
             writeNew(place, file, temporary, content, sync);
@@ -220,7 +220,7 @@ public final class SafeFiles {
 
     /** Puts a file in place like {@link #replaceAtomically}, unless there is one; false when there is. For any number of writers. */
     public boolean createAtomically(Path file, byte[] content) throws IOException {
-        try (PinnedPlace place = pin(file)) {
+        try (PinnedDirectory place = pin(file)) {
             byte[] temporary = temporaryName(
                     file, calls.processId() + "-" + System.nanoTime() + "-" + temporaryNames.incrementAndGet());
             place.remove(temporary);
@@ -240,14 +240,14 @@ public final class SafeFiles {
         if (!from.toAbsolutePath().getParent().equals(to.toAbsolutePath().getParent())) {
             throw new IllegalArgumentException("not in one directory: " + from + " and " + to);
         }
-        try (PinnedPlace place = pin(to)) {
+        try (PinnedDirectory place = pin(to)) {
             place.replaceBy(NativeCalls.nameOf(from));
         }
     }
 
     /** Removes a file, or the link itself; nothing when there is none. */
     public void remove(Path file) throws IOException {
-        try (PinnedPlace place = pin(file)) {
+        try (PinnedDirectory place = pin(file)) {
             place.remove();
         }
     }
@@ -277,7 +277,7 @@ public final class SafeFiles {
             try {
                 return openChecked(file, Kind.FILE, NativeCalls.O_RDWR, Long.MAX_VALUE);
             } catch (NoSuchFileException e) {
-                try (PinnedPlace place = pin(file)) {
+                try (PinnedDirectory place = pin(file)) {
                     return place.create();
                 } catch (FileAlreadyExistsException raced) {
                     // somebody made it in between: open theirs, checked
@@ -298,7 +298,7 @@ public final class SafeFiles {
 
     /** Opens a FIFO of our own to wait at; makes it, with mode 0600, when it is not there. Never blocks. */
     public Fifo openOwnFifo(Path fifo) throws IOException {
-        try (PinnedPlace place = pin(fifo)) {
+        try (PinnedDirectory place = pin(fifo)) {
             place.makeFifo();
         }
         // open for writing too: or else there would be an end of file whenever no peer has it open
@@ -348,16 +348,16 @@ public final class SafeFiles {
 
     /** Sees the entries of a file's directory to the disk, after something was made, renamed or removed in it. */
     public void syncParent(Path file) throws IOException {
-        PinnedPlace.sync(calls, file);
+        PinnedDirectory.sync(calls, file);
     }
 
-    private PinnedPlace pin(Path file) throws IOException {
-        return PinnedPlace.pin(calls, owner, file);
+    private PinnedDirectory pin(Path file) throws IOException {
+        return PinnedDirectory.pin(calls, owner, file);
     }
 
     private NativeFile openChecked(Path file, Kind kind, int flags, long maxBytes) throws IOException {
         for (int tries = 1; ; tries++) {
-            try (PinnedPlace place = pin(file)) {
+            try (PinnedDirectory place = pin(file)) {
                 return place.open(kind, flags, maxBytes);
             } catch (ReplacedFileException e) {
                 if (tries == MOST_REPLACED) {
@@ -367,7 +367,7 @@ public final class SafeFiles {
         }
     }
 
-    private void writeNew(PinnedPlace place, Path file, byte[] name, FileContent content, Sync sync)
+    private void writeNew(PinnedDirectory place, Path file, byte[] name, FileContent content, Sync sync)
             throws IOException {
         try (NativeFile created = place.create(name)) {
             write(created, file, content, sync);

@@ -37,7 +37,7 @@ public enum Roll {
     MINUTELY(LegacyRollCycles.MINUTELY, Duration.ofHours(1), 1_000_000);
 
     /** What a queue's files are called behind their time. */
-    static final String FILE_SUFFIX = ".cq4";
+    public static final String FILE_SUFFIX = ".cq4";
 
     private final RollCycle cycle;
     private final long spanMs;
@@ -65,7 +65,7 @@ public enum Roll {
         throw new IllegalArgumentException("a roll cycle is one of " + Arrays.toString(values()) + ": " + name);
     }
 
-    static Roll of(RollCycle cycle) {
+    public static Roll of(RollCycle cycle) {
         for (Roll roll : values()) {
             if (roll.cycle == cycle) {
                 return roll;
@@ -85,22 +85,22 @@ public enum Roll {
         return rolls;
     }
 
-    RollCycle cycle() {
+    public RollCycle cycle() {
         return cycle;
     }
 
     /** How far the numbers of a queue's files may be apart: Chronicle looks for each of them. More than a year, but for days. */
-    int maxNumbers() {
+    public int maxNumbers() {
         return maxNumbers;
     }
 
     /** Up to when a file of this number is written, in milliseconds since 1970. */
-    long endMs(int number) {
+    public long endMs(int number) {
         return (startMs(number) / spanMs + 1) * spanMs;
     }
 
     /** The number of a file that begins at this time, in milliseconds since 1970. */
-    int numberAt(long ms) {
+    public int numberAt(long ms) {
         return (int) (ms / cycle.lengthInMillis());
     }
 
@@ -115,7 +115,7 @@ public enum Roll {
     }
 
     /** The number of the file with this name; empty when it is none of this cycle's. */
-    OptionalInt numberOf(String fileName) {
+    public OptionalInt numberOf(String fileName) {
         if (!fileName.endsWith(FILE_SUFFIX)) {
             return OptionalInt.empty();
         }
@@ -145,7 +145,7 @@ public enum Roll {
     }
 
     /** The index of the record with this number in the file. */
-    long indexOf(int number, long sequenceInFile) {
+    public long indexOf(int number, long sequenceInFile) {
         return cycle.toIndex(number, sequenceInFile);
     }
 

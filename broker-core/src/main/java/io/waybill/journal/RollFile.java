@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.OptionalInt;
 
 /** One file of a queue, by its name alone: what lies there was not looked at. Immutable; in the order of time. */
-record RollFile(Path path, Roll roll, int cycle) implements Comparable<RollFile> {
+public record RollFile(Path path, Roll roll, int cycle) implements Comparable<RollFile> {
 
     private static final int MAX_FILES = 1_000_000;
 
     /** The files of a queue, oldest first. Other names are skipped. */
-    static List<RollFile> in(Path directory, SafeFiles files) throws IOException {
+    public static List<RollFile> in(Path directory, SafeFiles files) throws IOException {
         List<RollFile> found = new ArrayList<>();
         for (Path path : files.list(directory, MAX_FILES)) {
             for (Roll roll : Roll.values()) {

@@ -3,8 +3,8 @@
  *
  * <h2>Starting points</h2>
  * <ul>
- *   <li>{@link io.waybill.journal.Journal} to append to one's own queue
- *   <li>{@link io.waybill.journal.JournalTail} to read a queue, one's own or a peer's
+ *   <li>{@link io.waybill.journal.append.Journal} to append to one's own queue
+ *   <li>{@link io.waybill.journal.read.JournalTail} to read a queue, one's own or a peer's
  * </ul>
  */
 package io.waybill.journal;

@@ -10,7 +10,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
-import io.waybill.host.ForeignErrors;
+import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import java.nio.file.Path;

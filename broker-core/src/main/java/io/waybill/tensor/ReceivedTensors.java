@@ -3,7 +3,7 @@ package io.waybill.tensor;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
-import io.waybill.host.ForeignErrors;
+import io.waybill.host.failure.ForeignErrors;
 import java.util.List;
 import java.util.function.Consumer;
 import org.slf4j.Logger;

@@ -2,15 +2,15 @@ package io.waybill.worker;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.home.Peer;
-import io.waybill.home.PeerCursors;
-import io.waybill.host.CloseSteps;
+import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.Host;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.JournalTail;
-import io.waybill.journal.Poll;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.index.JournalIndex;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
@@ -67,7 +67,7 @@ final class AnswerWatch implements Closeable {
      *
      */
     Added add(Claim claim) throws IOException {
-        Optional<RecordPlace> place = index.find(JournalQueue.RESPONSES, claim.id());
+        Optional<RecordPosition> place = index.find(JournalQueue.RESPONSES, claim.id());
         if (place.isPresent() && place.get().index() >= cursors.responsesReadableBefore()) {
             return Added.TOO_EARLY;
         }

@@ -9,7 +9,7 @@ import io.waybill.api.Tensor;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Reply;
 import io.waybill.host.Clock;
-import io.waybill.host.ForeignErrors;
+import io.waybill.host.failure.ForeignErrors;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
 import io.waybill.tensor.Plan;

@@ -5,7 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.handling.Failure;
-import io.waybill.host.MappedFaults;
+import io.waybill.host.failure.MappedFaults;
 
 /** The errors that a caller gets from its own worker. */
 final class CallErrors {

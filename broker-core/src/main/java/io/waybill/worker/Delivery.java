@@ -6,7 +6,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.Tensor;
-import io.waybill.host.ForeignErrors;
+import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.RecordView;
 import java.util.List;
 import org.slf4j.Logger;

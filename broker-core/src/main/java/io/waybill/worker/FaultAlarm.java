@@ -1,6 +1,6 @@
 package io.waybill.worker;
 
-import io.waybill.host.MappedFaults;
+import io.waybill.host.failure.MappedFaults;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

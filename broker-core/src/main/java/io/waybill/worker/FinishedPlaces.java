@@ -1,6 +1,6 @@
 package io.waybill.worker;
 
-import io.waybill.home.CursorSlot;
+import io.waybill.home.cursor.CursorSlot;
 import java.util.HashMap;
 import java.util.Map;
 import org.agrona.collections.Long2LongHashMap;

@@ -1,7 +1,7 @@
 package io.waybill.worker;
 
 import io.waybill.dispatch.HandlerEntry;
-import io.waybill.host.ForeignErrors;
+import io.waybill.host.failure.ForeignErrors;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;

@@ -1,14 +1,14 @@
 package io.waybill.worker;
 
-import io.waybill.home.HomeException;
+import io.waybill.home.error.HomeException;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
-import io.waybill.host.MappedFaults;
 import io.waybill.host.Threads;
-import io.waybill.journal.Journal;
+import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.LostFileException;
+import io.waybill.journal.append.Journal;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;

@@ -1,6 +1,6 @@
 package io.waybill.worker;
 
-import io.waybill.journal.Journal;
+import io.waybill.journal.append.Journal;
 import io.waybill.tensor.Plan;
 import io.waybill.tensor.SentStorages;
 import io.waybill.wire.MessageBuffer;

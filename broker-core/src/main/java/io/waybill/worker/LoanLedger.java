@@ -1,9 +1,9 @@
 package io.waybill.worker;
 
-import io.waybill.home.Cursors;
-import io.waybill.home.HomeException;
-import io.waybill.home.MalformedRecordException;
-import io.waybill.home.PeerCursorSlot;
+import io.waybill.home.cursor.Cursors;
+import io.waybill.home.cursor.PeerCursorSlot;
+import io.waybill.home.error.HomeException;
+import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.tensor.LoanReturns;
 import io.waybill.tensor.LoanSink;
 import io.waybill.tensor.ReleasedLoans;
@@ -84,7 +84,7 @@ final class LoanLedger implements LoanReturns, ReleasedLoans {
             try {
                 account.seen = account.slot.takeReleases(
                         account.seen, TensorSender.MAX_LOANS, loanId -> sink.released(receiver, loanId));
-            } catch (MalformedRecordException e) {
+            } catch (MalformedHomeFileException e) {
                 if (!account.wrong) {
                     account.wrong = true;
                     LOG.error(

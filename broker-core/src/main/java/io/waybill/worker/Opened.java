@@ -1,6 +1,6 @@
 package io.waybill.worker;
 
-import io.waybill.host.CloseSteps;
+import io.waybill.host.failure.CloseSteps;
 import java.util.ArrayDeque;
 import java.util.Deque;
 

@@ -1,7 +1,7 @@
 package io.waybill.worker;
 
-import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
+import io.waybill.journal.append.Journal;
 import io.waybill.wire.MessageBuffer;
 
 /** Where requests go that are composed: into the journal, unless faults are injected. Chosen once, when the worker joins. */

@@ -1,14 +1,14 @@
 package io.waybill.worker;
 
-import io.waybill.home.Cursors;
-import io.waybill.home.QueueNote;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.Cursors;
+import io.waybill.home.cursor.QueueNote;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.host.SafeFiles;
-import io.waybill.journal.Journal;
 import io.waybill.journal.LostFileException;
-import io.waybill.journal.QueueWatch;
+import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.QueueWatch;
 import java.io.IOException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -6,7 +6,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Response;
 import io.waybill.api.Tensor;
 import io.waybill.handling.ResponseFields;
-import io.waybill.host.ForeignErrors;
+import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.Storages;
 import java.nio.ByteBuffer;
 import java.util.List;

@@ -2,8 +2,8 @@ package io.waybill.worker;
 
 import io.waybill.host.NativeCallException;
 import io.waybill.host.NativeCalls;
-import io.waybill.journal.Journal;
-import io.waybill.journal.Touchable;
+import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.Touchable;
 import java.io.IOException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -1,12 +1,12 @@
 package io.waybill.worker;
 
 import io.waybill.dispatch.KeySet;
-import io.waybill.home.CursorSlot;
-import io.waybill.home.PeerCursorSlot;
-import io.waybill.home.PeerCursors;
 import io.waybill.home.PeerDoorbell;
-import io.waybill.host.CloseSteps;
-import io.waybill.journal.JournalTail;
+import io.waybill.home.cursor.CursorSlot;
+import io.waybill.home.cursor.PeerCursorSlot;
+import io.waybill.home.cursor.PeerCursors;
+import io.waybill.host.failure.CloseSteps;
+import io.waybill.journal.read.JournalTail;
 import io.waybill.tensor.PeerSegments;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;

@@ -1,7 +1,7 @@
 package io.waybill.worker;
 
-import io.waybill.home.Cursors;
-import io.waybill.host.MappedFaults;
+import io.waybill.home.cursor.Cursors;
+import io.waybill.host.failure.MappedFaults;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;

@@ -1,7 +1,7 @@
 package io.waybill.worker;
 
-import io.waybill.home.Cursors;
 import io.waybill.home.Doorbell;
+import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
 import java.io.IOException;

@@ -1,8 +1,8 @@
 package io.waybill.worker;
 
 import io.waybill.host.Clock;
-import io.waybill.host.MappedFaults;
-import io.waybill.journal.Poll;
+import io.waybill.host.failure.MappedFaults;
+import io.waybill.journal.read.Poll;
 import java.util.HashMap;
 import java.util.Map;
 import org.slf4j.Logger;

@@ -1,17 +1,17 @@
 package io.waybill.worker;
 
-import io.waybill.home.CursorSlot;
-import io.waybill.home.Cursors;
 import io.waybill.home.Membership;
 import io.waybill.home.Peer;
-import io.waybill.home.PeerCursorSlot;
-import io.waybill.home.PeerCursors;
-import io.waybill.home.QueueNote;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.CursorSlot;
+import io.waybill.home.cursor.Cursors;
+import io.waybill.home.cursor.PeerCursorSlot;
+import io.waybill.home.cursor.PeerCursors;
+import io.waybill.home.cursor.QueueNote;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.QueueEvidence;
-import io.waybill.journal.QueueEvidence.Claim;
 import io.waybill.journal.Roll;
+import io.waybill.journal.recover.QueueEvidence;
+import io.waybill.journal.recover.QueueEvidence.Claim;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,14 +1,14 @@
 package io.waybill.worker;
 
-import io.waybill.home.CursorSlot;
-import io.waybill.home.Cursors;
 import io.waybill.home.Home;
 import io.waybill.home.Peer;
-import io.waybill.home.PeerCursorSlot;
-import io.waybill.home.PeerCursors;
 import io.waybill.home.PeerState;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
+import io.waybill.home.cursor.CursorSlot;
+import io.waybill.home.cursor.Cursors;
+import io.waybill.home.cursor.PeerCursorSlot;
+import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.Clock;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;

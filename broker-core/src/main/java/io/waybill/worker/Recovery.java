@@ -1,8 +1,8 @@
 package io.waybill.worker;
 
-import io.waybill.home.CursorSlot;
-import io.waybill.host.MappedFaults;
+import io.waybill.home.cursor.CursorSlot;
 import io.waybill.host.Threads;
+import io.waybill.host.failure.MappedFaults;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

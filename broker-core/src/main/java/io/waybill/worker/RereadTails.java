@@ -1,8 +1,8 @@
 package io.waybill.worker;
 
-import io.waybill.host.CloseSteps;
-import io.waybill.journal.JournalTail;
-import io.waybill.journal.Poll;
+import io.waybill.host.failure.CloseSteps;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import java.util.HashMap;
 import java.util.Map;

@@ -1,8 +1,8 @@
 package io.waybill.worker;
 
-import io.waybill.home.Cursors;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
+import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Clock;
 import io.waybill.host.SafeFiles;
 import io.waybill.host.Threads;

@@ -1,16 +1,16 @@
 package io.waybill.worker;
 
-import io.waybill.home.Cursors;
+import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Clock;
-import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.host.agent.AgentThread;
 import io.waybill.host.agent.ParkingIdleStrategy;
 import io.waybill.host.agent.WakeableIdleStrategy;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.journal.Durability;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.QueueSync;
+import io.waybill.journal.append.QueueSync;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,8 +1,8 @@
 package io.waybill.worker;
 
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.JournalTail;
-import io.waybill.journal.Poll;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.nio.file.Path;

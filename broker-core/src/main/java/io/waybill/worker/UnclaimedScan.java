@@ -1,19 +1,19 @@
 package io.waybill.worker;
 
 import io.waybill.api.MessageId;
-import io.waybill.home.CursorSlot;
-import io.waybill.home.HomeException;
 import io.waybill.home.Peer;
-import io.waybill.home.PeerCursorSlot;
-import io.waybill.home.PeerCursors;
 import io.waybill.home.WorkerDirectory;
-import io.waybill.host.MappedFaults;
+import io.waybill.home.cursor.CursorSlot;
+import io.waybill.home.cursor.PeerCursorSlot;
+import io.waybill.home.cursor.PeerCursors;
+import io.waybill.home.error.HomeException;
 import io.waybill.host.SafeFiles;
+import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.JournalTail;
-import io.waybill.journal.Poll;
-import io.waybill.journal.QueueBeginning;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
+import io.waybill.journal.recover.QueueBeginning;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;

@@ -16,29 +16,29 @@ import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
-import io.waybill.home.Cursors;
 import io.waybill.home.Home;
-import io.waybill.home.HomeException;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.Membership;
 import io.waybill.home.Served;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
 import io.waybill.home.WorkerState;
+import io.waybill.home.cursor.Cursors;
+import io.waybill.home.error.HomeException;
 import io.waybill.host.ChangeWatch;
-import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.journal.DiskSpace;
 import io.waybill.journal.Durability;
-import io.waybill.journal.Journal;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.QueueBeginning;
 import io.waybill.journal.Quota;
 import io.waybill.journal.Roll;
-import io.waybill.journal.StructureCheck;
+import io.waybill.journal.append.Journal;
+import io.waybill.journal.check.StructureCheck;
 import io.waybill.journal.index.IndexBuilder;
+import io.waybill.journal.recover.QueueBeginning;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -280,7 +280,7 @@ public final class Worker implements Caller, AutoCloseable {
     /**
      * Joins a home. The worker calls and serves from now on; others see it as starting until {@link #ready}.
      *
-     * @throws io.waybill.home.NameTakenException when a live worker has the name
+     * @throws io.waybill.home.error.NameTakenException when a live worker has the name
      * @throws IOException when the home or the worker's directory can't be used
      */
     public static Worker join(

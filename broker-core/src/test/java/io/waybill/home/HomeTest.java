@@ -3,6 +3,8 @@ package io.waybill.home;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.home.error.HomeException;
+import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.host.Host;
 import io.waybill.host.UnsafeFileException;
 import java.io.IOException;
@@ -48,9 +50,9 @@ class HomeTest {
         Files.writeString(file, "");
         assertThatThrownBy(() -> Home.open(path, HOST)).hasMessage(file + ": expected a format, found none");
         Files.writeString(file, "format=1\nroll.cycle=../x\n");
-        assertThatThrownBy(() -> Home.open(path, HOST)).isInstanceOf(MalformedRecordException.class);
+        assertThatThrownBy(() -> Home.open(path, HOST)).isInstanceOf(MalformedHomeFileException.class);
         Files.writeString(file, "format=\\u00zz");
-        assertThatThrownBy(() -> Home.open(path, HOST)).isInstanceOf(MalformedRecordException.class);
+        assertThatThrownBy(() -> Home.open(path, HOST)).isInstanceOf(MalformedHomeFileException.class);
         Files.write(file, new byte[10_000]);
         assertThatThrownBy(() -> Home.open(path, HOST)).isInstanceOf(UnsafeFileException.class);
     }

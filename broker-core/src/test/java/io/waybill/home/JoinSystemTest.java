@@ -3,6 +3,8 @@ package io.waybill.home;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.home.cursor.Cursors;
+import io.waybill.home.error.NameTakenException;
 import io.waybill.host.Host;
 import java.io.IOException;
 import java.nio.file.Path;

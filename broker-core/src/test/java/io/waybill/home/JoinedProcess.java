@@ -1,5 +1,6 @@
 package io.waybill.home;
 
+import io.waybill.home.error.NameTakenException;
 import io.waybill.host.Host;
 import java.io.BufferedReader;
 import java.io.IOException;

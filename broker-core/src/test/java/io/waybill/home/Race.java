@@ -11,17 +11,17 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /** Lets several threads do something at the same time. */
-final class Race {
+public final class Race {
     private Race() {}
 
     /** What each did, by its number. */
-    interface Runner<T> {
+    public interface Runner<T> {
         T run(int number) throws Exception;
     }
 
-    record Result<T>(List<T> values, List<Throwable> failures) {}
+    public record Result<T>(List<T> values, List<Throwable> failures) {}
 
-    static <T> Result<T> run(int threads, Runner<T> runner) throws InterruptedException {
+    public static <T> Result<T> run(int threads, Runner<T> runner) throws InterruptedException {
         ExecutorService pool = Executors.newFixedThreadPool(threads);
         CountDownLatch start = new CountDownLatch(1);
         List<Future<T>> futures = new ArrayList<>();

@@ -3,6 +3,8 @@ package io.waybill.home;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.home.error.HomeException;
+import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.host.ProcessIdentity;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -58,7 +60,7 @@ class WorkerRecordJsonTest {
         assertThat(text).contains(from);
         byte[] bytes = text.replace(from, to).getBytes(StandardCharsets.UTF_8);
         assertThatThrownBy(() -> WorkerRecordJson.read(bytes, "here"))
-                .isInstanceOf(MalformedRecordException.class)
+                .isInstanceOf(MalformedHomeFileException.class)
                 .hasMessageContaining(message);
     }
 
@@ -67,7 +69,7 @@ class WorkerRecordJsonTest {
         byte[] whole = WorkerRecordJson.write(RECORD);
         for (int length = 0; length < whole.length; length++) {
             byte[] cut = Arrays.copyOf(whole, length);
-            assertThatThrownBy(() -> WorkerRecordJson.read(cut, "here")).isInstanceOf(MalformedRecordException.class);
+            assertThatThrownBy(() -> WorkerRecordJson.read(cut, "here")).isInstanceOf(MalformedHomeFileException.class);
         }
     }
 
@@ -82,7 +84,7 @@ class WorkerRecordJsonTest {
             }
             try {
                 WorkerRecordJson.read(damaged, "here");
-            } catch (MalformedRecordException expected) {
+            } catch (MalformedHomeFileException expected) {
                 assertThat(expected).hasMessageStartingWith("here: ");
             }
         }

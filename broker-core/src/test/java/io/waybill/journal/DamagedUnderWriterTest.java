@@ -6,6 +6,11 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.journal.append.Journal;
+import io.waybill.journal.format.QueueStructure;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
+import io.waybill.journal.read.QueueReader;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -3,7 +3,11 @@ package io.waybill.journal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageId;
-import io.waybill.host.MappedFaults;
+import io.waybill.host.failure.MappedFaults;
+import io.waybill.journal.format.QueueStructure;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
+import io.waybill.journal.read.QueueReader;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;

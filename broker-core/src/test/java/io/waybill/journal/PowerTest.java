@@ -7,7 +7,14 @@ import io.waybill.api.MessageType;
 import io.waybill.host.Boots;
 import io.waybill.host.Host;
 import io.waybill.host.WatchedSyncs;
-import io.waybill.journal.QueueReader.Step;
+import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.QueueSync;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
+import io.waybill.journal.recover.QueueBeginning;
+import io.waybill.journal.recover.QueueEvidence;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
@@ -63,7 +70,7 @@ class PowerTest {
     void endsBeforeTheRecordsThatOneOfTwoFilesHasLost() throws IOException {
         Path queue = writeFiles("end-lost", 60);
         List<Path> files = queueFiles(queue);
-        RecordPlace first = placeOf(queue, 20);
+        RecordPosition first = placeOf(queue, 20);
         assertThat(first.fileName()).isEqualTo(files.get(0).getFileName().toString());
         clear(files.get(0), first.offset());
         assertEndsBefore(queue, 20);
@@ -99,7 +106,7 @@ class PowerTest {
         return WrittenQueue.rollFiles(queue).stream().map(queue::resolve).toList();
     }
 
-    private static RecordPlace placeOf(Path queue, long sequence) throws IOException {
+    private static RecordPosition placeOf(Path queue, long sequence) throws IOException {
         try (QueueReader reader = QueueReader.open(queue, WrittenQueue.HOST.files(), SETTINGS)) {
             while (reader.next() == Step.RECORD) {
                 if (reader.record().sequence() == sequence) {

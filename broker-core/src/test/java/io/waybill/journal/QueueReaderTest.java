@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageId;
 import io.waybill.host.Clock;
-import io.waybill.journal.QueueReader.Step;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.wire.Envelope;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -69,7 +72,7 @@ class QueueReaderTest {
         }
     }
 
-    private RecordPlace placeOf(long counter) throws IOException {
+    private RecordPosition placeOf(long counter) throws IOException {
         try (QueueReader reader = open()) {
             while (reader.next() == Step.RECORD) {
                 if (MessageId.counter(reader.record().id()) == counter) {
@@ -113,7 +116,7 @@ class QueueReaderTest {
     @Test
     void givesTheIndexThatATailMovesTo() throws IOException {
         write(RECORDS);
-        RecordPlace place = placeOf(777);
+        RecordPosition place = placeOf(777);
         try (JournalTail tail = JournalTail.open(directory(), WrittenQueue.settings())) {
             var buffer = new io.waybill.wire.MessageBuffer();
             assertThat(tail.moveTo(place.index())).isTrue();
@@ -162,7 +165,7 @@ class QueueReaderTest {
     @Test
     void movesToAPlaceAndReadsOnFromThere() throws IOException {
         write(RECORDS);
-        RecordPlace place = placeOf(500);
+        RecordPosition place = placeOf(500);
         List<Damage> damages = new ArrayList<>();
         try (QueueReader reader = open()) {
             assertThat(reader.moveTo(place)).isTrue();
@@ -210,7 +213,7 @@ class QueueReaderTest {
     @Test
     void countsIndexesAgainBehindADamage() throws IOException {
         write(RECORDS);
-        RecordPlace behind = placeOf(403);
+        RecordPosition behind = placeOf(403);
         try (FileChannel channel = FileChannel.open(file(), StandardOpenOption.WRITE)) {
             long at = placeOf(400).offset();
             channel.write(ByteBuffer.allocate((int) (placeOf(402).offset() + 40 - at)), at);
@@ -224,7 +227,7 @@ class QueueReaderTest {
         assertThat(placeAfterDamage()).isEqualTo(behind);
     }
 
-    private RecordPlace placeAfterDamage() throws IOException {
+    private RecordPosition placeAfterDamage() throws IOException {
         try (QueueReader reader = open()) {
             while (reader.next() == Step.RECORD) {
                 // up to the hole

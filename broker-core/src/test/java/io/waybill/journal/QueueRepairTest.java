@@ -3,6 +3,9 @@ package io.waybill.journal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.journal.format.QueueStructure;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.io.RandomAccessFile;

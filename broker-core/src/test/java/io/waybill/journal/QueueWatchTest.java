@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.QueueWatch;
 import io.waybill.wire.MessageBuffer;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

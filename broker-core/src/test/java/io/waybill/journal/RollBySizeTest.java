@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.journal.append.Journal;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.LastRecord;
+import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -3,6 +3,10 @@ package io.waybill.journal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.host.Clock;
+import io.waybill.journal.check.StructureCheck;
+import io.waybill.journal.check.StructureFindings;
+import io.waybill.journal.format.ChronicleDocuments;
+import io.waybill.journal.format.Frame;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -143,8 +147,8 @@ class StructureCheckTest {
         assertThat(notes).isEmpty();
     }
 
-    private OwnDocuments own() {
-        return new OwnDocuments(Roll.DAILY);
+    private ChronicleDocuments own() {
+        return new ChronicleDocuments(Roll.DAILY);
     }
 
     private void write(int records) {
@@ -167,8 +171,8 @@ class StructureCheckTest {
     void findsAnEntryOfAnIndexThatPointsElsewhere(long change) throws IOException {
         write(300);
         long entry = own().rootPosition()
-                + own().listBytes(own().listStart(OwnDocuments.ROOT, own().rootPosition()))
-                + own().listStart(OwnDocuments.INDEX, own().rootPosition()).length
+                + own().listBytes(own().listStart(ChronicleDocuments.ROOT, own().rootPosition()))
+                + own().listStart(ChronicleDocuments.INDEX, own().rootPosition()).length
                 + Long.BYTES;
         assertThat(number(entry)).isPositive();
         for (long at = entry; at < entry + 5 * Long.BYTES; at += Long.BYTES) {

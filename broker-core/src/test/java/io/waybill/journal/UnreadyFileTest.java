@@ -3,6 +3,10 @@ package io.waybill.journal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.journal.format.QueueBuilder;
+import io.waybill.journal.format.QueueStructure;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -49,7 +53,7 @@ class UnreadyFileTest {
     /** What Chronicle does when it opens a queue for writing. */
     private void list() {
         try (SingleChronicleQueue queue =
-                Journal.builder(directory, WrittenQueue.settings()).build()) {
+                QueueBuilder.of(directory, WrittenQueue.settings()).build()) {
             queue.refreshDirectoryListing();
         }
     }

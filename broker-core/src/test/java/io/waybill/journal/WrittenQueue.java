@@ -4,6 +4,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
+import io.waybill.journal.append.Journal;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -2,10 +2,10 @@ package io.waybill.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.home.Cursors;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Host;
 import java.io.IOException;
 import java.nio.file.Path;

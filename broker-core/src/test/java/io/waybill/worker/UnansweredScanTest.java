@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
-import io.waybill.journal.JournalTail;
-import io.waybill.journal.Poll;
 import io.waybill.journal.WrittenQueue;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;

@@ -2,8 +2,8 @@ package io.waybill.query;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.Home;
-import io.waybill.home.StoredCursor;
 import io.waybill.home.StoredWorker;
+import io.waybill.home.cursor.StoredCursor;
 import io.waybill.journal.JournalQueue;
 import io.waybill.kept.KeptValues;
 import io.waybill.query.Finding.Kind;

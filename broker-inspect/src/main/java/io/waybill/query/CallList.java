@@ -1,7 +1,7 @@
 package io.waybill.query;
 
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.util.ArrayDeque;
@@ -17,7 +17,7 @@ final class CallList {
 
     private static final int PROGRESS_RECORDS = 1 << 16;
 
-    private record Seen(QueueSource source, RecordPlace place) {}
+    private record Seen(QueueSource source, RecordPosition place) {}
 
     private final StoredJournals journals;
     private final MessageFilter filter;

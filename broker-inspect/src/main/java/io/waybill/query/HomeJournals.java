@@ -5,10 +5,10 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.home.Home;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.QueueFiles;
-import io.waybill.journal.QueueReader;
-import io.waybill.journal.QueueReader.Step;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.index.JournalIndex;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
@@ -194,7 +194,7 @@ public final class HomeJournals implements Closeable {
     private Found find(StoredJournal journal, JournalQueue queue, long id, Effort effort, List<String> notes)
             throws IOException {
         JournalIndex index = journals.index(journal);
-        Optional<RecordPlace> place = effort == Effort.INDEX ? index.find(queue, id) : index.search(queue, id);
+        Optional<RecordPosition> place = effort == Effort.INDEX ? index.find(queue, id) : index.search(queue, id);
         if (!index.problem().isEmpty()) {
             notes.add("index: " + index.problem());
         }

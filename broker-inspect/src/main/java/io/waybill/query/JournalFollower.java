@@ -1,7 +1,7 @@
 package io.waybill.query;
 
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
@@ -25,7 +25,7 @@ public final class JournalFollower implements Closeable {
 
     private static final int MAX_BATCH = 10_000;
 
-    private record Seen(QueueSource source, RecordPlace place, long sentNs) {}
+    private record Seen(QueueSource source, RecordPosition place, long sentNs) {}
 
     private final StoredJournals journals;
     private final MessageFilter filter;
@@ -86,7 +86,7 @@ public final class JournalFollower implements Closeable {
                 || entry(source, source.place()).isPresent();
     }
 
-    private Optional<StoredEntry> entry(QueueSource source, RecordPlace place) throws IOException {
+    private Optional<StoredEntry> entry(QueueSource source, RecordPosition place) throws IOException {
         Optional<RecordView> record = source.read(place);
         if (record.isEmpty()) {
             return Optional.empty();
@@ -109,7 +109,7 @@ public final class JournalFollower implements Closeable {
             return Optional.empty();
         }
         JournalIndex index = journals.index(caller.get());
-        Optional<RecordPlace> place = index.find(JournalQueue.REQUESTS, answer.id());
+        Optional<RecordPosition> place = index.find(JournalQueue.REQUESTS, answer.id());
         if (place.isEmpty()) {
             return Optional.empty();
         }

@@ -2,10 +2,10 @@ package io.waybill.query;
 
 import io.waybill.api.MessageId;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.QueueReader;
-import io.waybill.journal.QueueReader.Step;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.index.JournalIndex;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.util.ArrayDeque;
@@ -185,7 +185,7 @@ final class NestedCalls {
             return Optional.empty();
         }
         JournalIndex index = journals.index(caller.get());
-        Optional<RecordPlace> place = index.find(JournalQueue.REQUESTS, id);
+        Optional<RecordPosition> place = index.find(JournalQueue.REQUESTS, id);
         if (place.isEmpty()) {
             return Optional.empty();
         }

@@ -4,11 +4,11 @@ import io.waybill.api.MessageId;
 import io.waybill.host.Host;
 import io.waybill.journal.Damage;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.QueueExtent;
-import io.waybill.journal.QueueReader;
-import io.waybill.journal.QueueReader.Step;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.Roll;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
+import io.waybill.journal.recover.QueueExtent;
 import io.waybill.query.Finding.Kind;
 import io.waybill.query.Finding.Severity;
 import io.waybill.wire.RecordView;
@@ -43,7 +43,7 @@ final class QueueCheck implements Closeable {
     private long lastCounter = NONE;
     private long lastId;
     private long missing;
-    private RecordPlace last; // null: none
+    private RecordPosition last; // null: none
     private Damage unexplained; // damage since the last record; null: none
 
     QueueCheck(

@@ -1,6 +1,6 @@
 package io.waybill.query;
 
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.Roll;
 import java.nio.file.Path;
 import java.util.Optional;
@@ -13,7 +13,7 @@ import java.util.OptionalInt;
  * @param newest the number of its newest file that was begun; empty when it has none
  * @param roll of its home
  */
-record QueueEnd(Optional<RecordPlace> last, OptionalInt newest, Roll roll) {
+record QueueEnd(Optional<RecordPosition> last, OptionalInt newest, Roll roll) {
 
     /**
      * Whether somebody who has read up to this position has read what is not there. The start of a file may not be written yet, and a place
@@ -23,14 +23,14 @@ record QueueEnd(Optional<RecordPlace> last, OptionalInt newest, Roll roll) {
         if (position <= 0 || last.isPresent() && position <= last.get().index() + 1) {
             return false;
         }
-        Roll own = last.map(RecordPlace::roll).orElse(roll);
+        Roll own = last.map(RecordPosition::roll).orElse(roll);
         return own.sequenceInFile(position) > 0 && (newest.isEmpty() || own.cycleOf(position) >= newest.getAsInt());
     }
 
     /** The file in which it ends; the directory when there is none. */
     Path file(Path directory) {
         return newest.isPresent()
-                ? directory.resolve(last.map(RecordPlace::roll).orElse(roll).fileName(newest.getAsInt()))
+                ? directory.resolve(last.map(RecordPosition::roll).orElse(roll).fileName(newest.getAsInt()))
                 : directory;
     }
 

@@ -2,9 +2,9 @@ package io.waybill.query;
 
 import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.QueueReader;
-import io.waybill.journal.QueueReader.Step;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
@@ -48,18 +48,18 @@ final class QueueSource implements Closeable {
         return headers.record();
     }
 
-    RecordPlace place() {
+    RecordPosition place() {
         return headers.place();
     }
 
     /** The whole record at a place; empty when it is damaged. */
-    Optional<RecordView> read(RecordPlace place) throws IOException {
+    Optional<RecordView> read(RecordPosition place) throws IOException {
         return whole.moveTo(place) && whole.next() == Step.RECORD && whole.offset() == place.offset()
                 ? Optional.of(whole.record())
                 : Optional.empty();
     }
 
-    StoredRecord store(RecordPlace place, RecordView record) {
+    StoredRecord store(RecordPosition place, RecordView record) {
         return StoredRecord.of(journal.info(), queue, place, record);
     }
 

@@ -4,9 +4,9 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.QueueReader;
 import io.waybill.journal.Roll;
 import io.waybill.journal.index.JournalIndex;
+import io.waybill.journal.read.QueueReader;
 import java.nio.file.Path;
 
 /**

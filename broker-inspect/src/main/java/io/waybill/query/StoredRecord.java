@@ -5,7 +5,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageType;
 import io.waybill.api.WorkerInfo;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.wire.RecordView;
 
 /**
@@ -24,7 +24,7 @@ import io.waybill.wire.RecordView;
 public record StoredRecord(
         WorkerInfo worker,
         JournalQueue queue,
-        RecordPlace place,
+        RecordPosition place,
         long sequence,
         long id,
         int from,
@@ -43,7 +43,7 @@ public record StoredRecord(
         ErrorKind errorKind,
         ErrorCode errorCode) {
 
-    static StoredRecord of(WorkerInfo worker, JournalQueue queue, RecordPlace place, RecordView record) {
+    static StoredRecord of(WorkerInfo worker, JournalQueue queue, RecordPosition place, RecordView record) {
         return new StoredRecord(
                 worker,
                 queue,

@@ -2,8 +2,8 @@ package io.waybill.salvage;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.Home;
-import io.waybill.home.HomeException;
-import io.waybill.home.StoredCursor;
+import io.waybill.home.cursor.StoredCursor;
+import io.waybill.home.error.HomeException;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.Roll;

@@ -1,17 +1,17 @@
 package io.waybill.salvage;
 
 import io.waybill.api.WorkerInfo;
-import io.waybill.home.CursorSlot;
 import io.waybill.home.Home;
-import io.waybill.home.StoredCursor;
 import io.waybill.home.StoredWorker;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.CursorSlot;
+import io.waybill.home.cursor.StoredCursor;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.QueueCopy;
-import io.waybill.journal.QueueReader;
 import io.waybill.journal.Roll;
+import io.waybill.journal.append.QueueCopy;
+import io.waybill.journal.read.QueueReader;
 import io.waybill.kept.KeptValues;
 import io.waybill.query.LostRecords;
 import java.io.IOException;

@@ -6,18 +6,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.Home;
-import io.waybill.home.HomeException;
 import io.waybill.home.JoinOptions;
-import io.waybill.home.StoredCursor;
 import io.waybill.home.StoredWorker;
 import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.StoredCursor;
+import io.waybill.home.error.HomeException;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.QueueReader;
-import io.waybill.journal.QueueReader.Step;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.Roll;
 import io.waybill.journal.WrittenQueue;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.query.DamagedHome;
 import io.waybill.query.LostRecords.Range;
 import io.waybill.wire.Envelope;
@@ -81,7 +81,7 @@ class SalvageTest {
         return records;
     }
 
-    private static RecordPlace place(Path worker, JournalQueue queue, long sequence) throws IOException {
+    private static RecordPosition place(Path worker, JournalQueue queue, long sequence) throws IOException {
         try (QueueReader reader = QueueReader.open(queue.in(worker), WrittenQueue.HOST.files(), reading())) {
             for (Step step = reader.next(); step != Step.END; step = reader.next()) {
                 if (step == Step.RECORD && reader.record().sequence() == sequence) {

@@ -2,10 +2,10 @@ package io.waybill.replay;
 
 import io.waybill.api.MessageId;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.QueueReader;
-import io.waybill.journal.QueueReader.Step;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.index.JournalIndex;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.query.MessageFilter;
 import io.waybill.query.StoredJournal;
 import io.waybill.query.StoredJournals;
@@ -50,7 +50,7 @@ final class CallLookup {
     /** A request, wanted or not. */
     Optional<Asked> asked(long id, MessageFilter filter) throws IOException {
         Optional<StoredJournal> caller = journals.find(MessageId.worker(id));
-        Optional<RecordPlace> place =
+        Optional<RecordPosition> place =
                 caller.isEmpty() ? Optional.empty() : place(caller.get(), JournalQueue.REQUESTS, id);
         if (place.isEmpty()) {
             return Optional.empty();
@@ -80,9 +80,9 @@ final class CallLookup {
                         journals.index(journal.get()).record(queue)));
     }
 
-    private Optional<RecordPlace> place(StoredJournal journal, JournalQueue queue, long id) throws IOException {
+    private Optional<RecordPosition> place(StoredJournal journal, JournalQueue queue, long id) throws IOException {
         JournalIndex index = journals.index(journal);
-        Optional<RecordPlace> place = index.find(queue, id);
+        Optional<RecordPosition> place = index.find(queue, id);
         index.damage(queue).ifPresent(damage -> problems.add(damage.toString()));
         return place.filter(
                 found -> index.record(queue).from() == journal.info().id());

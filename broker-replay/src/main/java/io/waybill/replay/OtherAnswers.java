@@ -1,8 +1,8 @@
 package io.waybill.replay;
 
-import io.waybill.journal.QueueReader;
-import io.waybill.journal.QueueReader.Step;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
 import java.io.Closeable;
 import java.io.IOException;
 import java.util.Optional;
@@ -14,7 +14,7 @@ final class OtherAnswers implements Closeable {
     /** Most places that are remembered: about 20 MB. */
     private static final int MOST = 1 << 18;
 
-    private final Long2ObjectHashMap<RecordPlace> places = new Long2ObjectHashMap<>();
+    private final Long2ObjectHashMap<RecordPosition> places = new Long2ObjectHashMap<>();
     private final QueueReader reader;
     private boolean someForgotten;
 
@@ -23,7 +23,7 @@ final class OtherAnswers implements Closeable {
         this.reader = reader;
     }
 
-    void add(long id, RecordPlace place) {
+    void add(long id, RecordPosition place) {
         if (places.size() < MOST) {
             places.putIfAbsent(id, place);
         } else {
@@ -38,7 +38,7 @@ final class OtherAnswers implements Closeable {
 
     /** The answer, which the reader's record then shows; empty when there is none that is whole. */
     Optional<QueueReader> find(long id) throws IOException {
-        RecordPlace place = places.get(id);
+        RecordPosition place = places.get(id);
         boolean isThere = place != null
                 && reader.moveTo(place)
                 && reader.next() == Step.RECORD

@@ -1,8 +1,8 @@
 package io.waybill.replay;
 
 import io.waybill.api.MessageId;
-import io.waybill.journal.QueueReader;
-import io.waybill.journal.QueueReader.Step;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;

@@ -15,9 +15,9 @@ import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.QueueReader;
-import io.waybill.journal.QueueReader.Step;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.query.MessageFilter;
 import io.waybill.query.StoredCall.Outcome;
 import io.waybill.wire.MessageBuffer;
@@ -311,7 +311,7 @@ class HomeRecordingTest {
     /** Turns a byte of the payload of a record over. */
     private void damage(String worker, JournalQueue queue, long id) throws IOException {
         Path directory = home.directory(worker);
-        RecordPlace place = null;
+        RecordPosition place = null;
         try (QueueReader reader =
                 QueueReader.open(queue.in(directory), home.workers.host.files(), RecordedHome.SETTINGS.journal())) {
             for (Step step = reader.next(); step != Step.END; step = reader.next()) {

@@ -1,7 +1,7 @@
 package io.waybill.cli;
 
 import io.waybill.home.Home;
-import io.waybill.home.HomeException;
+import io.waybill.home.error.HomeException;
 import io.waybill.host.Host;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -1,12 +1,12 @@
 package io.waybill.cli;
 
 import io.waybill.home.Peer;
-import io.waybill.home.PeerCursorSlot;
-import io.waybill.home.PeerCursors;
+import io.waybill.home.cursor.PeerCursorSlot;
+import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.JournalTail;
-import io.waybill.journal.Poll;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.nio.file.Path;

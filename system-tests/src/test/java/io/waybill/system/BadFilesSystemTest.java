@@ -14,7 +14,7 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
-import io.waybill.host.MappedFaults;
+import io.waybill.host.failure.MappedFaults;
 import io.waybill.worker.Waiting;
 import io.waybill.worker.Worker;
 import java.io.IOException;

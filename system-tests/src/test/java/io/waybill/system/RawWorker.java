@@ -5,7 +5,7 @@ import io.waybill.api.MessageType;
 import io.waybill.home.Home;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerState;
-import io.waybill.host.MappedFaults;
+import io.waybill.host.failure.MappedFaults;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;

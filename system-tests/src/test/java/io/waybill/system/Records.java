@@ -2,8 +2,8 @@ package io.waybill.system;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.journal.JournalTail;
-import io.waybill.journal.Poll;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.nio.file.Path;

@@ -1,6 +1,6 @@
 package io.waybill.journal.index;
 
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.Roll;
 import java.nio.ByteBuffer;
 import java.util.Optional;
@@ -11,7 +11,7 @@ import java.util.Optional;
  * @param sequence number of the record in its queue
  * @param checksum of the record, as written in it
  */
-record Checkpoint(RecordPlace place, long sequence, long id, int checksum) {
+record Checkpoint(RecordPosition place, long sequence, long id, int checksum) {
 
     private static final int LENGTH = PlaceCode.LENGTH + 8 + 8 + 4;
 
@@ -49,14 +49,14 @@ record Checkpoint(RecordPlace place, long sequence, long id, int checksum) {
         }
 
         /** Empty when the bytes, of which there may be more, are no place. */
-        static Optional<RecordPlace> place(byte[] bytes) {
+        static Optional<RecordPosition> place(byte[] bytes) {
             ByteBuffer from = ByteBuffer.wrap(bytes);
             int roll = from.get();
             long index = from.getLong();
             long offset = from.getLong();
             return roll < 0 || roll >= ROLLS.length || index < 0 || offset < 0
                     ? Optional.empty()
-                    : Optional.of(new RecordPlace(ROLLS[roll], index, offset));
+                    : Optional.of(new RecordPosition(ROLLS[roll], index, offset));
         }
     }
 }

@@ -4,7 +4,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.Roll;
 import java.io.Closeable;
 import java.io.IOException;
@@ -184,7 +184,7 @@ final class IndexStore implements Closeable {
         return new byte[] {META, (byte) queue.ordinal()};
     }
 
-    Optional<RecordPlace> find(JournalQueue queue, long id) throws RocksDBException {
+    Optional<RecordPosition> find(JournalQueue queue, long id) throws RocksDBException {
         byte[] value = database.get(reading, key(queue, id));
         return value == null || value.length != Checkpoint.PlaceCode.LENGTH
                 ? Optional.empty()
@@ -214,7 +214,7 @@ final class IndexStore implements Closeable {
     }
 
     /** A request that a handler sent. */
-    record Child(long id, RecordPlace place) {}
+    record Child(long id, RecordPosition place) {}
 
     Optional<Checkpoint> checkpoint(JournalQueue queue) throws RocksDBException {
         return Checkpoint.of(database.get(checkpointKey(queue)));
@@ -279,7 +279,7 @@ final class IndexStore implements Closeable {
     void removeChildrenBefore(int oldestFile) throws RocksDBException {
         try (RocksIterator each = database.newIterator(reading)) {
             for (each.seek(new byte[] {CHILD}); each.isValid() && each.key()[0] == CHILD; each.next()) {
-                Optional<RecordPlace> place = each.value().length == Checkpoint.PlaceCode.LENGTH
+                Optional<RecordPosition> place = each.value().length == Checkpoint.PlaceCode.LENGTH
                         ? Checkpoint.PlaceCode.place(each.value())
                         : Optional.empty();
                 if (place.isEmpty() || place.get().cycle() < oldestFile) {

@@ -1,11 +1,11 @@
 package io.waybill.journal.index;
 
-import io.waybill.host.CloseSteps;
 import io.waybill.host.Host;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.journal.Damage;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
@@ -49,12 +49,12 @@ public final class JournalIndex implements Closeable {
     }
 
     /** The newest record with this id; empty when the queue has none. {@link #record} then shows it. */
-    public Optional<RecordPlace> find(JournalQueue queue, long id) throws IOException {
+    public Optional<RecordPosition> find(JournalQueue queue, long id) throws IOException {
         return queues.get(queue).find(id);
     }
 
     /** Like {@link #find}, by reading the whole queue: also finds what an index leaves out. */
-    public Optional<RecordPlace> search(JournalQueue queue, long id) throws IOException {
+    public Optional<RecordPosition> search(JournalQueue queue, long id) throws IOException {
         return queues.get(queue).search(id);
     }
 

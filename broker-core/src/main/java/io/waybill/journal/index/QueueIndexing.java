@@ -4,10 +4,10 @@ import io.waybill.api.MessageId;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.QueueReader;
-import io.waybill.journal.QueueReader.Step;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.Roll;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
@@ -115,7 +115,7 @@ final class QueueIndexing implements Closeable {
             }
         }
         if (added > 0) {
-            store.write(queue, new Checkpoint(new RecordPlace(roll, index, offset), sequence, id, checksum));
+            store.write(queue, new Checkpoint(new RecordPosition(roll, index, offset), sequence, id, checksum));
             indexed += added;
         }
         return seen;

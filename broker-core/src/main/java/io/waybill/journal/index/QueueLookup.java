@@ -1,14 +1,14 @@
 package io.waybill.journal.index;
 
 import io.waybill.api.MessageId;
-import io.waybill.host.CloseSteps;
 import io.waybill.host.SafeFiles;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.journal.Damage;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.QueueReader;
-import io.waybill.journal.QueueReader.Step;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
@@ -36,7 +36,7 @@ final class QueueLookup implements Closeable {
     private final Path directory;
     private final int maxRecent;
     private final QueueReader found;
-    private final Long2ObjectHashMap<RecordPlace> recent = new Long2ObjectHashMap<>();
+    private final Long2ObjectHashMap<RecordPosition> recent = new Long2ObjectHashMap<>();
     private final Long2ObjectHashMap<List<Long>> recentChildren = new Long2ObjectHashMap<>(); // by parent
     private QueueReader tail;
     private long storeInUse;
@@ -62,16 +62,16 @@ final class QueueLookup implements Closeable {
     }
 
     /** The newest whole record with this id, which {@link #record()} then shows. */
-    Optional<RecordPlace> find(long id) throws IOException {
+    Optional<RecordPosition> find(long id) throws IOException {
         catchUp();
-        RecordPlace late = recent.get(id);
+        RecordPosition late = recent.get(id);
         if (late != null) {
             return reads(late, id) ? Optional.of(late) : search(id);
         }
         if (someForgotten) {
             return search(id);
         }
-        Optional<RecordPlace> stored = stored(id);
+        Optional<RecordPosition> stored = stored(id);
         if (storeInUse != shared.opened()) {
             return search(id); // the store failed
         }
@@ -114,7 +114,7 @@ final class QueueLookup implements Closeable {
         return Optional.of(children.stream().limit(most).toList());
     }
 
-    private Optional<RecordPlace> stored(long id) {
+    private Optional<RecordPosition> stored(long id) {
         Optional<IndexStore> store = shared.store();
         if (store.isEmpty()) {
             return Optional.empty();
@@ -127,7 +127,7 @@ final class QueueLookup implements Closeable {
         }
     }
 
-    private boolean reads(RecordPlace place, long id) throws IOException {
+    private boolean reads(RecordPosition place, long id) throws IOException {
         damage = null;
         if (!found.moveTo(place)) {
             return false;
@@ -205,8 +205,8 @@ final class QueueLookup implements Closeable {
     }
 
     /** Reads the whole queue. */
-    Optional<RecordPlace> search(long id) throws IOException {
-        Optional<RecordPlace> newest = Optional.empty();
+    Optional<RecordPosition> search(long id) throws IOException {
+        Optional<RecordPosition> newest = Optional.empty();
         try (QueueReader all = QueueReader.open(directory, files, settings)) {
             Step step = all.skim();
             while (step != Step.END || all.searchBehindEnd() == Step.DAMAGED) {

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.waybill.api.MessageId;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.RecordPlace;
+import io.waybill.journal.RecordPosition;
 import io.waybill.journal.WrittenQueue;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -78,8 +78,8 @@ class BehindTheEndTest {
     @Test
     void isReadWhenRecordsLieBehindAHole() throws IOException {
         long first = MessageId.of(WrittenQueue.WORKER, MESSAGES - 100);
-        RecordPlace from;
-        RecordPlace to;
+        RecordPosition from;
+        RecordPosition to;
         try (JournalIndex index = journal.open()) {
             from = index.find(JournalQueue.REQUESTS, first).orElseThrow();
             to = index.find(JournalQueue.REQUESTS, first + 2).orElseThrow();

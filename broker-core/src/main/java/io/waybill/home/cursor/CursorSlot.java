@@ -1,0 +1,124 @@
+package io.waybill.home.cursor;
+
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * What this worker has read from one peer, as it tells that peer. Layout in {@link Cursors}.
+ *
+ * <p><b>Threads.</b> Each field has one writing thread; {@link #releaseLoan} is thread-safe. Reads see the worker's own last
+ * write. <b>Memory.</b> Nothing allocates.
+ */
+public final class CursorSlot {
+    private final UnsafeBuffer table;
+    private final int slot;
+    private final int offset;
+
+    CursorSlot(UnsafeBuffer table, int slot) {
+        this.table = table;
+        this.slot = slot;
+        this.offset = CursorLayout.slotOffset(slot);
+    }
+
+    void claim(int peerId) {
+        table.setMemory(offset + Long.BYTES, CursorLayout.SLOT_BYTES - Long.BYTES, (byte) 0);
+        table.putLong(offset + CursorLayout.REQUESTS_INDEX, CursorLayout.UNKNOWN);
+        table.putLong(offset + CursorLayout.RESPONSES_INDEX, CursorLayout.UNKNOWN);
+        table.putLong(offset + CursorLayout.REQUESTS_FINISHED, CursorLayout.UNKNOWN);
+        // the id last: a reader takes it for the word that the rest is valid
+        table.putIntRelease(offset + CursorLayout.PEER_ID, peerId);
+        table.putIntRelease(CursorLayout.directoryEntry(slot), peerId);
+    }
+
+    void free() {
+        table.putIntVolatile(CursorLayout.directoryEntry(slot), CursorLayout.FREE);
+        table.putIntVolatile(offset + CursorLayout.PEER_ID, CursorLayout.FREE);
+    }
+
+    /** The peer; -1 when the slot is free. */
+    public int peerId() {
+        return table.getIntVolatile(offset + CursorLayout.PEER_ID);
+    }
+
+    /** Position in the peer's requests up to which all is read; -1 when unknown. */
+    public long requestsIndex() {
+        return table.getLongVolatile(offset + CursorLayout.REQUESTS_INDEX);
+    }
+
+    public void requestsIndex(long index) {
+        table.putLongRelease(offset + CursorLayout.REQUESTS_INDEX, index);
+    }
+
+    /** Sequence of the first record in the file in which the position in the peer's requests is; -1 when unknown. */
+    public long requestsFileSequence() {
+        return table.getLongVolatile(offset + CursorLayout.REQUESTS_FILE) - 1;
+    }
+
+    /** To be written before a position in that file. */
+    public void requestsFileSequence(long sequence) {
+        table.putLongRelease(offset + CursorLayout.REQUESTS_FILE, sequence + 1);
+    }
+
+    /** Position in the peer's responses up to which all is read; -1 when unknown. */
+    public long responsesIndex() {
+        return table.getLongVolatile(offset + CursorLayout.RESPONSES_INDEX);
+    }
+
+    public void responsesIndex(long index) {
+        table.putLongRelease(offset + CursorLayout.RESPONSES_INDEX, index);
+    }
+
+    /** Messages for this worker that it consumed from the peer's requests. */
+    public long requestsConsumed() {
+        return table.getLongVolatile(offset + CursorLayout.REQUESTS_CONSUMED);
+    }
+
+    public void requestsConsumed(long count) {
+        table.putLongRelease(offset + CursorLayout.REQUESTS_CONSUMED, count);
+    }
+
+    /** Bytes of those messages. */
+    public long requestBytesConsumed() {
+        return table.getLongVolatile(offset + CursorLayout.REQUEST_BYTES_CONSUMED);
+    }
+
+    public void requestBytesConsumed(long bytes) {
+        table.putLongRelease(offset + CursorLayout.REQUEST_BYTES_CONSUMED, bytes);
+    }
+
+    /** Position in the peer's requests before which all for this worker are finished; -1 when unknown. */
+    public long requestsFinished() {
+        return table.getLongVolatile(offset + CursorLayout.REQUESTS_FINISHED);
+    }
+
+    public void requestsFinished(long index) {
+        table.putLongRelease(offset + CursorLayout.REQUESTS_FINISHED, index);
+    }
+
+    /** Position in the worker's own responses behind which the answers to requests stand that are not before the finished ones; 0: the start. */
+    public long answersFrom() {
+        return table.getLongVolatile(offset + CursorLayout.ANSWERS_FROM);
+    }
+
+    /** To be written after the finished place that makes it true. */
+    public void answersFrom(long index) {
+        table.putLongRelease(offset + CursorLayout.ANSWERS_FROM, index);
+    }
+
+    /** This life of the worker reads the peer's queues from now on. */
+    public void life(long generation) {
+        table.putLongRelease(offset + CursorLayout.LIFE, generation);
+    }
+
+    /** How many of the peer's loans were given back. */
+    public long releasedCount() {
+        return table.getLongVolatile(offset + CursorLayout.RELEASED_COUNT);
+    }
+
+    /** Gives a region back to the peer that lent it. */
+    public synchronized void releaseLoan(long loanId) {
+        long count = releasedCount();
+        table.putLong(offset + CursorLayout.ringEntry(count), loanId);
+        // after the id: the peer takes the count for the word that it stands there
+        table.putLongRelease(offset + CursorLayout.RELEASED_COUNT, count + 1);
+    }
+}

@@ -1,0 +1,338 @@
+package io.waybill.home.cursor;
+
+import static io.waybill.home.cursor.CursorLayout.ASLEEP_AT;
+import static io.waybill.home.cursor.CursorLayout.FILE_BYTES;
+import static io.waybill.home.cursor.CursorLayout.FORMAT_AT;
+import static io.waybill.home.cursor.CursorLayout.FREE;
+import static io.waybill.home.cursor.CursorLayout.GENERATION_AT;
+import static io.waybill.home.cursor.CursorLayout.MAGIC_AT;
+import static io.waybill.home.cursor.CursorLayout.NEXT_COUNTER_AT;
+import static io.waybill.home.cursor.CursorLayout.OWNER_AT;
+import static io.waybill.home.cursor.CursorLayout.READERS_WAIT_AT;
+import static io.waybill.home.cursor.CursorLayout.REQUESTS_NOTE_AT;
+import static io.waybill.home.cursor.CursorLayout.REQUESTS_ON_DISK_AT;
+import static io.waybill.home.cursor.CursorLayout.RESPONSES_NOTE_AT;
+import static io.waybill.home.cursor.CursorLayout.RESPONSES_ON_DISK_AT;
+import static io.waybill.home.cursor.CursorLayout.SLOTS;
+import static io.waybill.home.cursor.CursorLayout.SLOTS_AT;
+import static io.waybill.home.cursor.CursorLayout.WAKE_AT_NS_AT;
+
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.error.HomeException;
+import io.waybill.host.Host;
+import io.waybill.host.NativeFile;
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntPredicate;
+import org.agrona.concurrent.UnsafeBuffer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What this worker has read from each peer and what it has finished: a table in the mapped file {@code cursors}, which the
+ * peers map read-only as {@link PeerCursors}. Its space is reserved, so no access meets a hole. All numbers are in the
+ * machine's byte order, little-endian on every platform that is served.
+ *
+ * <pre>
+ * header, 4096 bytes
+ *      0  u64  magic "WCURSORS"
+ *      8  u32  format 1
+ *     12  u32  number of slots, 512
+ *     16  i32  id of the worker that owns the file
+ *     24  u64  generation of the owner that takes calls, 0 when none did yet; after its worker.json says so
+ *     64  i32  asleep: 1 while the owner wants its doorbell rung
+ *    128  i64  until when the owner means to sleep, monotonic ns; 0 when awake
+ *    192  i64  index before which the owner's requests are on the disk, -1 unknown
+ *    200  i64  index before which the owner's responses are on the disk, -1 unknown
+ *    208  i32  1 while nobody may act on records that are not
+ *    216  QueueNote of the owner's requests, 240 of its responses: how far they are written, at most a second ago
+ *    264  u64  a counter above those of all message ids that the owner has given, at most a second ago; 0 unknown
+ *   2048  i32 x 512  the peer id of each slot, -1 when free; finds a slot without touching all pages
+ * slot n, 4096 bytes from 4096 + n * 4096
+ *      0  i32  peer id, -1 when free
+ *      8  i64  position in the peer's requests, -1 unknown
+ *     16  i64  position in the peer's responses, -1 unknown
+ *     24  u64  messages for this worker consumed from the peer's requests
+ *     32  u64  bytes of those
+ *     40  i64  position in the peer's requests before which all for this worker are finished, -1 unknown
+ *     56  u64  generation of the owner that made the last link to the peer; 0 for none
+ *     64  u64  loans released so far
+ *    128  u64 x 256  ids of released loans: the n-th, counted from 0, stands at n mod 256, written before the count
+ *   2176  i64  position in this worker's responses behind which the answers to all others stand, 0 the start
+ * </pre>
+ *
+ * A peer that lends at most 256 regions at a time to this worker can't miss a release.
+ *
+ * <p><b>Threads.</b> {@link #slot} is thread-safe; {@link #markAsleep} and {@link #markAwake} belong to the thread that waits.
+ * <b>Ownership.</b> Opened and closed by {@link WorkerDirectory}. The mapping itself is left to the garbage collector, so that a
+ * late user of a slot crashes nothing. <b>Errors.</b> A file that was damaged is replaced by a new one, see {@link #origin()}.
+ */
+public final class Cursors {
+    private static final Logger LOG = LoggerFactory.getLogger(Cursors.class);
+    /** Nothing is known of where a queue is on the disk. */
+    public static final long UNKNOWN = CursorLayout.UNKNOWN;
+
+    private static final String WRITTEN_ASIDE = ".cursors.new";
+
+    /** Where the table comes from. */
+    public enum Origin {
+        /** There was none. */
+        NEW,
+        /** The worker before left it. */
+        KEPT,
+        /** There was one, damaged: what it said must be found out from the journals. */
+        REPLACED
+    }
+
+    private final Path path;
+    private final Object key;
+    private final UnsafeBuffer table;
+    private final Origin origin;
+    private final QueueNote requests;
+    private final QueueNote responses;
+    private final CursorSlot[] slots = new CursorSlot[SLOTS];
+
+    private Cursors(Path path, UnsafeBuffer table, Origin origin) throws IOException {
+        this.path = path;
+        this.key = FileStamp.of(path).key();
+        this.table = table;
+        this.origin = origin;
+        this.requests = new QueueNote(table, REQUESTS_NOTE_AT);
+        this.responses = new QueueNote(table, RESPONSES_NOTE_AT);
+        for (int i = 0; i < SLOTS; i++) {
+            slots[i] = new CursorSlot(table, i);
+        }
+        markAwake();
+    }
+
+    public static Cursors openOwn(Path workerDirectory, int ownId, Host host) throws IOException {
+        SafeFiles files = host.files();
+        Path path = workerDirectory.resolve(CursorLayout.FILE);
+        try (FileChannel existing = files.openForReading(path, Long.MAX_VALUE)) {
+            String damage = damageOf(existing, ownId);
+            if (damage.isEmpty()) {
+                return new Cursors(path, map(files, path), Origin.KEPT);
+            }
+            LOG.warn("{}: {}; a new one takes its place", path, damage);
+            return new Cursors(path, create(files, path, ownId), Origin.REPLACED);
+        } catch (NoSuchFileException e) {
+            return new Cursors(path, create(files, path, ownId), Origin.NEW);
+        }
+    }
+
+    /** What is wrong with a file; empty text when nothing is. */
+    static String damageOf(FileChannel channel, int ownerId) throws IOException {
+        if (channel.size() != FILE_BYTES) {
+            return "expected " + FILE_BYTES + " bytes of cursors, found " + channel.size();
+        }
+        ByteBuffer header = ByteBuffer.allocate(OWNER_AT + Integer.BYTES).order(ByteOrder.nativeOrder());
+        while (header.hasRemaining() && channel.read(header, header.position()) > 0) {
+            // until it is full or the file got shorter
+        }
+        if (header.hasRemaining() || header.getLong(MAGIC_AT) != CursorLayout.MAGIC) {
+            return "expected cursors, found something else";
+        }
+        if (header.getInt(FORMAT_AT) != CursorLayout.FORMAT || header.getInt(SLOTS_AT) != SLOTS) {
+            return "has cursors of format " + header.getInt(FORMAT_AT) + " with " + header.getInt(SLOTS_AT)
+                    + " slots; this version reads " + CursorLayout.FORMAT + " with " + SLOTS;
+        }
+        if (header.getInt(OWNER_AT) != ownerId) {
+            return "expected the cursors of worker " + ownerId + ", found those of " + header.getInt(OWNER_AT);
+        }
+        return "";
+    }
+
+    /** Makes the file aside and puts it in place when it is whole: no peer ever maps half of it. */
+    private static UnsafeBuffer create(SafeFiles files, Path path, int ownId) throws IOException {
+        Path aside = path.resolveSibling(WRITTEN_ASIDE);
+        files.remove(aside);
+        try (NativeFile file = files.openOwnNative(aside);
+                FileChannel channel = files.channelOf(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            file.extend(0, FILE_BYTES);
+            UnsafeBuffer table = wrap(channel.map(FileChannel.MapMode.READ_WRITE, 0, FILE_BYTES));
+            table.putLong(MAGIC_AT, CursorLayout.MAGIC);
+            table.putInt(FORMAT_AT, CursorLayout.FORMAT);
+            table.putInt(SLOTS_AT, SLOTS);
+            table.putInt(OWNER_AT, ownId);
+            table.putLong(REQUESTS_ON_DISK_AT, UNKNOWN);
+            table.putLong(RESPONSES_ON_DISK_AT, UNKNOWN);
+            for (int i = 0; i < SLOTS; i++) {
+                table.putInt(CursorLayout.directoryEntry(i), FREE);
+                table.putInt(CursorLayout.slotOffset(i), FREE);
+            }
+            files.renameWithin(aside, path);
+            return table;
+        }
+    }
+
+    private static UnsafeBuffer map(SafeFiles files, Path path) throws IOException {
+        try (NativeFile file = files.openOwnNative(path);
+                FileChannel channel = files.channelOf(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            file.extend(0, FILE_BYTES); // a copied file may have got holes
+            return wrap(channel.map(FileChannel.MapMode.READ_WRITE, 0, FILE_BYTES));
+        }
+    }
+
+    static UnsafeBuffer wrap(MappedByteBuffer mapped) {
+        return new UnsafeBuffer(mapped);
+    }
+
+    /**
+     * Looks whether the file is still there: what is written into a removed file is lost.
+     *
+     * @return what is wrong; empty text when nothing is
+     */
+    public String problem() throws IOException {
+        FileStamp found = FileStamp.of(path);
+        if (found.equals(FileStamp.MISSING)) {
+            return path
+                    + " is gone: another process removed or renamed it; restart the worker, which goes on with what is left";
+        }
+        if (!found.key().equals(key)) {
+            return path + " is another file than the one that this worker writes: it was replaced";
+        }
+        return found.size() < FILE_BYTES
+                ? path + " was cut: it has " + found.size() + " bytes and had " + FILE_BYTES
+                : "";
+    }
+
+    public Origin origin() {
+        return origin;
+    }
+
+    /**
+     * Says that the doorbell must be rung from now on. The caller looks at all journals once more before it waits.
+     *
+     * @param wakeAtNs until when it means to sleep, on the monotonic clock
+     */
+    public void markAsleep(long wakeAtNs) {
+        table.putLongRelease(WAKE_AT_NS_AT, wakeAtNs);
+        table.putIntVolatile(ASLEEP_AT, 1);
+        VarHandle.fullFence(); // before the journals are looked at again
+    }
+
+    /** Says that the doorbell need not be rung. */
+    public void markAwake() {
+        table.putIntRelease(ASLEEP_AT, 0);
+        table.putLongRelease(WAKE_AT_NS_AT, 0);
+    }
+
+    /** From now on nobody acts on records that are not on the disk. */
+    public void holdReaders() {
+        table.putIntVolatile(READERS_WAIT_AT, 1);
+    }
+
+    /** From now on records need not be on the disk to be acted upon. */
+    public void freeReaders() {
+        table.putIntVolatile(READERS_WAIT_AT, 0);
+    }
+
+    /** The index before which this worker's requests are on the disk; less than 1 when nothing is known. */
+    public long requestsOnDiskBefore() {
+        return table.getLongVolatile(REQUESTS_ON_DISK_AT);
+    }
+
+    /** The same of its responses. */
+    public long responsesOnDiskBefore() {
+        return table.getLongVolatile(RESPONSES_ON_DISK_AT);
+    }
+
+    /** Says, once it is so, that requests before this index are on the disk. */
+    public void requestsOnDisk(long before) {
+        table.putLongVolatile(REQUESTS_ON_DISK_AT, before);
+    }
+
+    /** The same of responses. */
+    public void responsesOnDisk(long before) {
+        table.putLongVolatile(RESPONSES_ON_DISK_AT, before);
+    }
+
+    /** How far this worker's requests are written. */
+    public QueueNote requests() {
+        return requests;
+    }
+
+    /** How far this worker's responses are written. */
+    public QueueNote responses() {
+        return responses;
+    }
+
+    /** A counter above those of all message ids that were given when it was noted; 0 when unknown. */
+    public long nextCounter() {
+        return table.getLongVolatile(NEXT_COUNTER_AT);
+    }
+
+    /** Notes a counter above those of all message ids that were given so far. */
+    public void nextCounter(long counter) {
+        table.putLongVolatile(NEXT_COUNTER_AT, counter);
+    }
+
+    /** The last generation that took calls; 0 when none did. */
+    public long generation() {
+        return table.getLongVolatile(GENERATION_AT);
+    }
+
+    /** Says to those who mapped this in an earlier life of the owner that there is another one. */
+    public void generation(long generation) {
+        table.putLongRelease(GENERATION_AT, generation);
+    }
+
+    /** The slot of a peer, claimed when it has none yet. */
+    public CursorSlot slot(int peerId) throws HomeException {
+        return slot(peerId, id -> false);
+    }
+
+    /**
+     * The slot of a peer, claimed when it has none yet.
+     *
+     * @param gone says of a peer that its slot may be given to another one; asked when all are taken
+     */
+    public synchronized CursorSlot slot(int peerId, IntPredicate gone) throws HomeException {
+        int free = -1;
+        for (int i = 0; i < SLOTS; i++) {
+            int id = slots[i].peerId();
+            if (id == peerId) {
+                return slots[i];
+            }
+            if (id == FREE && free < 0) {
+                free = i;
+            }
+        }
+        for (int i = 0; i < SLOTS && free < 0; i++) {
+            if (gone.test(slots[i].peerId())) {
+                slots[i].free();
+                free = i;
+            }
+        }
+        if (free < 0) {
+            throw new HomeException("no room for worker " + peerId + " among the " + SLOTS + " peers of this worker");
+        }
+        slots[free].claim(peerId);
+        return slots[free];
+    }
+
+    /** All slots that are taken. */
+    public synchronized List<CursorSlot> taken() {
+        List<CursorSlot> taken = new ArrayList<>();
+        for (CursorSlot slot : slots) {
+            if (slot.peerId() != FREE) {
+                taken.add(slot);
+            }
+        }
+        return taken;
+    }
+
+    public void close() {
+        markAwake();
+    }
+}

@@ -1,0 +1,36 @@
+package io.waybill.home.cursor;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * What shows that a file changed, without opening it. Immutable.
+ *
+ * @param key device and inode; what replaces the file has another one
+ */
+public record FileStamp(long modifiedNs, long size, Object key) {
+    public static final FileStamp MISSING = new FileStamp(0, -1, "missing");
+    /** A file may change again within one tick of the file system's clock and look the same; no tick is longer. */
+    private static final long COARSEST_TICK_NS = 100_000_000;
+
+    public static FileStamp of(Path path) throws IOException {
+        try {
+            BasicFileAttributes attributes =
+                    Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+            return new FileStamp(
+                    attributes.lastModifiedTime().to(TimeUnit.NANOSECONDS), attributes.size(), attributes.fileKey());
+        } catch (NoSuchFileException e) {
+            return MISSING;
+        }
+    }
+
+    /** Whether the file, looked at at this time, may yet change without its stamp doing so. */
+    public boolean isTooYoung(long wallNs) {
+        return Math.abs(wallNs - modifiedNs) < COARSEST_TICK_NS;
+    }
+}

@@ -1,0 +1,111 @@
+package io.waybill.home.cursor;
+
+import io.waybill.home.Doorbell;
+import io.waybill.home.error.MalformedHomeFileException;
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.lang.invoke.VarHandle;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * What a peer says it has read, mapped read-only. Layout in {@link Cursors}. Everything in it is the peer's claim: to be
+ * checked against what this worker knows, never to be trusted.
+ *
+ * <p>When the peer joins again under another generation, open it anew: a damaged file may have been replaced.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Nothing to close; the mapping is left to the garbage collector.
+ */
+public final class PeerCursors {
+    private final Path path;
+    private final UnsafeBuffer table;
+
+    private PeerCursors(Path path, UnsafeBuffer table) {
+        this.path = path;
+        this.table = table;
+    }
+
+    /** Whether the file was cut since it was mapped, which is not looked at before each access. */
+    public boolean isCut() {
+        try {
+            return Files.size(path) < CursorLayout.FILE_BYTES;
+        } catch (IOException e) {
+            return false; // removed: what is mapped is still there
+        }
+    }
+
+    /**
+     * Maps a peer's cursors.
+     *
+     * @param workerDirectory the peer's
+     * @param ownerId the peer's id
+     * @throws MalformedHomeFileException when the file is cut short or is not the peer's cursors
+     * @throws io.waybill.host.UnsafeFileException when it is not a file of ours
+     * @throws java.nio.file.NoSuchFileException when it is not there
+     */
+    public static PeerCursors open(Path workerDirectory, int ownerId, SafeFiles files) throws IOException {
+        Path path = workerDirectory.resolve(CursorLayout.FILE);
+        try (FileChannel channel = files.openForReading(path, Long.MAX_VALUE)) {
+            String damage = Cursors.damageOf(channel, ownerId);
+            if (!damage.isEmpty()) {
+                throw new MalformedHomeFileException(path + ": " + damage);
+            }
+            return new PeerCursors(
+                    path, Cursors.wrap(channel.map(FileChannel.MapMode.READ_ONLY, 0, CursorLayout.FILE_BYTES)));
+        }
+    }
+
+    /**
+     * Whether the peer must be woken to see what was appended just now: see {@link Doorbell}. The fence is in here, so this
+     * comes after the append.
+     */
+    public boolean isAsleepAfterFence() {
+        VarHandle.fullFence();
+        return table.getIntVolatile(CursorLayout.ASLEEP_AT) == 1;
+    }
+
+    /** The peer's generation, as the last one of its name that took calls wrote it; 0 when none did. */
+    public long generation() {
+        return table.getLongVolatile(CursorLayout.GENERATION_AT);
+    }
+
+    /** Whether nobody may act on the peer's records before they are on its disk. Set when its life begins. */
+    public boolean readersWait() {
+        return table.getIntVolatile(CursorLayout.READERS_WAIT_AT) != 0;
+    }
+
+    /** The index before which the peer's requests may be acted upon. */
+    public long requestsReadableBefore() {
+        return readableBefore(CursorLayout.REQUESTS_ON_DISK_AT);
+    }
+
+    /** The index before which the peer's responses may be acted upon. */
+    public long responsesReadableBefore() {
+        return readableBefore(CursorLayout.RESPONSES_ON_DISK_AT);
+    }
+
+    private long readableBefore(int onDiskAt) {
+        return readersWait() ? table.getLongVolatile(onDiskAt) : Long.MAX_VALUE;
+    }
+
+    /** Until when the peer means to sleep, on the monotonic clock; 0 when it is awake. */
+    public long wakeAtNs() {
+        return table.getLongVolatile(CursorLayout.WAKE_AT_NS_AT);
+    }
+
+    /** What the peer has read of worker {@code ownId}; empty while it has read nothing of it. */
+    public Optional<PeerCursorSlot> slotFor(int ownId) {
+        for (int i = 0; i < CursorLayout.SLOTS; i++) {
+            if (table.getIntVolatile(CursorLayout.directoryEntry(i)) == ownId) {
+                PeerCursorSlot slot = new PeerCursorSlot(table, CursorLayout.slotOffset(i), ownId);
+                if (slot.isValid()) {
+                    return Optional.of(slot);
+                }
+            }
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,24 @@
+package io.waybill.home.error;
+
+/** A live worker has the name. */
+public final class NameTakenException extends HomeException {
+    private static final long serialVersionUID = 1L;
+
+    private final String name;
+    private final long pid;
+
+    public NameTakenException(String name, long pid, String message) {
+        super(message);
+        this.name = name;
+        this.pid = pid;
+    }
+
+    public String name() {
+        return name;
+    }
+
+    /** The process that has it; 0 when it has not said who it is yet. */
+    public long pid() {
+        return pid;
+    }
+}

@@ -1,0 +1,9 @@
+/**
+ * Why a home, or a worker's directory in it, can't be used.
+ *
+ * <h2>Starting points</h2>
+ * <ul>
+ *   <li>{@link io.waybill.home.error.HomeException} for all of them
+ * </ul>
+ */
+package io.waybill.home.error;

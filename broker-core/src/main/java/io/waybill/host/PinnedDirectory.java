@@ -1,0 +1,126 @@
+package io.waybill.host;
+
+import io.waybill.host.FoundFile.Kind;
+import java.io.IOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import jnr.constants.platform.Errno;
+
+/**
+ * A name in a checked directory that is held open, so that nobody can put another directory in its place between two steps.
+ *
+ * <p><b>Threads.</b> For one thread. <b>Ownership.</b> Whoever pinned it closes it.
+ */
+final class PinnedDirectory implements AutoCloseable {
+    private final NativeCalls calls;
+    private final int owner;
+    private final Path path;
+    private final byte[] name;
+    private final NativeFile directory;
+
+    private PinnedDirectory(NativeCalls calls, int owner, Path path, NativeFile directory) {
+        this.calls = calls;
+        this.owner = owner;
+        this.path = path;
+        this.name = NativeCalls.nameOf(path);
+        this.directory = directory;
+    }
+
+    /** Pins the directory that a path lies in, and checks it. */
+    static PinnedDirectory pin(NativeCalls calls, int owner, Path path) throws IOException {
+        Path parent = path.toAbsolutePath().getParent();
+        NativeFile directory = openDirectory(calls, path, NativeCalls.O_PATH);
+        try {
+            FoundFile.openAs(directory).require(Kind.DIRECTORY, owner, Long.MAX_VALUE, parent);
+            return new PinnedDirectory(calls, owner, path, directory);
+        } catch (IOException e) {
+            directory.close();
+            throw e;
+        }
+    }
+
+    /** Sees the entries of the directory that a path lies in to the disk. */
+    static void sync(NativeCalls calls, Path path) throws IOException {
+        try (NativeFile directory = openDirectory(calls, path, NativeCalls.O_RDONLY | NativeCalls.O_DIRECTORY)) {
+            directory.sync();
+        }
+    }
+
+    private static NativeFile openDirectory(NativeCalls calls, Path path, int flags) throws IOException {
+        Path parent = path.toAbsolutePath().getParent();
+        return open(
+                calls, NativeCalls.AT_FDCWD, NativeCalls.bytesOf(parent), flags | NativeCalls.O_NOFOLLOW, path, parent);
+    }
+
+    /** Opens what has the name, if it is what it must be. Following no link, waiting at no FIFO. */
+    NativeFile open(Kind kind, int flags, long maxBytes) throws IOException {
+        int look = NativeCalls.O_PATH | NativeCalls.O_NOFOLLOW;
+        try (NativeFile named = open(calls, directory.descriptor(), name, look, path, path)) {
+            FoundFile.openAs(named).require(kind, owner, maxBytes, path);
+            // that very object, through its descriptor: the name may mean another one by now
+            byte[] found = NativeCalls.bytesOf(named.descriptorPath());
+            return new NativeFile(calls, calls.openAt(NativeCalls.AT_FDCWD, found, flags, 0, path), path);
+        }
+    }
+
+    /** Makes a file of mode 0600 that is not there yet. */
+    NativeFile create() throws IOException {
+        return create(name);
+    }
+
+    /** Makes one of another name in the same directory. */
+    NativeFile create(byte[] sibling) throws IOException {
+        int flags = NativeCalls.O_RDWR | NativeCalls.O_CREAT | NativeCalls.O_EXCL | NativeCalls.O_NOFOLLOW;
+        return open(calls, directory.descriptor(), sibling, flags, path, path);
+    }
+
+    /** Makes a FIFO of mode 0600 unless the name is taken. */
+    void makeFifo() throws IOException {
+        try {
+            calls.makeFifoAt(directory.descriptor(), name, path);
+        } catch (NativeCallException e) {
+            if (!e.is(Errno.EEXIST)) {
+                throw e;
+            }
+        }
+    }
+
+    void remove() throws IOException {
+        remove(name);
+    }
+
+    void remove(byte[] sibling) throws IOException {
+        calls.unlinkAt(directory.descriptor(), sibling, path);
+    }
+
+    /** Gives a sibling this name. */
+    void replaceBy(byte[] sibling) throws IOException {
+        calls.renameAt(directory.descriptor(), sibling, name, path);
+    }
+
+    /** Gives a sibling this name unless it is taken; false when it is. */
+    boolean createBy(byte[] sibling) throws IOException {
+        return calls.renameToNewAt(directory.descriptor(), sibling, name, path);
+    }
+
+    private static NativeFile open(NativeCalls calls, int at, byte[] name, int flags, Path asked, Path opened)
+            throws IOException {
+        try {
+            return new NativeFile(calls, calls.openAt(at, name, flags, 0600, opened), opened);
+        } catch (NativeCallException e) {
+            if (e.is(Errno.ENOENT)) {
+                throw new NoSuchFileException(asked.toString());
+            }
+            if (e.is(Errno.EEXIST)) {
+                throw new FileAlreadyExistsException(asked.toString());
+            }
+            throw e;
+        }
+    }
+
+    @Override
+    public void close() {
+        directory.close();
+    }
+}

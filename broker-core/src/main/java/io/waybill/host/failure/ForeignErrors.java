@@ -1,0 +1,33 @@
+package io.waybill.host.failure;
+
+import io.waybill.host.Threads;
+import org.slf4j.Logger;
+
+/**
+ * Describes and logs exceptions of foreign code. Such an exception may be of a bundle's own class, whose methods throw as well: callers log
+ * it, or put it into a text, through this class, and are not interrupted by it.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class ForeignErrors {
+
+    private ForeignErrors() {}
+
+    /** Its class and message in one line. Does not throw. */
+    public static String describe(Throwable e) {
+        try {
+            return String.valueOf(e.toString());
+        } catch (Throwable inMessage) {
+            return e.getClass().getName();
+        }
+    }
+
+    /** Logs it with its stack, or without one that can't be had. Does not throw. */
+    public static void warn(Logger log, String text, Throwable e) {
+        try {
+            log.warn(text, e);
+        } catch (Throwable inLog) {
+            log.warn("{}: {}, which can't be shown", text, e.getClass().getName());
+        }
+    }
+}

@@ -1,0 +1,10 @@
+/**
+ * What to do with failures: attempt each step of a close, log exceptions of foreign code, surface faults of mapped memory.
+ *
+ * <h2>Starting points</h2>
+ * <ul>
+ *   <li>{@link io.waybill.host.failure.CloseSteps} to close several things
+ *   <li>{@link io.waybill.host.failure.MappedFaults} for faults of mapped files
+ * </ul>
+ */
+package io.waybill.host.failure;

@@ -1,0 +1,540 @@
+package io.waybill.journal.append;
+
+import io.waybill.host.Clock;
+import io.waybill.host.failure.CloseSteps;
+import io.waybill.host.failure.MappedFaults;
+import io.waybill.journal.ChronicleFlags;
+import io.waybill.journal.DiskSpace;
+import io.waybill.journal.Durability;
+import io.waybill.journal.JournalFailedException;
+import io.waybill.journal.JournalFullException;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.format.ChronicleDocuments;
+import io.waybill.journal.format.Frame;
+import io.waybill.journal.format.QueueBuilder;
+import io.waybill.journal.format.QueueStructure;
+import io.waybill.journal.format.RollTime;
+import io.waybill.journal.read.LastRecord;
+import io.waybill.journal.recover.QueueBeginning;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MessageBuffer;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentSkipListMap;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.bytes.PointerBytesStore;
+import net.openhft.chronicle.queue.ChronicleQueue;
+import net.openhft.chronicle.queue.ExcerptAppender;
+import net.openhft.chronicle.wire.DocumentContext;
+
+/**
+ * A queue that this worker alone writes.
+ *
+ * <p>What {@link #append} returned for is in the page cache, whole and checksummed: readable by every process, whatever happens to
+ * this one. An append that throws published nothing.
+ *
+ * <p><b>Threads.</b> One at a time for {@link #append}, by the caller's own lock; {@link #topUp} may run beside it.
+ */
+public final class Journal implements Closeable {
+
+    private static final long NS_PER_MS = 1_000_000;
+    private static final long ROLL_RETRY_NS = 100_000_000;
+    /** Max wait for a lock that only this process takes: a longer wait means damage. */
+    private static final long LOCK_WAIT_MS = 200;
+
+    private final Path directory;
+    private final JournalSettings settings;
+    private final RollTime time;
+    private final ChronicleQueue queue;
+    private final ExcerptAppender appender;
+    private final Reservation reservation;
+    private final LastRecord last;
+    private final PointerBytesStore source = new PointerBytesStore();
+    private volatile int cycle; // written by the appending thread, read by who removes files
+    // The last message before each file that this life began; written by the appending thread, read by who removes
+    // files.
+    private final ConcurrentSkipListMap<Integer, Long> lastIdBefore = new ConcurrentSkipListMap<>();
+    // Files that were begun or gone on with, for the watch that looks at them; written by the appending thread.
+    private final Queue<EnteredFile> toWatch = new ConcurrentLinkedQueue<>();
+    private volatile int keptFrom = Integer.MIN_VALUE; // files below this number are removed by this worker
+    private long rollAtNs = Long.MIN_VALUE; // wall clock
+    private long rollAtPosition = Long.MAX_VALUE;
+    // Written by the appending thread, read by the helper that touches pages ahead.
+    private volatile Touchable touchable = Touchable.NOTHING;
+    private Path file;
+    private long position;
+    private int lastLength; // 0 when this object has appended nothing to the file yet
+    private long nextSequence;
+    private long lastId;
+    private boolean appended; // since it was opened
+    private final List<Path> entered = new ArrayList<>(); // for who syncs; nobody does in PROCESS
+    private Throwable failure;
+    private volatile String damage =
+            ""; // what another process changed in the files; read by the thread that stops the worker
+
+    private Journal(Path directory, JournalSettings settings, DiskSpace disk, LastRecord last) {
+        this.directory = directory;
+        this.settings = settings;
+        this.reservation = new Reservation(disk, settings.reserveBytes());
+        this.last = last;
+        this.nextSequence = last.sequence() + 1;
+        this.lastId = last.id();
+        this.time = new RollTime(
+                last.cycle() == Integer.MIN_VALUE ? 0 : settings.roll().startMs(last.cycle()));
+        this.queue = QueueBuilder.of(directory, settings)
+                .timeProvider(time)
+                .timeoutMS(LOCK_WAIT_MS)
+                .build();
+        this.appender = queue.createAppender();
+        this.appender.singleThreadedCheckDisabled(
+                true); // several threads, one at a time under the worker's lock: ADR 3
+    }
+
+    /**
+     * Opens the queue in {@code directory}, or begins it. Call under the worker's lock: no other process may write here.
+     *
+     * @throws JournalFullException when there is no room to begin
+     */
+    public static Journal open(Path directory, JournalSettings settings, Clock clock, DiskSpace disk)
+            throws JournalFullException {
+        try {
+            return open(directory, settings, clock, disk, prepared(directory, settings), Integer.MIN_VALUE);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * The same, in no file that may have been written before the host was started anew, and behind all that is known to have been written.
+     *
+     * @throws IOException when it can't be noted that the queue is whole in this boot
+     */
+    public static Journal open(
+            Path directory, JournalSettings settings, Clock clock, DiskSpace disk, QueueBeginning beginning)
+            throws JournalFullException, IOException {
+        LastRecord last;
+        try {
+            last = beginning.reconcile(prepared(directory, settings));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        Journal journal = open(directory, settings, clock, disk, last, beginning.firstCycle());
+        try {
+            beginning.opened();
+            return journal;
+        } catch (IOException e) {
+            journal.close();
+            throw e;
+        }
+    }
+
+    private static LastRecord prepared(Path directory, JournalSettings settings) throws IOException {
+        ChronicleFlags.require();
+        QueueRepair.prepare(directory);
+        return LastRecord.read(directory, settings);
+    }
+
+    private static Journal open(
+            Path directory, JournalSettings settings, Clock clock, DiskSpace disk, LastRecord last, int firstCycle)
+            throws JournalFullException {
+        reserveTable(directory.resolve(QueueStructure.TABLE), disk);
+        Journal journal = new Journal(directory, settings, disk, last);
+        try {
+            journal.enterFirst(clock.wallNs(), firstCycle);
+            journal.createFile();
+            return journal;
+        } catch (JournalFullException | RuntimeException e) {
+            journal.close();
+            throw e;
+        }
+    }
+
+    /** Chronicle maps its table and writes: without room on the disk that would be a fault in the mapping. */
+    private static void reserveTable(Path table, DiskSpace disk) throws JournalFullException {
+        try {
+            disk.reserve(table, 0, QueueStructure.TABLE_BYTES);
+        } catch (IOException e) {
+            throw new JournalFullException(
+                    "the journal needs " + QueueStructure.TABLE_BYTES + " bytes on its disk for " + table
+                            + " and could not reserve them",
+                    e);
+        }
+    }
+
+    /**
+     * Appends a record: gives it its sequence, seals it and publishes it.
+     *
+     * @param wallNs now: it decides, beside the size of the file, when a new one begins
+     * @throws JournalFullException when there is no room; nothing was written
+     * @throws JournalFailedException when the journal failed, now or before
+     * @throws IllegalArgumentException when the record is larger than the settings allow
+     */
+    public void append(MessageBuffer record, long wallNs) throws JournalFullException {
+        int length = record.length();
+        if (length > settings.maxRecordBytes()) {
+            throw new IllegalArgumentException(
+                    "a record has at most " + settings.maxRecordBytes() + " bytes, this one " + length);
+        }
+        if (failure != null) {
+            throw failed();
+        }
+        surfaceFaults();
+        if (wallNs >= rollAtNs || position >= rollAtPosition) {
+            roll(wallNs);
+        }
+        reservation.fits(position, length);
+        record.seal(nextSequence);
+        source.set(record.address(), length);
+        try {
+            write(length);
+        } catch (InternalError e) { // what was published is in doubt from here on
+            throw failed(e);
+        } catch (RuntimeException e) { // Chronicle's, of files that another process has written to
+            failDamaged(e);
+            throw failed();
+        }
+        reservation.written(position);
+        appended = true;
+        nextSequence++;
+        lastId = record.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /**
+     * Lets out the faults that this thread met before, or they might end an append that is none of their business. One that the last
+     * append met in this journal ends it.
+     */
+    private void surfaceFaults() {
+        try {
+            MappedFaults.surface();
+        } catch (InternalError e) {
+            if (lastLength > 0 && !LastRecord.isWhole(file, position - lastLength, lastLength, nextSequence - 1)) {
+                throw failed(e);
+            }
+        }
+    }
+
+    private JournalFailedException failed(Throwable cause) {
+        failure = cause;
+        return failed();
+    }
+
+    /**
+     * Takes no more records, for good, because of an exception that can only come from files that another process has changed. Call with the
+     * lock that {@link #append} is called with.
+     */
+    public void failDamaged(RuntimeException e) {
+        if (failure == null) {
+            String problem = problem(e);
+            fail(new IllegalStateException(problem, e));
+            damage = problem;
+        }
+    }
+
+    /** What another process changed in the files; empty when nothing was found. Any thread. */
+    public String damage() {
+        return damage;
+    }
+
+    private String problem(RuntimeException e) {
+        try {
+            String problem = QueueStructure.tableProblem(directory);
+            if (!problem.isEmpty()) {
+                return problem;
+            }
+            if (!QueueStructure.heldLocks(directory).isEmpty()) {
+                return directory.resolve(QueueStructure.TABLE) + ": another process has written to its locks: "
+                        + e.getMessage();
+            }
+        } catch (IOException again) {
+            e.addSuppressed(again);
+        }
+        return file + ": " + e.getMessage();
+    }
+
+    private void write(int length) {
+        DocumentContext document = appender.writingDocument();
+        boolean written = false;
+        try {
+            Bytes<?> bytes = document.wire().bytes();
+            long start = bytes.writePosition();
+            if (start - Frame.LENGTH != nextFrame()) {
+                requireOwn(start - Frame.LENGTH);
+            }
+            bytes.write(source, 0L, (long) length);
+            position = start + length;
+            lastLength = length;
+            if (position >= touchable.end()) {
+                touchable = Touchable.around(file, bytes.addressForWrite(start), start, settings.blockBytes());
+            }
+            written = true;
+        } finally {
+            if (!written) {
+                document.rollbackOnClose();
+            }
+            document.close();
+        }
+    }
+
+    /** Only a document of the queue's own may lie between two records of this writer. */
+    private void requireOwn(long at) {
+        if (lastLength == 0) {
+            return; // the first in its file, or behind what a crash has left
+        }
+        long end = nextFrame();
+        long behindOwn = Frame.behind(end, new ChronicleDocuments(settings.roll()).bytesAt(end));
+        if (at != behindOwn) {
+            throw new IllegalStateException("the next record belongs at " + end
+                    + ", and something lies there that this worker has not written");
+        }
+    }
+
+    private long nextFrame() {
+        return Frame.behind(position - Frame.LENGTH, 0);
+    }
+
+    /** Makes Chronicle write the file's header, so that readers find a queue before its first record. */
+    private void createFile() {
+        try (DocumentContext document = appender.writingDocument()) {
+            document.rollbackOnClose();
+        }
+    }
+
+    /** Goes on in the last file of an earlier life, unless that has grown to its size or its time is over. */
+    private void enterFirst(long wallNs, int firstCycle) throws JournalFullException {
+        boolean goesOn = last.cycle() != Integer.MIN_VALUE
+                && last.cycle() >= firstCycle
+                && last.endPosition() < settings.fileBytes()
+                && wallNs < settings.roll().endMs(last.cycle()) * NS_PER_MS;
+        enterCycle(goesOn ? last.cycle() : Math.max(firstCycle, nextCycle(last.cycle(), wallNs)));
+    }
+
+    private int nextCycle(int after, long wallNs) {
+        int now = settings.roll().numberAt(wallNs / NS_PER_MS);
+        return after == Integer.MIN_VALUE ? now : Math.max(now, after + 1);
+    }
+
+    /** Begins a new file; without room for one it goes on in this one, where space is reserved, and tries again soon. */
+    private void roll(long wallNs) {
+        int next = nextCycle(cycle, wallNs);
+        if (reservation.tryEnter(pathOf(next))) {
+            entered(next, 0);
+        } else {
+            rollAtNs = wallNs + ROLL_RETRY_NS;
+            rollAtPosition = Long.MAX_VALUE;
+        }
+    }
+
+    /** Reserves space in a cycle's file before Chronicle creates or goes on with it. */
+    private void enterCycle(int newCycle) throws JournalFullException {
+        long at = newCycle == last.cycle() ? last.endPosition() : 0;
+        reservation.enter(pathOf(newCycle), at);
+        entered(newCycle, at);
+    }
+
+    private void entered(int newCycle, long at) {
+        toWatch.add(new EnteredFile(pathOf(newCycle), newCycle, QueueWatch.keyOf(pathOf(newCycle)), position));
+        file = pathOf(newCycle);
+        if (settings.durability() != Durability.PROCESS) {
+            entered.add(file);
+        }
+        time.advanceTo(settings.roll().startMs(newCycle));
+        lastIdBefore.put(newCycle, lastId);
+        cycle = newCycle;
+        position = at;
+        lastLength = 0;
+        rollAtNs = settings.roll().endMs(newCycle) * NS_PER_MS;
+        rollAtPosition = settings.fileBytes();
+        touchable = Touchable.NOTHING;
+    }
+
+    private Path pathOf(int ofCycle) {
+        return directory.resolve(settings.roll().fileName(ofCycle));
+    }
+
+    private JournalFailedException failed() {
+        return new JournalFailedException(
+                "the journal " + directory + " takes no more records: " + failure.getMessage(), failure);
+    }
+
+    /** Reserves disk space ahead of the writer, and gives back what earlier files have not used. For a helper thread. */
+    public void topUp() throws JournalFullException {
+        reservation.topUp();
+    }
+
+    /**
+     * Fills pages of this block with zeros, up to this position, as far as the writer is not near them: what was reserved costs more to
+     * bring into memory one by one. For a helper thread.
+     */
+    public void fill(Touchable block, long to) throws IOException {
+        reservation.fill(block.file(), Math.min(to, block.end()));
+    }
+
+    /**
+     * Brings pages of this block into memory, as far as disk space is reserved for them. For a helper thread.
+     *
+     * @return up to where it did
+     */
+    public long touch(Touchable block, long from, long to, Touchable.Pages pages) throws IOException {
+        return reservation.touch(block.file(), from, Math.min(to, block.end()), pages);
+    }
+
+    /** Where the pages lie that will be written next, for a helper that touches them ahead of the writer. */
+    public Touchable touchable() {
+        return touchable;
+    }
+
+    /** Up to where the current file is written, as the helper sees it. */
+    public long writtenTo() {
+        return reservation.writtenTo();
+    }
+
+    /** Whether there is room for new work beside the answers to what is in flight. */
+    public boolean isComfortable() {
+        return reservation.isComfortable();
+    }
+
+    /** Whether there is room for answers to what is in flight; below that only for those that say so. */
+    public boolean hasRoomForAnswers() {
+        return reservation.hasRoomForAnswers();
+    }
+
+    /** The id of the last record; {@link io.waybill.api.MessageId#NONE} when there is none. */
+    public long lastId() {
+        return lastId;
+    }
+
+    /**
+     * The index of the last record. Call with the lock that {@link #append} is called with.
+     *
+     * @throws IllegalStateException when nothing was appended since the journal was opened
+     */
+    public long lastIndex() {
+        return appender.lastIndexAppended();
+    }
+
+    /** Whether a record was appended since the journal was opened, and it was not closed. With the lock of {@link #append}. */
+    public boolean hasAppended() {
+        return appended && failure == null;
+    }
+
+    /** The index before which all records lie; 0 when there is none. Call with the lock that {@link #append} is called with. */
+    long endIndex() {
+        return (appended ? appender.lastIndexAppended() : last.index()) + 1;
+    }
+
+    /** Moves the files that were begun or gone on with since the last time into {@code to}. With the same lock. */
+    void takeEntered(List<Path> to) {
+        if (!entered.isEmpty()) {
+            to.addAll(entered);
+            entered.clear();
+        }
+    }
+
+    /** Takes no more records, for good, because what was appended can't be brought to the disk. With the same lock. */
+    public void fail(Throwable cause) {
+        if (failure == null) {
+            failure = cause;
+        }
+    }
+
+    /** The file of the last record. Call with the lock that {@link #append} is called with. */
+    public Path file() {
+        return file;
+    }
+
+    /** The number of the file that is written now. Any thread. */
+    public int currentCycle() {
+        return cycle;
+    }
+
+    /** The number of the file in which a message of this life lies, or of an earlier one. Any thread. */
+    public int cycleOf(long id) {
+        int found = cycle;
+        for (Map.Entry<Integer, Long> file : lastIdBefore.entrySet()) {
+            if (id > file.getValue()) {
+                found = file.getKey();
+            }
+        }
+        return lastIdBefore.isEmpty() || id > lastIdBefore.firstEntry().getValue() ? found : Integer.MIN_VALUE;
+    }
+
+    /**
+     * A file that the writer goes into.
+     *
+     * @param key by which the file system knows it; null when it is not there
+     * @param leftAt up to where the file before is written; 0 when nothing is in it
+     */
+    record EnteredFile(Path path, int cycle, Object key, long leftAt) {}
+
+    /**
+     * How far the queue is written.
+     *
+     * @param start of the last record in its file, which has this length; the length is 0 when nothing was appended to the file
+     */
+    public record Written(Path file, long position, long start, int length, long endIndex, long nextSequence) {}
+
+    /** How far the queue is written by this object; null when it has written nothing or takes no more. Call with the lock that {@link #append} is called with. */
+    public Written written() {
+        return hasAppended()
+                ? new Written(file, position, position - lastLength, lastLength, endIndex(), nextSequence)
+                : null;
+    }
+
+    /** The fault in the mapped files that ended it; null when none did. Call with the lock that {@link #append} is called with. */
+    public InternalError fault() {
+        return failure instanceof InternalError fault ? fault : null;
+    }
+
+    /** The next file for the watch; null when there is none. */
+    EnteredFile nextToWatch() {
+        return toWatch.poll();
+    }
+
+    /** Files below this number are about to be removed: the watch does not report them. Any thread. */
+    public void removing(int below) {
+        keptFrom = Math.max(keptFrom, below);
+    }
+
+    /** The number from which on files are kept. Any thread. */
+    int keptFrom() {
+        return keptFrom;
+    }
+
+    /** Files below this number are gone. Call with the lock that {@link #append} is called with. */
+    public void removedBelow(int number) {
+        if (failure == null) {
+            queue.refreshDirectoryListing();
+        }
+        lastIdBefore.headMap(number).clear();
+    }
+
+    /** How many records there are. */
+    public long size() {
+        return nextSequence;
+    }
+
+    public Path directory() {
+        return directory;
+    }
+
+    /** Call with the lock that {@link #append} is called with. */
+    @Override
+    public void close() {
+        if (failure == null) {
+            failure = new IllegalStateException("it was closed");
+        }
+        new CloseSteps()
+                .attempt(reservation::close)
+                .attempt(appender::close)
+                .attempt(queue::close)
+                .finishUnchecked();
+    }
+}

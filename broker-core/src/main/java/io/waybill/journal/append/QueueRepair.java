@@ -1,0 +1,105 @@
+package io.waybill.journal.append;
+
+import io.waybill.journal.Roll;
+import io.waybill.journal.format.Frame;
+import io.waybill.journal.format.QueueStructure;
+import io.waybill.journal.read.TableLock;
+import io.waybill.wire.Envelope;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.channels.SeekableByteChannel;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes a queue ready for its writer again after a crash, a full disk or damage, as far as nothing that was ever appended is touched.
+ * A file that was begun and whose header was never published holds nothing: Chronicle would wait ten seconds for that header, again
+ * and again. Chronicle's table says what the files say, and who holds which lock: it is made anew at every opening, so that no lock
+ * outlives its holder. For the owner, under its lock. Stateless.
+ */
+final class QueueRepair {
+
+    private static final Logger LOG = LoggerFactory.getLogger(QueueRepair.class);
+    private static final int CHUNK = 64 << 10;
+    private static final int LEAST = Frame.LENGTH + Envelope.HEADER_LENGTH;
+
+    private QueueRepair() {}
+
+    static void prepare(Path directory) throws IOException {
+        if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*" + Roll.FILE_SUFFIX)) {
+            for (Path file : files) {
+                if (QueueStructure.isUnpublished(file) && !mayHoldRecord(file)) {
+                    LOG.warn(
+                            "{}: begun, and nothing was written before a crash or a full disk; it is begun anew", file);
+                    Files.delete(file);
+                }
+            }
+        }
+        Path table = directory.resolve(QueueStructure.TABLE);
+        String problem = QueueStructure.tableProblem(directory);
+        if (problem.isEmpty()) {
+            problem = TableLock.problem(table, TableLock.Mode.WRITER); // a reader that was stopped may hold it for ever
+        }
+        if (problem.isEmpty()) {
+            freeLocks(table, QueueStructure.heldLocks(directory));
+        } else {
+            LOG.warn("{}; it is made anew from the files", problem);
+            Files.delete(table);
+        }
+    }
+
+    /** In place: readers that follow the queue have the table mapped. */
+    private static void freeLocks(Path table, List<Long> held) throws IOException {
+        if (held.isEmpty()) {
+            return;
+        }
+        LOG.warn("{}: {} locks outlived the process that held them; they are freed", table, held.size());
+        try (FileChannel channel =
+                FileChannel.open(table, Set.of(StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS))) {
+            for (long at : held) {
+                ByteBuffer free = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+                channel.write(free.putLong(0, QueueStructure.LOCK_FREE), at);
+            }
+        }
+    }
+
+    /** Whether something in the file looks like the beginning of a record. */
+    private static boolean mayHoldRecord(Path file) throws IOException {
+        ByteBuffer chunk = ByteBuffer.allocate(CHUNK).order(ByteOrder.LITTLE_ENDIAN);
+        try (SeekableByteChannel channel =
+                Files.newByteChannel(file, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS))) {
+            while (channel.read(chunk) >= 0 || chunk.position() == CHUNK) {
+                chunk.flip();
+                while (chunk.remaining() >= LEAST) {
+                    if (isRecord(chunk, chunk.position())) {
+                        return true;
+                    }
+                    chunk.position(chunk.position() + Frame.LENGTH);
+                }
+                chunk.compact();
+            }
+        }
+        return false;
+    }
+
+    private static boolean isRecord(ByteBuffer bytes, int at) {
+        int header = at + Frame.LENGTH;
+        return Frame.holds(
+                bytes.getInt(at),
+                bytes.getInt(header + Envelope.MAGIC_AT),
+                bytes.getInt(header + Envelope.PAYLOAD_LENGTH),
+                bytes.getInt(header + Envelope.SECTION_LENGTH));
+    }
+}

@@ -1,0 +1,149 @@
+package io.waybill.journal.format;
+
+import io.waybill.journal.Roll;
+import net.openhft.chronicle.queue.RollCycle;
+
+/**
+ * The documents that Chronicle writes into a queue's file for itself, byte by byte, so that a bit of them that changed can be told.
+ *
+ * <pre>
+ * header            at 0: writePosition (position, and position with sequence), counts of the index, where its root is, dataFormat
+ * index of indexes  behind it: a list of as many numbers as the cycle says, positions of the indexes that follow among the records
+ * index             a list of as many numbers, positions of every so many-th record
+ * </pre>
+ *
+ * A list is its capacity, how many of it are used, and the numbers, 8 bytes each, at a multiple of 8. Immutable.
+ */
+public final class ChronicleDocuments {
+
+    /** Where the index of indexes begins: behind the header. */
+    public static final String ROOT = "index2index";
+
+    public static final String INDEX = "index";
+
+    private static final int META = 0x40000000;
+    private static final int LIST_HEAD = 2 * Long.BYTES;
+
+    private final int entries;
+    private final int spacing;
+    private final int sequenceBits;
+    private final byte[] header;
+    private long writePositionAt;
+    private long rootAt;
+    private long nextIndexedAt;
+
+    public ChronicleDocuments(Roll roll) {
+        RollCycle cycle = roll.cycle();
+        entries = cycle.defaultIndexCount();
+        spacing = cycle.defaultIndexSpacing();
+        sequenceBits = Long.numberOfTrailingZeros(cycle.toIndex(1, 0));
+        header = headerBytes();
+    }
+
+    private byte[] headerBytes() {
+        WireBytes indexing = new WireBytes(0);
+        indexing.field("indexCount")
+                .number(entries)
+                .field("indexSpacing")
+                .number(spacing)
+                .field("index2Index");
+        WireBytes wire = new WireBytes(Frame.LENGTH);
+        wire.event("header").type("SCQStore").put(0x82).int32(0);
+        long storeFrom = wire.at();
+        wire.field("writePosition").align().put(0x8d).int64(2).int64(2);
+        writePositionAt = wire.at();
+        wire.int64(0).int64(0).field("indexing").type("SCQSIndexing").put(0x82).int32(0);
+        long indexingFrom = wire.at();
+        wire.bytes(indexing.toBytes()).align().put(0xa7);
+        rootAt = wire.at();
+        wire.int64(0).field("lastIndex").align().put(0xa7);
+        nextIndexedAt = wire.at();
+        wire.int64(0);
+        long indexingEnd = wire.at();
+        wire.field("dataFormat").number(1);
+        byte[] whole = new WireBytes(0)
+                .int32(META | (int) (wire.at() - Frame.LENGTH))
+                .bytes(wire.toBytes())
+                .toBytes();
+        putInt32(whole, storeFrom - Integer.BYTES, wire.at() - storeFrom);
+        putInt32(whole, indexingFrom - Integer.BYTES, indexingEnd - indexingFrom);
+        return whole;
+    }
+
+    private static void putInt32(byte[] bytes, long at, long value) {
+        for (int i = 0; i < Integer.BYTES; i++) {
+            bytes[(int) at + i] = (byte) (value >> 8 * i);
+        }
+    }
+
+    /** The header with zeros where numbers stand that change. */
+    public byte[] header() {
+        return header;
+    }
+
+    /** Whether a byte of the header belongs to a number that changes. */
+    public boolean isVariable(long at) {
+        return isIn(at, writePositionAt, 2) || isIn(at, rootAt, 1) || isIn(at, nextIndexedAt, 1);
+    }
+
+    private static boolean isIn(long at, long from, int numbers) {
+        return at >= from && at < from + (long) numbers * Long.BYTES;
+    }
+
+    /** Where the position of the last record stands; behind it the same with its number. */
+    public long writePositionAt() {
+        return writePositionAt;
+    }
+
+    /** Where the position of the index of indexes stands. */
+    public long rootAt() {
+        return rootAt;
+    }
+
+    /** Where the number of the record stands that is indexed next. */
+    public long nextIndexedAt() {
+        return nextIndexedAt;
+    }
+
+    public long rootPosition() {
+        return Frame.behind(0, header.length - Frame.LENGTH);
+    }
+
+    /** What stands beside the position of the last record. */
+    public long positionAndSequence(long position, long sequence) {
+        return (position << sequenceBits) + sequence;
+    }
+
+    /** A list's document up to the count of those that are used. */
+    public byte[] listStart(String name, long position) {
+        WireBytes wire = new WireBytes(position + Frame.LENGTH);
+        wire.event(name).align().put(0x8d);
+        long length = wire.at() - position - Frame.LENGTH + LIST_HEAD + (long) entries * Long.BYTES;
+        wire.int64(entries);
+        return new WireBytes(0).int32(META | (int) length).bytes(wire.toBytes()).toBytes();
+    }
+
+    /** Bytes of a list's document that begins like this. */
+    public long listBytes(byte[] start) {
+        return start.length + Long.BYTES + (long) entries * Long.BYTES;
+    }
+
+    /** How many bytes the frame of one must say that begins here. */
+    public int bytesAt(long position) {
+        if (position == 0) {
+            return header.length - Frame.LENGTH;
+        }
+        byte[] start = listStart(position == rootPosition() ? ROOT : INDEX, position);
+        return (int) listBytes(start) - Frame.LENGTH;
+    }
+
+    /** How many numbers a list has. */
+    public int entries() {
+        return entries;
+    }
+
+    /** Every so many-th record is indexed. */
+    public int spacing() {
+        return spacing;
+    }
+}

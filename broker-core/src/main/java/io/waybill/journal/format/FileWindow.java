@@ -1,0 +1,137 @@
+package io.waybill.journal.format;
+
+import io.waybill.host.NativeFile;
+import io.waybill.host.SafeFiles;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Path;
+import org.agrona.BufferUtil;
+import org.agrona.concurrent.UnsafeBuffer;
+
+/**
+ * A part of a file, copied into private memory by positional reads. What the file says afterwards does not matter, and nothing that
+ * happens to it can do more than make a read come back short.
+ *
+ * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes what it opened. <b>Memory.</b> As much as the largest read.
+ */
+public final class FileWindow implements Closeable {
+
+    /** What one read brings when records are read in their order. */
+    public static final int CAPACITY = 256 << 10;
+    /** What one read brings otherwise. */
+    public static final int SMALL = 4 << 10;
+
+    private static final int ALIGNMENT = 64;
+    private static final ByteBuffer ZEROS = ByteBuffer.allocateDirect(CAPACITY).asReadOnlyBuffer();
+
+    private final UnsafeBuffer memory = new UnsafeBuffer(0, 0);
+    private ByteBuffer copied;
+    private NativeFile file;
+    private long start;
+    private int length;
+
+    /** Opens another file instead of the one before. */
+    public void open(Path path, SafeFiles files) throws IOException {
+        close();
+        file = files.openNative(path, Long.MAX_VALUE);
+    }
+
+    public boolean isOpen() {
+        return file != null;
+    }
+
+    Path path() {
+        return file.path();
+    }
+
+    /** The file's size now. */
+    public long size() throws IOException {
+        return file.size();
+    }
+
+    /** Makes the next look at the file a new one. */
+    public void forget() {
+        length = 0;
+    }
+
+    /**
+     * Sees to it that a range is in memory.
+     *
+     * @param least bytes that must be there, at most {@link #CAPACITY}
+     * @param most bytes to read at once when something must be read
+     * @return false when the file ends before
+     */
+    public boolean covers(long at, int least, int most) throws IOException {
+        if (at >= start && at + least <= start + length) {
+            return true;
+        }
+        int wanted = Math.max(least, most);
+        if (wanted > memory.capacity()) {
+            copied = BufferUtil.allocateDirectAligned(wanted, ALIGNMENT);
+            memory.wrap(copied);
+        }
+        length = (int) file.readAt(memory.addressOffset(), wanted, at);
+        start = at;
+        return least <= length;
+    }
+
+    /** How many bytes from a covered position on are in memory. */
+    public int available(long at) {
+        return (int) (start + length - at);
+    }
+
+    public int int32(long at) {
+        return memory.getInt((int) (at - start), ByteOrder.LITTLE_ENDIAN);
+    }
+
+    public long int64(long at) {
+        return memory.getLong((int) (at - start), ByteOrder.LITTLE_ENDIAN);
+    }
+
+    public byte int8(long at) {
+        return memory.getByte((int) (at - start));
+    }
+
+    /** The first byte of a range that is not zero; {@code to} when all are, as far as the file reaches. */
+    public long firstNonZero(long from, long to) throws IOException {
+        long at = file.dataFrom(from); // what is reserved ahead is much, and nobody wrote there
+        while (at < to && covers(at, 1, CAPACITY)) {
+            int bytes = (int) Math.min(to - at, available(at));
+            int found = copied.slice((int) (at - start), bytes).mismatch(ZEROS);
+            if (found >= 0 && found < bytes) {
+                return at + found;
+            }
+            at += bytes;
+        }
+        return to;
+    }
+
+    /** Copies a covered range. */
+    public void copy(long at, UnsafeBuffer to, int bytes) {
+        to.putBytes(0, memory, (int) (at - start), bytes);
+    }
+
+    /** Reads a range of any length, past what is in memory. Returns false when the file ends before. */
+    public boolean read(long at, UnsafeBuffer to, int bytes) throws IOException {
+        int done = 0;
+        while (done < bytes) {
+            long read = file.readAt(to.addressOffset() + done, bytes - done, at + done);
+            if (read <= 0) {
+                return false;
+            }
+            done += (int) read;
+        }
+        return true;
+    }
+
+    @Override
+    public void close() {
+        forget();
+        if (file != null) {
+            file.close();
+            file = null;
+        }
+    }
+}

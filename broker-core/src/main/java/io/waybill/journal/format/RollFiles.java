@@ -1,0 +1,78 @@
+package io.waybill.journal.format;
+
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.RollFile;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.util.List;
+
+/** The files of a queue, listed again when the directory changed. One thread at a time. */
+public final class RollFiles {
+
+    private static final FileTime NEVER = FileTime.fromMillis(Long.MIN_VALUE);
+
+    private final Path directory;
+    private final SafeFiles safeFiles;
+    private List<RollFile> files = List.of();
+    private FileTime listedAt = NEVER;
+    private FileTime seenAt = NEVER;
+
+    public RollFiles(Path directory, SafeFiles safeFiles) {
+        this.directory = directory;
+        this.safeFiles = safeFiles;
+    }
+
+    /** One file, whatever others there are. */
+    public static RollFiles of(RollFile file) {
+        RollFiles only = new RollFiles(null, null);
+        only.files = List.of(file);
+        return only;
+    }
+
+    /** The oldest file that is newer than {@code file}, or the oldest of all for null; null when there is none. */
+    public RollFile after(RollFile file) throws IOException {
+        RollFile known = find(file);
+        if (known != null) {
+            return known;
+        }
+        refresh();
+        return find(file);
+    }
+
+    private RollFile find(RollFile file) {
+        int last = files.size() - 1;
+        if (last < 0 || file != null && files.get(last).compareTo(file) <= 0) {
+            return null;
+        }
+        for (RollFile candidate : files) {
+            if (file == null || candidate.compareTo(file) > 0) {
+                return candidate;
+            }
+        }
+        return null;
+    }
+
+    private void refresh() throws IOException {
+        if (directory == null) {
+            return; // of one file
+        }
+        try {
+            FileTime changed = Files.getLastModifiedTime(directory, LinkOption.NOFOLLOW_LINKS);
+            if (changed.equals(listedAt)) {
+                return;
+            }
+            // two changes may lie within one tick of the file system's clock: only what stays unchanged for two looks
+            // is believed
+            boolean settled = changed.equals(seenAt);
+            seenAt = changed;
+            files = RollFile.in(directory, safeFiles);
+            listedAt = settled ? changed : NEVER;
+        } catch (NoSuchFileException e) {
+            files = List.of();
+        }
+    }
+}

@@ -1,0 +1,479 @@
+package io.waybill.journal.read;
+
+import io.waybill.host.failure.CloseSteps;
+import io.waybill.host.failure.MappedFaults;
+import io.waybill.journal.ChronicleFlags;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
+import io.waybill.journal.format.QueueBuilder;
+import io.waybill.journal.format.QueueStructure;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.Closeable;
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteOrder;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.util.OptionalInt;
+import java.util.stream.Stream;
+import net.openhft.chronicle.bytes.Bytes;
+import net.openhft.chronicle.core.OS;
+import net.openhft.chronicle.queue.ChronicleQueue;
+import net.openhft.chronicle.queue.ExcerptTailer;
+import net.openhft.chronicle.queue.TailerDirection;
+import net.openhft.chronicle.wire.DocumentContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads a queue, one's own or a peer's, without writing a byte of it.
+ *
+ * <p>A record is copied into private memory before it is checked, and only what was checked is used: what the peer's mapping says
+ * afterwards does not matter. Records for others are skipped by one look at their receiver.
+ *
+ * <p><b>Threads.</b> One at a time.
+ */
+public final class JournalTail implements Closeable {
+
+    /** Every record is for this receiver. */
+    public static final int ANY_RECEIVER = -1;
+
+    /** Most records for others that one poll skips. */
+    private static final int MAX_SKIPPED = 256;
+
+    /** Chronicle publishes a file only when its header is there: for a header that is not, it would wait for nothing, and for seconds. */
+    private static final long HEADER_WAIT_MS = 0;
+
+    private static final int NO_CYCLE = -1;
+
+    private static final Logger LOG = LoggerFactory.getLogger(JournalTail.class);
+
+    private final Path directory;
+    private final int maxRecordBytes;
+    private final Roll roll;
+    private final ChronicleQueue queue;
+    private final ExcerptTailer tailer;
+    private MessageBuffer checkedBuffer;
+    private RecordView view;
+    private String damage = "";
+    private boolean faulted;
+    private long index;
+    private long resumeAt;
+    private long endPosition;
+    private long limit = Long.MAX_VALUE;
+    private int cycleRead = NO_CYCLE;
+    private long fileFrom; // indexes in the file that was read last
+    private long fileTo;
+    private long sequenceOfFirst; // of the file that was read last
+    private long lost;
+
+    private JournalTail(Path directory, JournalSettings settings) {
+        this.directory = directory;
+        this.maxRecordBytes = settings.maxRecordBytes();
+        this.queue = QueueBuilder.of(directory, settings)
+                .readOnly(true)
+                .timeoutMS(HEADER_WAIT_MS)
+                .build();
+        this.roll = Roll.of(queue.rollCycle()); // the queue's own, whatever the settings say
+        this.tailer = queue.createTailer();
+        this.tailer.singleThreadedCheckDisabled(true); // several threads, one at a time under the polling permit: ADR 3
+    }
+
+    /**
+     * Opens at the queue's start. The caller has checked the directory's entries.
+     *
+     * @throws IllegalStateException when there is no queue, or its files are damaged in their structure
+     */
+    public static JournalTail open(Path directory, JournalSettings settings) {
+        ChronicleFlags.require();
+        if (!exists(directory)) {
+            throw new IllegalStateException("no queue in " + directory);
+        }
+        requireReadable(directory);
+        return new JournalTail(directory, settings);
+    }
+
+    /** Over files that are damaged in their structure, or a table that is locked, Chronicle would wait for long, or fault. */
+    private static void requireReadable(Path directory) {
+        try {
+            String problem = QueueStructure.problem(directory);
+            if (!problem.isEmpty()) {
+                problem = QueueStructure.problem(directory); // a live writer may have begun a file between two looks
+            }
+            if (problem.isEmpty()) {
+                problem = TableLock.problem(directory.resolve(QueueStructure.TABLE), TableLock.Mode.READER);
+            }
+            if (!problem.isEmpty()) {
+                throw new IllegalStateException("the queue can't be read: " + problem);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static JournalTail openBackward(Path directory, JournalSettings settings) {
+        JournalTail tail = open(directory, settings);
+        tail.tailer.direction(TailerDirection.BACKWARD);
+        for (int cycle : tail.cyclesNewestFirst()) {
+            long records = tail.tailer.excerptsInCycle(cycle);
+            if (records > 0 && tail.tailer.moveToIndex(tail.queue.rollCycle().toIndex(cycle, records - 1))) {
+                break;
+            }
+        }
+        return tail;
+    }
+
+    /** Whether a queue was begun in {@code directory}. */
+    public static boolean exists(Path directory) {
+        if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
+            return false; // to list a FIFO would wait for ever
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*.cq4")) {
+            for (Path file : files) {
+                if (sizeOf(file) > 0) {
+                    return true;
+                }
+            }
+            return false;
+        } catch (NoSuchFileException | NotDirectoryException e) {
+            return false;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** 0 for a file that its owner has removed meanwhile. */
+    private static long sizeOf(Path file) throws IOException {
+        try {
+            return Files.size(file);
+        } catch (NoSuchFileException e) {
+            return 0;
+        }
+    }
+
+    /**
+     * Reads the next record for {@code receiver} into {@code buffer} and checks it. After a fault in the mapped file, which is told once as
+     * {@link Poll#DAMAGED}, there are no more records. On JDK 17 the fault may surface later: see {@link MappedFaults}.
+     *
+     * @param receiver a worker id, or {@link #ANY_RECEIVER}
+     * @throws InternalError for a fault in another file, which surfaced here, or a {@link RuntimeException} that Chronicle made of it; the
+     *     next poll reads what this one would have
+     */
+    public Poll poll(MessageBuffer buffer, int receiver) {
+        if (faulted) {
+            return Poll.NONE;
+        }
+        Poll found = Poll.NONE;
+        try {
+            found = read(buffer, receiver);
+            if (found != Poll.NONE) {
+                resumeAt = index + 1;
+            }
+            return found;
+        } catch (InternalError | RuntimeException e) {
+            if (e instanceof RuntimeException && !MappedFaults.is(e)) {
+                throw e;
+            }
+            if (found == Poll.RECORD && MappedFaults.is(e)) { // and was checked: it is none of its business
+                resumeAt = index + 1;
+                return found;
+            }
+            String cut = cut();
+            if (cut.isEmpty() && MappedFaults.is(e) && isBackAt(resumeAt)) {
+                throw e;
+            }
+            faulted = true; // it is not touched again
+            damage = cut.isEmpty() ? "a fault in the mapped file" : cut;
+            return Poll.DAMAGED;
+        }
+    }
+
+    /** A fault of another file may have left the tailer half moved. */
+    private boolean isBackAt(long place) {
+        try {
+            boolean there = tailer.moveToIndex(place) || tailer.index() == place;
+            MappedFaults.surface();
+            return there;
+        } catch (InternalError | RuntimeException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Whether the file that was read last has been cut since. Touches no mapping, and takes a fraction of what {@link #cut} does. Any
+     * thread.
+     */
+    public boolean isCutNow() {
+        try {
+            File current = tailer.currentFile();
+            return current != null
+                    && !QueueStructure.cutProblem(current.toPath()).isEmpty();
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
+    /**
+     * Looks whether a file that was read before has been cut since, or can't be read. Touches no mapping.
+     *
+     * @return what is wrong; empty text when nothing is
+     */
+    public String cut() {
+        try {
+            File current = tailer.currentFile();
+            String problem = current == null ? "" : QueueStructure.cutProblem(current.toPath());
+            return problem.isEmpty() ? QueueStructure.problem(directory) : problem;
+        } catch (IOException | UncheckedIOException e) {
+            return String.valueOf(e.getMessage());
+        }
+    }
+
+    private Poll read(MessageBuffer buffer, int receiver) {
+        for (int skipped = 0; skipped < MAX_SKIPPED; skipped++) {
+            DocumentContext document = tailer.readingDocument();
+            try {
+                if (!document.isPresent()) {
+                    return skipped == 0 ? Poll.NONE : Poll.SKIPPED;
+                }
+                long at = document.index();
+                if (at >= limit) {
+                    document.rollbackOnClose(); // it is read again when the limit has moved on
+                    return skipped == 0 ? Poll.NONE : Poll.SKIPPED;
+                }
+                long before = index;
+                index = at;
+                Bytes<?> bytes = document.wire().bytes();
+                long length = bytes.readRemaining();
+                long start = bytes.readPosition();
+                if ((index < fileFrom || index >= fileTo) && length >= Envelope.HEADER_LENGTH) {
+                    enterFile(before, OS.memory().readLong(bytes.addressForRead(start) + Envelope.SEQUENCE));
+                }
+                endPosition = start + length;
+                if (length < Envelope.HEADER_LENGTH || length > maxRecordBytes) {
+                    damage = "a record has from " + Envelope.HEADER_LENGTH + " to " + maxRecordBytes
+                            + " bytes, this one " + length;
+                    return Poll.DAMAGED;
+                }
+                long address = bytes.addressForRead(start);
+                if (receiver != ANY_RECEIVER
+                        && receiver != Short.toUnsignedInt(OS.memory().readShort(address + Envelope.TO))) {
+                    continue;
+                }
+                buffer.reserve((int) length);
+                // what is left of an earlier record must not pass for this one if the copy is cut short by a fault
+                buffer.memory().putInt(Envelope.MAGIC_AT, 0, ByteOrder.LITTLE_ENDIAN);
+                OS.memory().copyMemory(address, buffer.address(), length);
+            } finally {
+                document.close();
+            }
+            return check(buffer);
+        }
+        return Poll.SKIPPED;
+    }
+
+    /**
+     * The first record in another file was found. When it does not follow on the last one of the file before, the owner has removed what
+     * lay between.
+     */
+    private void enterFile(long lastRead, long sequence) {
+        long expected = sequenceOfFirst + roll.sequenceInFile(lastRead + 1);
+        if (cycleRead != NO_CYCLE && roll.cycleOf(index) > cycleRead && sequence > expected) {
+            LOG.warn(
+                    "LOST_POSITION: {}: records {} to {} were removed before they were read",
+                    directory,
+                    expected,
+                    sequence - 1);
+            lost += sequence - expected;
+        }
+        cycleRead = roll.cycleOf(index);
+        fileFrom = roll.indexOf(cycleRead, 0);
+        fileTo = roll.indexOf(cycleRead + 1, 0);
+        sequenceOfFirst = sequence - roll.sequenceInFile(index);
+    }
+
+    /** How many records were removed by the queue's owner before this tail came to them. */
+    public long lost() {
+        return lost;
+    }
+
+    /** Whoever moves the tail misses nothing by that. */
+    private void moved() {
+        cycleRead = NO_CYCLE;
+        fileTo = 0;
+        resumeAt = tailer.index();
+    }
+
+    private Poll check(MessageBuffer buffer) {
+        if (buffer != checkedBuffer) {
+            checkedBuffer = buffer;
+            view = new RecordView(buffer);
+        }
+        try {
+            view.check();
+            return Poll.RECORD;
+        } catch (MalformedRecordException e) {
+            damage = e.getMessage();
+            return Poll.DAMAGED;
+        }
+    }
+
+    /** From here on reads only records before this index: those behind it are as if they were not there. */
+    public void readBefore(long firstHidden) {
+        limit = firstHidden;
+    }
+
+    /** Whether a fault ended it: there are no more records, and it is to be opened anew. */
+    public boolean isFaulted() {
+        return faulted;
+    }
+
+    /** Why the last poll gave {@link Poll#DAMAGED}. */
+    public String damage() {
+        return damage + ", at index " + Long.toHexString(index) + " of " + directory;
+    }
+
+    /** Where the record that was read last is. */
+    public long lastIndex() {
+        return index;
+    }
+
+    /** Where the next poll begins. */
+    public long nextIndex() {
+        return tailer.index();
+    }
+
+    /**
+     * The next poll begins at {@code nextIndex}, whether a record is there already or not yet; where none will ever be, because a newer
+     * file was begun, at the first record of that.
+     */
+    public boolean moveTo(long nextIndex) {
+        boolean there = tailer.moveToIndex(nextIndex) || moveToFileBehind(nextIndex) || tailer.index() == nextIndex;
+        moved();
+        return there;
+    }
+
+    /**
+     * The same, and when the file in which that is was removed meanwhile, the next poll tells how many records were.
+     *
+     * @param sequenceOfFirst of that file; -1 when unknown
+     */
+    public boolean moveTo(long nextIndex, long sequenceOfFirst) {
+        boolean there = moveTo(nextIndex);
+        if (there && sequenceOfFirst >= 0) {
+            this.sequenceOfFirst = sequenceOfFirst;
+            cycleRead = roll.cycleOf(nextIndex);
+            index = nextIndex - 1;
+        }
+        return there;
+    }
+
+    /** Sequence of the first record in the file in which the next poll begins; -1 when unknown. */
+    public long sequenceOfFirst() {
+        return cycleRead != NO_CYCLE && roll.cycleOf(tailer.index()) == cycleRead ? sequenceOfFirst : -1;
+    }
+
+    private boolean moveToFileBehind(long nextIndex) {
+        int next = Integer.MAX_VALUE;
+        for (int cycle : cyclesNewestFirst()) {
+            if (cycle > roll.cycleOf(nextIndex) && tailer.excerptsInCycle(cycle) >= 0) {
+                next = cycle;
+            }
+        }
+        if (next == Integer.MAX_VALUE) {
+            return tailer.moveToIndex(nextIndex);
+        }
+        // the first: written just before the newer file was begun
+        return tailer.moveToIndex(nextIndex)
+                || tailer.moveToIndex(roll.indexOf(next, 0))
+                || tailer.index() == roll.indexOf(next, 0);
+    }
+
+    /**
+     * The next poll begins behind the last record that is there now. Chronicle's own way there looks at every number that a file could have
+     * had since the last record, and each look is a deeper call.
+     */
+    public void moveToEnd() {
+        for (int cycle : cyclesNewestFirst()) {
+            long records = tailer.excerptsInCycle(cycle);
+            if (records > 0) {
+                moveBehind(queue.rollCycle().toIndex(cycle, records - 1));
+                return;
+            }
+            if (records == 0 && moveTo(queue.rollCycle().toIndex(cycle, 0))) {
+                return;
+            }
+        }
+        moveToStart();
+    }
+
+    private int[] cyclesNewestFirst() {
+        try (Stream<Path> entries = Files.list(directory)) {
+            return entries.map(path -> roll.numberOf(path.getFileName().toString()))
+                    .filter(OptionalInt::isPresent)
+                    .mapToInt(number -> -number.getAsInt())
+                    .sorted()
+                    .map(number -> -number)
+                    .toArray();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * The next poll begins behind this record, which is there.
+     *
+     * @throws IllegalStateException when it is not; the tail is where it was then
+     */
+    public void moveBehind(long recordIndex) {
+        long before = tailer.index();
+        if (!tailer.moveToIndex(recordIndex)) {
+            tailer.moveToIndex(before);
+            throw new IllegalStateException("no record at index " + Long.toHexString(recordIndex) + " of " + directory);
+        }
+        tailer.readingDocument().close();
+        moved();
+    }
+
+    /** The next poll begins at the oldest record. */
+    public void moveToStart() {
+        tailer.toStart();
+        moved();
+    }
+
+    int cycle() {
+        return queue.rollCycle().toCycle(index);
+    }
+
+    long endPosition() {
+        return endPosition;
+    }
+
+    public Path directory() {
+        return directory;
+    }
+
+    @Override
+    public void close() {
+        new CloseSteps()
+                .attempt(() -> closeDespiteFault(tailer::close))
+                .attempt(() -> closeDespiteFault(queue::close))
+                .finishUnchecked();
+    }
+
+    /** JDK 17 may tell of a fault in the file as late as here: no reason to leave open what follows. */
+    private void closeDespiteFault(Runnable close) {
+        try {
+            close.run();
+        } catch (InternalError e) {
+            faulted = true;
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package io.waybill.journal.read;
+
+import io.waybill.api.MessageId;
+import io.waybill.journal.JournalSettings;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.SeekableByteChannel;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+
+/**
+ * The last whole record of a queue: where its writer goes on.
+ *
+ * @param sequence of the record; -1 when there is none
+ * @param id of its message, or a greater one of the records before it when it repeats an earlier message; {@link MessageId#NONE} when there is none
+ * @param index of the record; -1 when there is none
+ * @param cycle the number of the roll file that it lies in; {@link Integer#MIN_VALUE} when there is none
+ * @param endPosition where in the file it ends
+ */
+public record LastRecord(long sequence, long id, long index, int cycle, long endPosition) {
+
+    private static final LastRecord NONE = new LastRecord(-1, MessageId.NONE, -1, Integer.MIN_VALUE, 0);
+
+    /** Whether a record lies in a file, as a reader of the file and not of its mapping finds it. */
+    public static boolean isWhole(Path file, long start, int length, long sequence) {
+        try {
+            return read(file, start, length, sequence);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** The same, where it matters that a file can't be read. */
+    public static boolean read(Path file, long start, int length, long sequence) throws IOException {
+        ByteBuffer bytes = ByteBuffer.allocate(length);
+        try (SeekableByteChannel channel =
+                Files.newByteChannel(file, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS))) {
+            channel.position(start);
+            while (bytes.hasRemaining() && channel.read(bytes) > 0) {
+                // reads on
+            }
+        }
+        if (bytes.hasRemaining()) {
+            return false;
+        }
+        MessageBuffer record = new MessageBuffer();
+        record.reserve(length);
+        record.memory().putBytes(0, bytes.flip(), length);
+        RecordView view = new RecordView(record);
+        try {
+            view.check();
+            return view.sequence() == sequence;
+        } catch (MalformedRecordException e) {
+            return false;
+        }
+    }
+
+    /** Reads backwards over anything that is not whole: at most what a crash left at the end. */
+    public static LastRecord read(Path directory, JournalSettings settings) {
+        if (!JournalTail.exists(directory)) {
+            return NONE;
+        }
+        MessageBuffer buffer = new MessageBuffer();
+        RecordView view = new RecordView(buffer);
+        LastRecord last = NONE;
+        try (JournalTail tail = JournalTail.openBackward(directory, settings)) {
+            while (true) {
+                switch (tail.poll(buffer, JournalTail.ANY_RECEIVER)) {
+                    case NONE:
+                        return last;
+                    case RECORD:
+                        last = last == NONE
+                                ? new LastRecord(
+                                        view.sequence(), view.id(), tail.lastIndex(), tail.cycle(), tail.endPosition())
+                                : last.withIdFrom(view.id());
+                        if (!view.isRepeated()) {
+                            return last;
+                        }
+                        break;
+                    case SKIPPED:
+                    case DAMAGED:
+                        break;
+                }
+            }
+        }
+    }
+
+    /** The same, when others are known to have been behind it that are gone. */
+    public LastRecord withSequence(long known) {
+        return known <= sequence ? this : new LastRecord(known, id, index, cycle, endPosition);
+    }
+
+    private LastRecord withIdFrom(long earlier) {
+        return new LastRecord(sequence, Math.max(id, earlier), index, cycle, endPosition);
+    }
+}

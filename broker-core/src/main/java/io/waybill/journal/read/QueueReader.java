@@ -1,0 +1,513 @@
+package io.waybill.journal.read;
+
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.Damage;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.RecordPosition;
+import io.waybill.journal.Roll;
+import io.waybill.journal.RollFile;
+import io.waybill.journal.format.ChronicleDocuments;
+import io.waybill.journal.format.FileWindow;
+import io.waybill.journal.format.Frame;
+import io.waybill.journal.format.RollFiles;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+
+/**
+ * Reads a queue's files by positional reads: nothing is mapped, locked or written, and whatever lies in the files can neither hang
+ * nor crash the reader. For what does not stand in the path of a call: the index, the journal commands, the search for damage.
+ *
+ * <p>Where a frame can't be right, the reader looks for the next record that is whole, and reports what lies between as
+ * {@link Step#DAMAGED}. What it gives as {@link Step#RECORD} was checked in private memory.
+ *
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> A window of 256 KiB, and one record.
+ */
+public final class QueueReader implements Closeable {
+
+    /** What a step found. */
+    public enum Step {
+        /** A record; {@link #record()} and {@link #place()} tell about it. */
+        RECORD,
+        /** Something that is no record, skipped; see {@link #damage()}. */
+        DAMAGED,
+        /** Nothing more yet. */
+        END
+    }
+
+    private enum Depth {
+        HEADER,
+        WHOLE
+    }
+
+    private static final String HOLE =
+            "no document begins here, and a record lies behind: a tailer stops here, silently";
+    private static final long NOWHERE = -1;
+    private static final long UNKNOWN = Long.MIN_VALUE;
+    private static final int READ_GROWTH = 4;
+
+    private final Path directory;
+    private final SafeFiles safeFiles;
+    private final int maxRecordBytes;
+    private final RollFiles files;
+    private final FileWindow window = new FileWindow();
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final RecordView view = new RecordView(buffer);
+    private RollFile current; // the window is closed when there is no more to read in it
+    private long position;
+    private long sequenceInFile;
+    private long sequenceOfFirst;
+    private boolean lost;
+    private long deadEndAt;
+    private int readAhead = FileWindow.CAPACITY;
+    private RecordPosition place;
+    private String fileName = "";
+    private long recordAt;
+    private int recordBytes;
+    private long recordIndex;
+    private Damage damage;
+
+    private QueueReader(Path directory, RollFiles files, SafeFiles safeFiles, int maxRecordBytes) {
+        this.directory = directory;
+        this.files = files;
+        this.safeFiles = safeFiles;
+        this.maxRecordBytes = maxRecordBytes;
+    }
+
+    /** Opens at the oldest record. The queue need not be there yet. */
+    public static QueueReader open(Path directory, SafeFiles safeFiles, JournalSettings settings) {
+        return new QueueReader(directory, new RollFiles(directory, safeFiles), safeFiles, settings.maxRecordBytes());
+    }
+
+    /** Opens one file of a queue, and reads no other. */
+    public static QueueReader openFile(Path directory, RollFile file, SafeFiles safeFiles, JournalSettings settings) {
+        return new QueueReader(directory, RollFiles.of(file), safeFiles, settings.maxRecordBytes());
+    }
+
+    /** Reads the next record, and checks all of it. */
+    public Step next() throws IOException {
+        return step(Depth.WHOLE);
+    }
+
+    /** Reads the header of the next record and checks nothing but its lengths; {@link #record()} shows no more than that. */
+    public Step skim() throws IOException {
+        return step(Depth.HEADER);
+    }
+
+    /**
+     * Looks whether an {@link Step#END} is no more than a hole in the newest file, with whole records behind. Costs a look at the
+     * rest of that file.
+     *
+     * @return {@link Step#DAMAGED} when there was a hole, which is skipped now; {@link Step#END} when not
+     */
+    public Step searchBehindEnd() throws IOException {
+        if (!window.isOpen()) {
+            return Step.END;
+        }
+        long found = wholeRecordBehind(position);
+        return found == NOWHERE || !isOpenNow() ? Step.END : skipTo(found, HOLE);
+    }
+
+    /**
+     * Like {@link #searchBehindEnd}, but reads nothing where the file's header says that the last record begins before this end, as it
+     * does in every file that is whole. What is reserved behind the end is much, and whatever brought it into the page cache makes it look
+     * like data.
+     */
+    public Step searchBehindEndIfWritten() throws IOException {
+        // in this order: the writer notes where a record begins when the record is there
+        boolean isBefore = !window.isOpen() || lastWritten() < position;
+        return isBefore || !isOpenNow() ? Step.END : searchBehindEnd();
+    }
+
+    /** Where the last record begins, as the writer says; {@link Long#MAX_VALUE} when it does not. */
+    private long lastWritten() throws IOException {
+        buffer.reserve(Long.BYTES);
+        long at = new ChronicleDocuments(current.roll()).writePositionAt();
+        long written = window.read(at, buffer.memory(), Long.BYTES)
+                ? buffer.memory().getLong(0, ByteOrder.LITTLE_ENDIAN)
+                : Long.MAX_VALUE;
+        return written < 0 ? Long.MAX_VALUE : written;
+    }
+
+    /**
+     * Reads the rest of the record whose header {@link #skim} just gave, and checks all of it.
+     *
+     * @return false when it is damaged, as {@link #damage()} says; the next step is the same then
+     */
+    public boolean complete() throws IOException {
+        String problem = readWhole(recordAt, recordBytes);
+        if (!problem.isEmpty()) {
+            damaged(recordAt, Frame.behind(recordAt, recordBytes), problem);
+        }
+        return problem.isEmpty();
+    }
+
+    private Step step(Depth depth) throws IOException {
+        Step step = null;
+        while (step == null) {
+            step = window.isOpen() ? stepInFile(depth) : enterNewer();
+        }
+        return step;
+    }
+
+    /** Returns null when there is to be gone on from where the reader stands then. */
+    private Step stepInFile(Depth depth) throws IOException {
+        if (!window.covers(position, Frame.LENGTH, readAhead)) {
+            return fileEnds();
+        }
+        if (Frame.isOpen(window.int32(position)) && isOpenNow()) {
+            return openFrame(window.int32(position));
+        }
+        int frame = window.int32(position);
+        readAhead = Math.min(readAhead * READ_GROWTH, FileWindow.CAPACITY);
+        return Frame.isMeta(frame) ? meta(frame) : data(frame, depth);
+    }
+
+    /** Looks anew: what was copied a while ago may have been written since. */
+    private boolean isOpenNow() throws IOException {
+        window.forget();
+        return window.covers(position, Frame.LENGTH, FileWindow.SMALL) && Frame.isOpen(window.int32(position));
+    }
+
+    private Step data(int frame, Depth depth) throws IOException {
+        int bytes = Frame.bytes(frame);
+        if (!headerFits(position, frame)) {
+            window.forget(); // the header's copy may be older than the frame's
+            if (!headerFits(position, frame)) {
+                return damagedFrame("a frame of " + bytes + " bytes holds no record");
+            }
+        }
+        recordAt = position;
+        recordBytes = bytes;
+        if (depth == Depth.HEADER) {
+            buffer.reserve(Envelope.HEADER_LENGTH);
+            window.copy(position + Frame.LENGTH, buffer.memory(), Envelope.HEADER_LENGTH);
+        } else {
+            String problem = readWhole(position, bytes);
+            if (!problem.isEmpty()) {
+                return skipDamaged(bytes, problem);
+            }
+        }
+        count();
+        position = Frame.behind(recordAt, bytes);
+        return Step.RECORD;
+    }
+
+    /** Whether a header is there that fits to the frame: only then is the frame's length believed. */
+    private boolean headerFits(long at, int frame) throws IOException {
+        int bytes = Frame.bytes(frame);
+        if (bytes < Envelope.HEADER_LENGTH
+                || bytes > maxRecordBytes
+                || !window.covers(at, Frame.LENGTH + Envelope.HEADER_LENGTH, readAhead)) {
+            return false;
+        }
+        long header = at + Frame.LENGTH;
+        return Frame.holds(
+                frame,
+                window.int32(header + Envelope.MAGIC_AT),
+                window.int32(header + Envelope.PAYLOAD_LENGTH),
+                window.int32(header + Envelope.SECTION_LENGTH));
+    }
+
+    /** Copies and checks a record. Returns what is wrong with it; empty text when nothing is. */
+    private String readWhole(long at, int bytes) throws IOException {
+        long from = at + Frame.LENGTH;
+        boolean isCovered = window.available(from) >= bytes;
+        if (!isCovered && from + bytes > window.size()) { // no memory for what a length says that lies
+            return "the file ends inside a record of " + bytes + " bytes";
+        }
+        buffer.reserve(bytes);
+        if (isCovered) {
+            window.copy(from, buffer.memory(), bytes);
+            if (check().isEmpty()) {
+                return "";
+            }
+        }
+        // not in the window, or the copy there is older than the frame that says that all is there
+        return window.read(from, buffer.memory(), bytes)
+                ? check()
+                : "the file ends inside a record of " + bytes + " bytes";
+    }
+
+    private String check() {
+        try {
+            view.check();
+            return "";
+        } catch (MalformedRecordException e) {
+            return e.getMessage();
+        }
+    }
+
+    /** Gives the record its index: by counting, or by its own number when some were lost on the way. */
+    private void count() {
+        if (lost && sequenceOfFirst != UNKNOWN) {
+            sequenceInFile = view.sequence() - sequenceOfFirst;
+        }
+        sequenceOfFirst = view.sequence() - sequenceInFile;
+        lost = false;
+        recordIndex = current.roll().indexOf(current.cycle(), sequenceInFile);
+        place = null;
+        sequenceInFile++;
+    }
+
+    private Step meta(int frame) throws IOException {
+        int bytes = Frame.bytes(frame);
+        if (headerFits(position, frame)) {
+            return skipDamaged(bytes, "a record is marked as the queue's own");
+        }
+        int expected = new ChronicleDocuments(current.roll()).bytesAt(position);
+        if (bytes != expected) {
+            return damagedFrame(
+                    "a document of the queue's own has " + expected + " bytes here, and this one says " + bytes);
+        }
+        if (Frame.behind(position, bytes) > window.size()) {
+            return damagedFrame("a frame of " + bytes + " bytes reaches behind the file's end");
+        }
+        position = Frame.behind(position, bytes);
+        return null;
+    }
+
+    private Step openFrame(int frame) throws IOException {
+        readAhead = FileWindow.SMALL;
+        if (files.after(current) == null) {
+            return Step.END;
+        }
+        if (!isOpenNow()) {
+            return null; // the writer's last record in this file came just before the newer file
+        }
+        if (frame != Frame.END) {
+            long found = wholeRecordBehind(position);
+            if (found != NOWHERE) {
+                return skipTo(found, HOLE);
+            }
+        }
+        window.close();
+        return null;
+    }
+
+    private Step fileEnds() throws IOException {
+        long size = window.size();
+        if (size > 0) {
+            return deadEnd("the file ends at " + size + " where a document must begin");
+        }
+        if (files.after(current) == null) {
+            return Step.END;
+        }
+        window.close();
+        return null;
+    }
+
+    private Step damagedFrame(String text) throws IOException {
+        long found = wholeRecordBehind(position);
+        return found == NOWHERE ? deadEnd(text + ", and none lies behind") : skipTo(found, text);
+    }
+
+    /** No record lies behind: says so once, and waits here for the writer or goes on in the next file. */
+    private Step deadEnd(String text) throws IOException {
+        boolean said = deadEndAt == position;
+        deadEndAt = position;
+        long to = Math.max(position, window.size());
+        boolean waits = files.after(current) == null;
+        if (!waits) {
+            window.close();
+        }
+        if (!said) {
+            return damaged(position, to, text);
+        }
+        return waits ? Step.END : null;
+    }
+
+    /**
+     * Skips a frame by its length. When that leads to no document, what is here was written elsewhere, and its length says nothing of this
+     * place: then it goes on with the first whole record, which may lie before.
+     */
+    private Step skipDamaged(int bytes, String text) throws IOException {
+        long behind = Frame.behind(position, bytes);
+        if (!isDocument(behind)) {
+            long found = wholeRecordBehind(position);
+            if (found != NOWHERE && found < behind) {
+                return skipTo(found, text);
+            }
+        }
+        return skip(bytes, text);
+    }
+
+    /** Whether a document begins there, or none does yet, or the file ends. */
+    private boolean isDocument(long at) throws IOException {
+        if (!window.covers(at, Frame.LENGTH, FileWindow.SMALL)) {
+            return at == window.size();
+        }
+        int frame = window.int32(at);
+        if (Frame.isMeta(frame) && frame != Frame.END) {
+            return Frame.bytes(frame) == new ChronicleDocuments(current.roll()).bytesAt(at);
+        }
+        return frame == 0 || frame == Frame.END || headerFits(at, frame);
+    }
+
+    /** Skips one frame whose length is believed. */
+    private Step skip(int bytes, String text) {
+        long from = position;
+        position = Frame.behind(from, bytes);
+        sequenceInFile++;
+        lost = true;
+        return damaged(from, position, text);
+    }
+
+    private Step skipTo(long found, String text) {
+        long from = position;
+        position = found;
+        lost = true;
+        return damaged(from, found, text);
+    }
+
+    private Step damaged(long from, long to, String text) {
+        damage = new Damage(current.path(), from, to, text);
+        return Step.DAMAGED;
+    }
+
+    /** The frame of the first whole record behind a position; {@link #NOWHERE} when there is none. */
+    private long wholeRecordBehind(long from) throws IOException {
+        int needed = Frame.LENGTH + Envelope.HEADER_LENGTH;
+        for (long at = from + Frame.LENGTH; window.covers(at, needed, FileWindow.CAPACITY); at += Frame.LENGTH) {
+            if (window.int32(at)
+                    == 0) { // no frame, and most often nothing but zeros up to the end of what was reserved
+                long next = window.firstNonZero(at, window.size());
+                at += (next - at) / Frame.LENGTH * Frame.LENGTH - Frame.LENGTH;
+                continue;
+            }
+            if ((window.int32(at + Frame.LENGTH + Envelope.MAGIC_AT) & 0xffff) == Envelope.MAGIC) {
+                int frame = window.int32(at);
+                if (!Frame.isMeta(frame)
+                        && headerFits(at, frame)
+                        && readWhole(at, Frame.bytes(frame)).isEmpty()) {
+                    return at;
+                }
+            }
+        }
+        return NOWHERE;
+    }
+
+    /** Opens the oldest file that is newer than the current one. Returns null when that went well. */
+    private Step enterNewer() throws IOException {
+        RollFile next = files.after(current);
+        return next == null ? Step.END : enter(next, 0, 0);
+    }
+
+    private Step enter(RollFile file, long at, long sequence) throws IOException {
+        current = file;
+        fileName = file.path().getFileName().toString();
+        position = at;
+        sequenceInFile = sequence;
+        sequenceOfFirst = UNKNOWN;
+        lost = false;
+        deadEndAt = NOWHERE;
+        try {
+            window.open(file.path(), safeFiles);
+            return null;
+        } catch (NoSuchFileException e) {
+            return damaged(at, at, "the file is gone");
+        } catch (IOException e) {
+            return damaged(at, at, String.valueOf(e.getMessage()));
+        }
+    }
+
+    /**
+     * The next step reads the record at this place.
+     *
+     * @return false when there is no such file, or none that may be opened; the reader then stands before the next one
+     */
+    public boolean moveTo(RecordPosition to) throws IOException {
+        readAhead = FileWindow.SMALL;
+        int cycle = to.cycle();
+        long sequence = to.roll().sequenceInFile(to.index());
+        if (window.isOpen() && current.cycle() == cycle && current.roll() == to.roll()) {
+            position = to.offset() & ~3L;
+            sequenceInFile = sequence;
+            sequenceOfFirst = UNKNOWN;
+            lost = false;
+            deadEndAt = NOWHERE;
+            return true;
+        }
+        window.close();
+        RollFile file = new RollFile(directory.resolve(to.fileName()), to.roll(), cycle);
+        return enter(file, to.offset() & ~3L, sequence) == null;
+    }
+
+    /**
+     * Leaves the file that is read when its owner has removed it: it takes its space as long as it is open. What is still to be read of it
+     * is not read; the next step reads the oldest file that is there.
+     *
+     * @return whether it was removed
+     */
+    public boolean leaveIfRemoved() {
+        if (!window.isOpen() || Files.exists(current.path(), LinkOption.NOFOLLOW_LINKS)) {
+            return false;
+        }
+        window.close();
+        return true;
+    }
+
+    /** Whether all files that the queue has are newer than the one of this place: its owner has removed that one. */
+    public boolean isBeforeOldest(RecordPosition place) throws IOException {
+        List<RollFile> there = RollFile.in(directory, safeFiles);
+        return !there.isEmpty() && there.get(0).compareTo(new RollFile(directory, place.roll(), place.cycle())) > 0;
+    }
+
+    /** The number of the oldest file that is there; {@link Integer#MAX_VALUE} when there is none. */
+    public int oldestCycle() throws IOException {
+        List<RollFile> there = RollFile.in(directory, safeFiles);
+        return there.isEmpty() ? Integer.MAX_VALUE : there.get(0).cycle();
+    }
+
+    /** What the last {@link Step#RECORD} gave. */
+    public RecordView record() {
+        return view;
+    }
+
+    /** Where the record that was read last lies. */
+    public RecordPosition place() {
+        if (place == null) {
+            place = new RecordPosition(current.roll(), recordIndex, recordAt);
+        }
+        return place;
+    }
+
+    /** The index of the record that was read last. */
+    public long index() {
+        return recordIndex;
+    }
+
+    /** The name of the file of the record that was read last. */
+    public String fileName() {
+        return fileName;
+    }
+
+    /** The offset in its file of the record that was read last. */
+    public long offset() {
+        return recordAt;
+    }
+
+    /** The roll cycle of the file of the record that was read last. */
+    public Roll roll() {
+        return current.roll();
+    }
+
+    /** The last {@link Step#DAMAGED}. */
+    public Damage damage() {
+        return damage;
+    }
+
+    @Override
+    public void close() {
+        window.close();
+    }
+}

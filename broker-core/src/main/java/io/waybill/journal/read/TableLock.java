@@ -1,0 +1,64 @@
+package io.waybill.journal.read;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The lock under which Chronicle opens its table: a writer alone, readers together. Chronicle waits for it for ten seconds; its holder may
+ * have been stopped. Stateless.
+ */
+public final class TableLock {
+
+    /** Who wants to open the table, and how often to look while somebody else does. */
+    public enum Mode {
+        /** A link to the peer is made while others wait. */
+        READER(10),
+        /** It would make the table anew. */
+        WRITER(50);
+
+        private final int looks;
+
+        Mode(int looks) {
+            this.looks = looks;
+        }
+    }
+
+    private static final long PAUSE_NS = 5_000_000;
+
+    private static final long POSITION = Long.MAX_VALUE - 1;
+
+    private TableLock() {}
+
+    /**
+     * What keeps somebody from opening the table; empty text when nothing does, or there is no table. Whoever is just opening it holds
+     * the lock for a moment, and is waited for: 50 ms for a reader, 250 ms for the writer.
+     */
+    public static String problem(Path table, Mode mode) throws IOException {
+        String problem = look(table, mode);
+        for (int i = 1; i < mode.looks && !problem.isEmpty(); i++) {
+            LockSupport.parkNanos(PAUSE_NS);
+            problem = look(table, mode);
+        }
+        return problem;
+    }
+
+    private static String look(Path table, Mode mode) throws IOException {
+        StandardOpenOption access = mode == Mode.READER ? StandardOpenOption.READ : StandardOpenOption.WRITE;
+        try (FileChannel channel = FileChannel.open(table, Set.of(access, LinkOption.NOFOLLOW_LINKS));
+                FileLock lock = channel.tryLock(POSITION, 1, mode == Mode.READER)) {
+            return lock != null ? "" : table + ": another process has locked it";
+        } catch (OverlappingFileLockException e) {
+            return table + ": it is being opened in this process";
+        } catch (NoSuchFileException e) {
+            return "";
+        }
+    }
+}

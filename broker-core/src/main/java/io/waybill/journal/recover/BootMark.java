@@ -1,0 +1,66 @@
+package io.waybill.journal.recover;
+
+import io.waybill.host.SafeFiles;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * What a queue's directory says of the boot of the host in which the queue was last made ready: in the same boot nothing that was written
+ * can have been lost. Immutable.
+ *
+ * @param boot id of the boot; {@link #FAILED} when a sync failed since
+ * @param firstCycle the number of the first file that was begun in it
+ * @param firstCounter the first counter of a message id that was given in it
+ */
+public record BootMark(String boot, int firstCycle, long firstCounter) {
+
+    /** No boot is called so: what the kernel holds of the files need not be what the disk has. */
+    static final String FAILED = "failed";
+
+    private static final String FILE = "boot";
+    private static final int MAX_BYTES = 256;
+    private static final Pattern TEXT =
+            Pattern.compile("boot=([0-9A-Za-z-]{1,64})\nfirst-cycle=([0-9]{1,9})\n" + "first-counter=([0-9]{1,15})\n");
+
+    /** The mark of a queue; empty when there is none that reads as one. */
+    static Optional<BootMark> read(Path directory, SafeFiles files) throws IOException {
+        String text;
+        try {
+            text = new String(files.readSmall(directory.resolve(FILE), MAX_BYTES), StandardCharsets.US_ASCII);
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
+        }
+        Matcher matcher = TEXT.matcher(text);
+        return matcher.matches()
+                ? Optional.of(new BootMark(
+                        matcher.group(1), Integer.parseInt(matcher.group(2)), Long.parseLong(matcher.group(3))))
+                : Optional.empty();
+    }
+
+    /** Whether there is a mark, readable or not: the queue was made ready once. */
+    public static boolean isThere(Path directory) {
+        return Files.exists(directory.resolve(FILE), LinkOption.NOFOLLOW_LINKS);
+    }
+
+    /** Puts it in place, and sees it to the disk. */
+    void write(Path directory, SafeFiles files) throws IOException {
+        files.replaceAtomically(directory.resolve(FILE), bytes());
+    }
+
+    /** Puts it in place: after a power cut it may be gone, and then the queue is looked at. */
+    void writeUnsynced(Path directory, SafeFiles files) throws IOException {
+        files.replaceUnsynced(directory.resolve(FILE), bytes());
+    }
+
+    private byte[] bytes() {
+        return ("boot=" + boot + "\nfirst-cycle=" + firstCycle + "\nfirst-counter=" + firstCounter + "\n")
+                .getBytes(StandardCharsets.US_ASCII);
+    }
+}

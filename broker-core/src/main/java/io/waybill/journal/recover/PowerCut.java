@@ -1,0 +1,223 @@
+package io.waybill.journal.recover;
+
+import io.waybill.api.MessageId;
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.Damage;
+import io.waybill.journal.DiskSpace;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.RollFile;
+import io.waybill.journal.check.FileCheck;
+import io.waybill.journal.check.StructureFindings;
+import io.waybill.journal.format.QueueStructure;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes a queue whole again from which a power cut may have taken pages. The kernel writes pages in any order: at the end there can be holes
+ * with whole records behind them, and what Chronicle notes beside the records can be older or newer than they are. What stays is every
+ * record before the first that is not whole. A file that is not exactly what its records ask for is written anew from them; what stood
+ * behind the first hole is set aside under the name of its file with {@value #SET_ASIDE}, and nothing reads it again.
+ *
+ * <p>Damage among what was on the disk before, or long before the end, is no power cut's: it is left for {@code journal verify} to tell.
+ *
+ * <p><b>Threads.</b> One, once, under the worker's lock. <b>Errors.</b> When it is ended at any point, it begins anew the next time.
+ */
+final class PowerCut {
+
+    static final String SET_ASIDE = ".cut";
+
+    private static final Logger LOG = LoggerFactory.getLogger(PowerCut.class);
+    /** More than a kernel keeps unwritten: where nothing was synced, only so much of the newest files is looked at. */
+    static final long MOST_UNWRITTEN_BYTES = 2L << 30;
+    /** Longer than a kernel keeps anything unwritten. */
+    private static final long LONGEST_UNWRITTEN_NS = 600_000_000_000L;
+
+    private final Path directory;
+    private final JournalSettings settings;
+    private final SafeFiles files;
+    private final RewrittenFile rewritten;
+    private final long onDiskBefore;
+    private final List<Suspicion> suspicions = new ArrayList<>();
+    private final Set<RollFile> withRecords = new HashSet<>();
+
+    private long lastSentNs;
+    private long nextSequence = -1;
+    private long nextCounter;
+    private int lastCycle;
+
+    PowerCut(Path directory, JournalSettings settings, SafeFiles files, DiskSpace disk, long onDiskBefore) {
+        this.directory = directory;
+        this.settings = settings;
+        this.files = files;
+        this.rewritten = new RewrittenFile(directory, settings, files, disk);
+        this.onDiskBefore = onDiskBefore;
+    }
+
+    /**
+     * A place where something is not whole.
+     *
+     * @param file that it lies in
+     * @param kept records of the file that lie before it
+     * @param index of the record that would be there
+     * @param sentNs when the record before it was sent
+     * @param nextCounter as it is before it
+     */
+    private record Suspicion(RollFile file, int kept, long index, long sentNs, long nextCounter, String text) {}
+
+    /** Makes the queue whole. */
+    RecoveredQueue recover() throws IOException {
+        return recover(false);
+    }
+
+    /** The same, and writes anew all that need not be on the disk, whole or not: the kernel forgot that it is not. */
+    RecoveredQueue writeAnew() throws IOException {
+        return recover(true);
+    }
+
+    private RecoveredQueue recover(boolean all) throws IOException {
+        rewritten.removeLeftovers();
+        List<RollFile> suspects = suspects();
+        if (suspects.isEmpty()) {
+            return new RecoveredQueue(lastCycle, 0);
+        }
+        read(suspects);
+        Suspicion cut = cut();
+        for (RollFile file : suspects) {
+            int order = cut == null ? -1 : file.compareTo(cut.file);
+            if (order > 0 || order == 0 && cut.kept == 0) {
+                setAside(file);
+            } else if (order == 0) {
+                Files.copy(file.path(), aside(file), StandardCopyOption.REPLACE_EXISTING);
+                rewritten.write(file, cut.kept);
+            } else if (!withRecords.contains(file) && !isSuspect(file)) {
+                Files.delete(file.path()); // begun, and nothing in it
+            } else if (all || !isSuspect(file) && !isExact(file)) {
+                rewritten.write(file, Integer.MAX_VALUE);
+            }
+        }
+        Files.deleteIfExists(directory.resolve(QueueStructure.TABLE)); // made anew from the files
+        files.syncParent(suspects.get(0).path());
+        if (cut == null) {
+            return new RecoveredQueue(lastCycle, nextCounter);
+        }
+        LOG.warn(
+                "{}: a power cut or a failure left no whole records from index 0x{} on, at {}: {}; what lies there is set aside",
+                directory,
+                Long.toHexString(cut.index),
+                cut.file.path().getFileName(),
+                cut.text);
+        return new RecoveredQueue(lastCycle, cut.nextCounter);
+    }
+
+    /** The files of which not all must be on the disk, oldest first. */
+    private List<RollFile> suspects() throws IOException {
+        List<RollFile> all = RollFile.in(directory, files);
+        int first = all.size();
+        long bytes = 0;
+        while (first > 0) {
+            RollFile file = all.get(first - 1);
+            lastCycle = Math.max(lastCycle, file.cycle());
+            boolean mayBeUnwritten = onDiskBefore < 1
+                    ? first > all.size() - 2 || bytes < MOST_UNWRITTEN_BYTES
+                    : file.cycle() >= settings.roll().cycleOf(onDiskBefore);
+            if (!mayBeUnwritten) {
+                break;
+            }
+            first--;
+            bytes += Files.size(file.path());
+        }
+        return all.subList(first, all.size());
+    }
+
+    private void read(List<RollFile> suspects) throws IOException {
+        for (RollFile file : suspects) {
+            try (QueueReader reader = QueueReader.openFile(directory, file, files, settings)) {
+                read(file, reader);
+            }
+        }
+    }
+
+    private void read(RollFile file, QueueReader reader) throws IOException {
+        int kept = 0;
+        boolean sound = true;
+        Step step = reader.next();
+        while (step != Step.END || (step = reader.searchBehindEnd()) == Step.DAMAGED) {
+            RecordView record = reader.record();
+            boolean follows = step == Step.RECORD && (nextSequence < 0 || record.sequence() == nextSequence);
+            if (!follows && sound) {
+                suspect(file, kept, step == Step.DAMAGED ? reader.damage().text() : "records are missing before it");
+            }
+            sound = follows;
+            if (step == Step.RECORD) {
+                kept = (int) settings.roll().sequenceInFile(reader.index()) + 1;
+                withRecords.add(file);
+                nextSequence = record.sequence() + 1;
+                lastSentNs = record.sentNs();
+                nextCounter = MessageId.counter(record.id()) + 1;
+            }
+            step = reader.next();
+        }
+    }
+
+    private void suspect(RollFile file, int kept, String text) {
+        long index = settings.roll().indexOf(file.cycle(), kept);
+        suspicions.add(new Suspicion(file, kept, index, lastSentNs, nextCounter, text));
+    }
+
+    /** The first place that a power cut may have made; null when there is none. */
+    private Suspicion cut() {
+        for (Suspicion suspicion : suspicions) {
+            boolean unsynced = onDiskBefore < 1
+                    ? suspicion.sentNs == 0 || lastSentNs - suspicion.sentNs <= LONGEST_UNWRITTEN_NS
+                    : suspicion.index >= onDiskBefore;
+            if (unsynced) {
+                return suspicion;
+            }
+        }
+        return null;
+    }
+
+    /** Whether something in a file is not whole. */
+    private boolean isSuspect(RollFile file) {
+        return suspicions.stream().anyMatch(suspicion -> suspicion.file.equals(file));
+    }
+
+    /** Whether a file is what its records ask for, to the byte. */
+    private boolean isExact(RollFile file) throws IOException {
+        boolean[] found = new boolean[1];
+        StructureFindings any = new StructureFindings() {
+            @Override
+            public void damaged(Damage damage) {
+                found[0] = true;
+            }
+
+            @Override
+            public void noted(Damage damage) {
+                found[0] = true;
+            }
+        };
+        try (FileCheck check = new FileCheck(file, files, any)) {
+            check.check(false);
+        }
+        return !found[0];
+    }
+
+    private void setAside(RollFile file) throws IOException {
+        Files.move(file.path(), aside(file), StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    private static Path aside(RollFile file) {
+        return file.path().resolveSibling(file.path().getFileName() + SET_ASIDE);
+    }
+}

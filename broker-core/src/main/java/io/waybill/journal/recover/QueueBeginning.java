@@ -1,0 +1,253 @@
+package io.waybill.journal.recover;
+
+import io.waybill.api.MessageId;
+import io.waybill.host.Host;
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.DiskSpace;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
+import io.waybill.journal.RollFile;
+import io.waybill.journal.check.StructureCheck;
+import io.waybill.journal.read.AnsweredIds;
+import io.waybill.journal.read.LastRecord;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Where a queue's writer begins in this life, so that no place and no id is ever given twice: neither those that a power cut took, nor those
+ * in files that are gone, nor those that a peer may remember of them.
+ *
+ * <p><b>Threads.</b> The thread that joins. Call under the worker's lock: no other process may write here.
+ */
+public final class QueueBeginning {
+
+    /** More calls than a worker makes in the time for which a kernel keeps what it has not written. */
+    private static final long LOST_IDS = 1L << 32;
+
+    /** More than a worker writes between two notes of how far it is. */
+    private static final long MAX_UNNOTED_BYTES = 256L << 20;
+    /** More ids and records than a worker makes while its host runs: a claim beyond is damage. */
+    private static final long MAX_BEYOND = 1L << 40;
+
+    private static final long NS_PER_MS = 1_000_000;
+    private static final Logger LOG = LoggerFactory.getLogger(QueueBeginning.class);
+
+    private final Path directory;
+    private final JournalSettings settings;
+    private final SafeFiles files;
+    private final QueueEvidence evidence;
+    private final int presentCycle;
+    private final Optional<BootMark> before;
+    private BootMark now;
+    private String loss = "";
+    private long lostFrom;
+    private long lostTo;
+
+    private QueueBeginning(
+            Path directory,
+            JournalSettings settings,
+            Host host,
+            QueueEvidence evidence,
+            Optional<BootMark> before,
+            BootMark now) {
+        this.directory = directory;
+        this.settings = settings;
+        this.files = host.files();
+        this.evidence = evidence;
+        this.presentCycle = settings.roll().numberAt(host.clock().wallNs() / NS_PER_MS);
+        this.before = before;
+        this.now = now;
+    }
+
+    /**
+     * Looks whether the host was started anew since the queue was written, and if so makes it whole again.
+     *
+     * @param generation which life of the worker this is
+     * @param onDiskBefore the index before which records were on the disk, as the worker said in its last life; less than 1 when it did not
+     * @param evidence of how far the queue was written
+     * @throws IOException when a queue that is not whole could not be made so
+     */
+    public static QueueBeginning find(
+            Path directory,
+            JournalSettings settings,
+            Host host,
+            DiskSpace disk,
+            long generation,
+            long onDiskBefore,
+            QueueEvidence evidence)
+            throws IOException {
+        SafeFiles files = host.files();
+        String boot = host.processes().self().bootId();
+        Optional<BootMark> before = BootMark.read(directory, files);
+        if (before.isPresent() && before.get().boot().equals(boot)) {
+            return new QueueBeginning(directory, settings, host, evidence, before, before.get());
+        }
+        if (generation <= 1 && before.isEmpty() && RollFile.in(directory, files).isEmpty()) {
+            return new QueueBeginning(directory, settings, host, evidence, before, new BootMark(boot, 0, 0));
+        }
+        boolean failed = before.map(mark -> mark.boot().equals(BootMark.FAILED)).orElse(false);
+        PowerCut cut = new PowerCut(directory, settings, files, disk, onDiskBefore);
+        RecoveredQueue recovered = failed ? cut.writeAnew() : cut.recover();
+        int present = settings.roll().numberAt(host.clock().wallNs() / NS_PER_MS);
+        int used = Math.max(
+                present,
+                Math.max(recovered.lastCycle(), before.map(BootMark::firstCycle).orElse(0)));
+        // of files that were begun last not even the names need be left
+        int cycle = used + 2 + (int) (PowerCut.MOST_UNWRITTEN_BYTES / settings.fileBytes());
+        long counter = Math.max(
+                        recovered.nextCounter(),
+                        before.map(BootMark::firstCounter).orElse(0L))
+                + LOST_IDS;
+        return new QueueBeginning(directory, settings, host, evidence, before, new BootMark(boot, cycle, counter));
+    }
+
+    /** The first file that may be written. */
+    public int firstCycle() {
+        return now.firstCycle();
+    }
+
+    /** The least counter of an id that may be given. */
+    public long firstCounter() {
+        return now.firstCounter();
+    }
+
+    /**
+     * Compares what is left of the queue with what is known of it. When records are gone that were there, the queue goes on in a new file
+     * behind all that a reader may stand in, with sequences behind those that are known, and with ids far behind them.
+     *
+     * @param last record that is left
+     * @return the same, with the greatest sequence that is known
+     */
+    public LastRecord reconcile(LastRecord last) throws IOException {
+        QueueEvidence.Claim furthest = furthest(last);
+        if (furthest == null) {
+            noticeRemoved();
+            return last;
+        }
+        Roll roll = settings.roll();
+        int cycle = roll.cycleOf(furthest.endIndex());
+        boolean known = before.isPresent() && cycle < before.get().firstCycle();
+        boolean stands = roll.sequenceInFile(furthest.endIndex()) == 0; // a reader, in a file without a record
+        if (known || stands && furthest.nextSequence() <= last.sequence() + 1) {
+            now = new BootMark(now.boot(), Math.max(now.firstCycle(), cycle), now.firstCounter());
+            return last.withSequence(furthest.nextSequence() - 1);
+        }
+        requireWhole();
+        int first = Math.max(cycle, last.cycle()) + 2 + (int) (MAX_UNNOTED_BYTES / settings.fileBytes());
+        lostFrom = last.id() == MessageId.NONE ? 0 : MessageId.counter(last.id()) + 1;
+        lostTo = nextCounter(last);
+        long counter = Math.max(now.firstCounter(), lostTo + LOST_IDS);
+        now = new BootMark(now.boot(), Math.max(now.firstCycle(), first), counter);
+        loss = loss(furthest, last);
+        LOG.warn(
+                "{} New records go into files from {} on{}. Restore the files from a copy, if there is one, before this"
+                        + " worker is used on",
+                loss,
+                roll.fileName(now.firstCycle()),
+                evidence.responses().isEmpty() ? "" : ", and message ids go on with counter " + counter);
+        return last.withSequence(furthest.nextSequence() - 1);
+    }
+
+    /** What is there and damaged may be put back from a copy: nothing is written behind it. */
+    private void requireWhole() {
+        boolean madeWhole = !before.map(BootMark::boot).equals(Optional.of(now.boot()));
+        String damage = madeWhole ? "" : StructureCheck.firstDamage(directory, settings, files);
+        if (!damage.isEmpty()) {
+            throw new IllegalStateException(damage);
+        }
+    }
+
+    /** The claim that is furthest behind what is left and can be true; null when there is none. */
+    private QueueEvidence.Claim furthest(LastRecord last) {
+        Roll roll = settings.roll();
+        int mostCycle = Math.max(presentCycle, Math.max(last.cycle(), now.firstCycle())) + roll.maxNumbers() / 10;
+        QueueEvidence.Claim furthest = null;
+        long nextSequence = 0;
+        for (QueueEvidence.Claim claim : evidence.claims()) {
+            boolean possible =
+                    roll.cycleOf(claim.endIndex()) <= mostCycle && claim.nextSequence() <= last.sequence() + MAX_BEYOND;
+            if (claim.endIndex() > last.index() + 1 && !possible) {
+                LOG.warn(
+                        "{}: {} claims that it was written up to index 0x{}, which can't be; the claim is not believed",
+                        directory,
+                        claim.witness(),
+                        Long.toHexString(claim.endIndex()));
+            } else if (claim.endIndex() > last.index() + 1) {
+                nextSequence = Math.max(nextSequence, claim.nextSequence());
+                furthest = furthest == null || claim.endIndex() > furthest.endIndex() ? claim : furthest;
+            }
+        }
+        return furthest == null ? null : new QueueEvidence.Claim(furthest.witness(), furthest.endIndex(), nextSequence);
+    }
+
+    /** Above the counters of all ids that are known to have been given. */
+    private long nextCounter(LastRecord last) throws IOException {
+        long known = last.id() == MessageId.NONE ? 0 : MessageId.counter(last.id()) + 1;
+        long most = Math.max(known, now.firstCounter()) + MAX_BEYOND;
+        if (evidence.nextCounter() <= most) {
+            known = Math.max(known, evidence.nextCounter());
+        }
+        for (Path responses : evidence.responses()) {
+            long answered = AnsweredIds.nextCounter(responses, evidence.workerId(), settings, files);
+            known = answered <= most ? Math.max(known, answered) : known;
+        }
+        return known;
+    }
+
+    private String loss(QueueEvidence.Claim claim, LastRecord last) {
+        Roll roll = settings.roll();
+        String left = last.index() < 0
+                ? "no record is there"
+                : "the last one that is there is record " + last.sequence() + " in " + roll.fileName(last.cycle());
+        return "Records of " + directory + " are lost: " + claim.witness() + " says that they reached to number "
+                + roll.sequenceInFile(claim.endIndex()) + " of " + roll.fileName(roll.cycleOf(claim.endIndex()))
+                + ", and "
+                + left + ". A file was removed, replaced or cut.";
+    }
+
+    /** The oldest files can be lost, too: retention notes which it removes. */
+    private void noticeRemoved() throws IOException {
+        List<RollFile> there = RollFile.in(directory, files);
+        if (evidence.oldestCycle() >= 0 && !there.isEmpty() && there.get(0).cycle() > evidence.oldestCycle()) {
+            loss = "Files of " + directory + " are lost: the oldest one should be "
+                    + settings.roll().fileName(evidence.oldestCycle()) + ", and is "
+                    + there.get(0).path().getFileName()
+                    + ".";
+            LOG.warn("{} Restore them from a copy, if there is one", loss);
+        }
+    }
+
+    /** What of the queue is gone, for people; empty text when nothing is. */
+    public String loss() {
+        return loss;
+    }
+
+    /** The counter of the first id that may have been given to a message in the files that are gone. */
+    public long lostFrom() {
+        return lostFrom;
+    }
+
+    /** Behind the counter of the last id that is known to have been given to one; not above {@link #lostFrom} when nothing is gone. */
+    public long lostTo() {
+        return lostTo;
+    }
+
+    /** The queue was opened: from now on this boot has nothing to make whole. */
+    public void opened() throws IOException {
+        if (before.isEmpty() && now.firstCycle() == 0 && now.firstCounter() == 0) {
+            now.writeUnsynced(directory, files);
+        } else if (!before.equals(Optional.of(now))) {
+            now.write(directory, files);
+        }
+    }
+
+    /** A sync of the queue failed: the next life writes anew what is not on the disk. */
+    public static void failed(Path directory, SafeFiles files) throws IOException {
+        BootMark mark = BootMark.read(directory, files).orElse(new BootMark(BootMark.FAILED, 0, 0));
+        new BootMark(BootMark.FAILED, mark.firstCycle(), mark.firstCounter()).writeUnsynced(directory, files);
+    }
+}

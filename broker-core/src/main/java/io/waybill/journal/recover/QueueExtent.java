@@ -1,0 +1,73 @@
+package io.waybill.journal.recover;
+
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.RollFile;
+import io.waybill.journal.format.QueueStructure;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * Which files a queue has, and what its directory tells of files that it had. Immutable.
+ *
+ * @param newest the number of its newest file that was begun; empty when none was
+ * @param empty its newest file of which only the name is left, or none of the content yet
+ * @param lost a newer file than all that are there, which Chronicle's table lists: it was removed, and not by retention, which takes the
+ *     oldest
+ * @param wasReady whether the directory says that its worker once opened the queue, and with that began a file
+ */
+public record QueueExtent(OptionalInt newest, Optional<Path> empty, Optional<Path> lost, boolean wasReady) {
+
+    private static final QueueExtent NOTHING =
+            new QueueExtent(OptionalInt.empty(), Optional.empty(), Optional.empty(), false);
+
+    /** Whether files are known to be gone, or their content. */
+    public boolean isLost() {
+        return lost.isPresent() || wasReady && newest.isEmpty();
+    }
+
+    /** Looks at the names and the first bytes of the files, the table before the files. */
+    public static QueueExtent of(Path directory, SafeFiles files) throws IOException {
+        if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
+            return NOTHING;
+        }
+        try {
+            Optional<Path> listed = QueueStructure.newestListed(directory);
+            boolean wasReady = BootMark.isThere(directory);
+            List<RollFile> rolled = RollFile.in(directory, files);
+            OptionalInt newest = OptionalInt.empty();
+            Optional<Path> empty = Optional.empty();
+            for (RollFile file : rolled) {
+                if (isBegun(file.path())) {
+                    newest = OptionalInt.of(file.cycle());
+                } else {
+                    empty = Optional.of(file.path());
+                }
+            }
+            return new QueueExtent(newest, empty, listed.filter(path -> isNewer(path, rolled)), wasReady);
+        } catch (NoSuchFileException | NotDirectoryException e) {
+            return NOTHING;
+        }
+    }
+
+    private static boolean isBegun(Path file) throws IOException {
+        try {
+            return !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS) || !QueueStructure.isUnpublished(file);
+        } catch (NoSuchFileException e) {
+            return false; // its owner has removed it meanwhile
+        }
+    }
+
+    /** Names sort by time. */
+    private static boolean isNewer(Path listed, List<RollFile> rolled) {
+        String name = listed.getFileName().toString();
+        return rolled.stream()
+                .allMatch(file -> file.path().getFileName().toString().compareTo(name) < 0);
+    }
+}

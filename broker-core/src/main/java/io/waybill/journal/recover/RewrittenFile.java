@@ -1,0 +1,115 @@
+package io.waybill.journal.recover;
+
+import io.waybill.host.NativeFile;
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.DiskSpace;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.RollFile;
+import io.waybill.journal.format.QueueBuilder;
+import io.waybill.journal.format.QueueStructure;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import net.openhft.chronicle.bytes.PointerBytesStore;
+import net.openhft.chronicle.queue.ChronicleQueue;
+import net.openhft.chronicle.queue.ExcerptAppender;
+import net.openhft.chronicle.wire.DocumentContext;
+
+/**
+ * Writes a queue's file anew from its records, beside the queue, and puts it in the file's place when it is on the disk. Each record keeps
+ * its place in the file's order; for one that is not whole stands a document that is no record.
+ *
+ * <p>One thread at a time.
+ */
+final class RewrittenFile {
+
+    private static final String BESIDE = ".rewriting";
+    private static final long SLACK_BYTES = 2 << 20;
+    private static final byte[] NO_RECORD = new byte[Long.BYTES];
+
+    private final Path directory;
+    private final Path beside;
+    private final JournalSettings settings;
+    private final SafeFiles files;
+    private final DiskSpace disk;
+    private final PointerBytesStore source = new PointerBytesStore();
+
+    RewrittenFile(Path directory, JournalSettings settings, SafeFiles files, DiskSpace disk) {
+        this.directory = directory;
+        this.beside = directory.resolveSibling(directory.getFileName() + BESIDE);
+        this.settings = settings;
+        this.files = files;
+        this.disk = disk;
+    }
+
+    /** What an attempt left that was ended. */
+    void removeLeftovers() throws IOException {
+        if (!Files.isDirectory(beside, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        for (Path file : files.list(beside, Byte.MAX_VALUE)) {
+            Files.delete(file);
+        }
+        Files.delete(beside);
+    }
+
+    /** Replaces a file by one with its first {@code most} records, or fewer when it has fewer. */
+    void write(RollFile file, int most) throws IOException {
+        files.createPrivateDirectory(beside);
+        String name = file.path().getFileName().toString();
+        disk.reserve(beside.resolve(QueueStructure.TABLE), 0, QueueStructure.TABLE_BYTES);
+        long startMs = settings.roll().startMs(file.cycle());
+        try (QueueReader reader = QueueReader.openFile(directory, file, files, settings);
+                ChronicleQueue queue = QueueBuilder.of(beside, settings)
+                        .timeProvider(() -> startMs)
+                        .build();
+                ExcerptAppender appender = queue.createAppender()) {
+            // not before: for the header of a file that is there Chronicle would wait
+            disk.reserve(beside.resolve(name), 0, Files.size(file.path()) + SLACK_BYTES);
+            copy(reader, appender, most);
+        }
+        try (NativeFile written = files.openNative(beside.resolve(name), Long.MAX_VALUE)) {
+            written.dataSync();
+        }
+        Files.move(
+                beside.resolve(name), file.path(), StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        removeLeftovers();
+    }
+
+    private void copy(QueueReader reader, ExcerptAppender appender, int most) throws IOException {
+        int written = 0;
+        Step step = reader.next();
+        while (step != Step.END || (step = reader.searchBehindEnd()) == Step.DAMAGED) {
+            if (step == Step.RECORD) {
+                long place = settings.roll().sequenceInFile(reader.index());
+                if (place >= most) {
+                    return;
+                }
+                for (; written < place; written++) {
+                    append(appender, NO_RECORD);
+                }
+                append(appender, reader);
+                written++;
+            }
+            step = reader.next();
+        }
+    }
+
+    private void append(ExcerptAppender appender, QueueReader reader) {
+        int length = reader.record().buffer().length();
+        source.set(reader.record().buffer().address(), length);
+        try (DocumentContext document = appender.writingDocument()) {
+            document.wire().bytes().write(source, 0L, (long) length);
+        }
+    }
+
+    private static void append(ExcerptAppender appender, byte[] bytes) {
+        try (DocumentContext document = appender.writingDocument()) {
+            document.wire().bytes().write(bytes);
+        }
+    }
+}

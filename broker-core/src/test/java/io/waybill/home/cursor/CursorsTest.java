@@ -1,0 +1,221 @@
+package io.waybill.home.cursor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.waybill.home.Race;
+import io.waybill.home.error.HomeException;
+import io.waybill.home.error.MalformedHomeFileException;
+import io.waybill.host.Host;
+import io.waybill.host.UnsafeFileException;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class CursorsTest {
+    private static final Host HOST = Host.real();
+    private static final int OWNER = 7;
+    private static final int PEER = 3;
+
+    @TempDir
+    Path dir;
+
+    private Path file;
+    private Cursors own;
+
+    @BeforeEach
+    void openOwn() throws IOException {
+        file = dir.resolve("cursors");
+        own = Cursors.openOwn(dir, OWNER, HOST);
+    }
+
+    private PeerCursors openAsPeer() throws IOException {
+        return PeerCursors.open(dir, OWNER, HOST.files());
+    }
+
+    @Test
+    void showsAPeerWhatWasReadOfIt() throws IOException {
+        PeerCursors seen = openAsPeer();
+        assertThat(seen.slotFor(PEER)).isEmpty();
+
+        CursorSlot slot = own.slot(PEER);
+        PeerCursorSlot claim = seen.slotFor(PEER).orElseThrow();
+        assertThat(claim.requestsIndex()).isEqualTo(-1);
+        assertThat(claim.responsesIndex()).isEqualTo(-1);
+        slot.requestsIndex(11);
+        slot.responsesIndex(12);
+        slot.requestsConsumed(13);
+        slot.requestBytesConsumed(14);
+
+        assertThat(claim.requestsIndex()).isEqualTo(11);
+        assertThat(claim.responsesIndex()).isEqualTo(12);
+        assertThat(claim.requestsConsumed()).isEqualTo(13);
+        assertThat(claim.requestBytesConsumed()).isEqualTo(14);
+        assertThat(own.slot(PEER)).isSameAs(slot);
+    }
+
+    @Test
+    void keepsWhatItSaidForTheNextLife() throws IOException {
+        own.slot(PEER).requestsIndex(42);
+        own.markAsleep(1);
+
+        Cursors again = Cursors.openOwn(dir, OWNER, HOST);
+        assertThat(again.origin()).isEqualTo(Cursors.Origin.KEPT);
+        assertThat(again.slot(PEER).requestsIndex()).isEqualTo(42);
+        assertThat(again.taken()).hasSize(1);
+        assertThat(openAsPeer().isAsleepAfterFence()).isFalse();
+    }
+
+    @Test
+    void tellsThoseWhoMappedItBeforeThatAnotherLifeBegan() throws IOException {
+        PeerCursors seen = openAsPeer();
+        assertThat(seen.generation()).isZero();
+        own.generation(1);
+        assertThat(seen.generation()).isEqualTo(1);
+        Cursors.openOwn(dir, OWNER, HOST).generation(2);
+        assertThat(seen.generation()).isEqualTo(2);
+    }
+
+    @Test
+    void saysThatItSleeps() throws IOException {
+        PeerCursors seen = openAsPeer();
+        own.markAsleep(99);
+        assertThat(seen.isAsleepAfterFence()).isTrue();
+        assertThat(seen.wakeAtNs()).isEqualTo(99);
+        own.markAwake();
+        assertThat(seen.isAsleepAfterFence()).isFalse();
+        assertThat(seen.wakeAtNs()).isZero();
+    }
+
+    @Test
+    void recyclesSlotsOfThoseWhoAreGone() throws IOException {
+        for (int id = 0; id < 512; id++) {
+            own.slot(id).requestsIndex(id);
+        }
+        PeerCursorSlot old = openAsPeer().slotFor(100).orElseThrow();
+        assertThatThrownBy(() -> own.slot(1000))
+                .isInstanceOf(HomeException.class)
+                .hasMessageContaining("no room");
+
+        CursorSlot recycled = own.slot(1000, id -> id == 100);
+        assertThat(recycled.requestsIndex()).isEqualTo(-1);
+        assertThat(old.isValid()).isFalse();
+        assertThat(openAsPeer().slotFor(100)).isEmpty();
+        assertThat(openAsPeer().slotFor(1000)).isPresent();
+        assertThat(openAsPeer().slotFor(511).orElseThrow().requestsIndex()).isEqualTo(511);
+    }
+
+    @Test
+    void handsReleasedLoansToTheirOwner() throws IOException {
+        CursorSlot slot = own.slot(PEER);
+        PeerCursorSlot claim = openAsPeer().slotFor(PEER).orElseThrow();
+        List<Long> released = new ArrayList<>();
+        long seen = 0;
+        for (long loan = 1; loan <= 1000; loan++) {
+            slot.releaseLoan(loan);
+            if (loan % 250 == 0) {
+                seen = claim.takeReleases(seen, 256, released::add);
+            }
+        }
+        assertThat(seen).isEqualTo(1000);
+        assertThat(released).hasSize(1000).isSorted().startsWith(1L).endsWith(1000L);
+        assertThat(claim.takeReleases(seen, 0, released::add)).isEqualTo(1000);
+    }
+
+    @Test
+    void releasesFromManyThreads() throws Exception {
+        CursorSlot slot = own.slot(PEER);
+        Race.run(4, i -> {
+            for (int n = 0; n < 50; n++) {
+                slot.releaseLoan(i * 50L + n);
+            }
+            return i;
+        });
+        List<Long> released = new ArrayList<>();
+        openAsPeer().slotFor(PEER).orElseThrow().takeReleases(0, 200, released::add);
+        assertThat(released).hasSize(200).doesNotHaveDuplicates();
+    }
+
+    @Test
+    void refusesClaimsThatCannotBe() throws IOException {
+        CursorSlot slot = own.slot(PEER);
+        slot.releaseLoan(1);
+        slot.releaseLoan(2);
+        PeerCursorSlot claim = openAsPeer().slotFor(PEER).orElseThrow();
+
+        assertThatThrownBy(() -> claim.takeReleases(0, 1, id -> {}))
+                .isInstanceOf(MalformedHomeFileException.class)
+                .hasMessageContaining("claims to have released 2 loans");
+        assertThatThrownBy(() -> claim.takeReleases(3, 100, id -> {})).isInstanceOf(MalformedHomeFileException.class);
+        for (int i = 0; i < 300; i++) {
+            slot.releaseLoan(i);
+        }
+        assertThatThrownBy(() -> claim.takeReleases(0, 1000, id -> {})).isInstanceOf(MalformedHomeFileException.class);
+    }
+
+    @Test
+    void hasNoHoles() throws Exception {
+        Process stat = new ProcessBuilder("stat", "-c", "%b", file.toString()).start();
+        long blocks = Long.parseLong(new String(stat.getInputStream().readAllBytes()).trim());
+        assertThat(blocks * 512).isGreaterThanOrEqualTo(CursorLayout.FILE_BYTES);
+    }
+
+    @Test
+    void refusesAPeersDamagedFile() throws IOException {
+        change(raf -> raf.setLength(CursorLayout.FILE_BYTES - 1));
+        refusesPeer("expected 2101248 bytes of cursors, found 2101247");
+        change(raf -> raf.setLength(0));
+        refusesPeer("found 0");
+        change(raf -> raf.setLength(CursorLayout.FILE_BYTES));
+        refusesPeer("found something else");
+        assertThat(Cursors.openOwn(dir, OWNER, HOST).origin()).isEqualTo(Cursors.Origin.REPLACED);
+        assertThat(openAsPeer().slotFor(PEER)).isEmpty();
+        change(raf -> {
+            raf.seek(8);
+            raf.write(9);
+        });
+        refusesPeer("has cursors of format 9");
+    }
+
+    @Test
+    void refusesCursorsOfAnotherWorker() {
+        assertThatThrownBy(() -> PeerCursors.open(dir, OWNER + 1, HOST.files()))
+                .hasMessage(file + ": expected the cursors of worker 8, found those of 7");
+    }
+
+    @Test
+    void refusesWhatIsNoPlainFile() throws IOException {
+        Files.delete(file);
+        assertThatThrownBy(this::openAsPeer).isInstanceOf(NoSuchFileException.class);
+        HOST.files().openOwnFifo(file).close();
+        assertThatThrownBy(this::openAsPeer).isInstanceOf(UnsafeFileException.class);
+        Files.delete(file);
+        Files.createSymbolicLink(file, Path.of("/dev/zero"));
+        assertThatThrownBy(this::openAsPeer).isInstanceOf(UnsafeFileException.class);
+    }
+
+    private void refusesPeer(String problem) {
+        assertThatThrownBy(this::openAsPeer)
+                .isInstanceOf(MalformedHomeFileException.class)
+                .hasMessageContaining(problem);
+    }
+
+    private interface Change {
+        void apply(RandomAccessFile file) throws IOException;
+    }
+
+    private void change(Change change) throws IOException {
+        try (RandomAccessFile raf = new RandomAccessFile(file.toFile(), "rw")) {
+            change.apply(raf);
+        }
+    }
+}
