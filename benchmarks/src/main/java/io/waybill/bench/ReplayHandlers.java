@@ -10,7 +10,7 @@ import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
-import io.waybill.replay.RecordedMessage;
+import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.wire.MessageBuffer;
 import java.nio.ByteBuffer;
 import java.util.List;

@@ -10,11 +10,11 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.MessageFilter;
-import io.waybill.replay.RecordedCall;
-import io.waybill.replay.Recording;
 import io.waybill.replay.Replay;
 import io.waybill.replay.ReplayReport;
-import io.waybill.replay.Verdict;
+import io.waybill.replay.compare.Verdict;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.recording.RecordedCall;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
@@ -173,12 +173,12 @@ public record ReplayRate(int calls, int rounds) {
 
     private long aloneNs(Path home) throws Exception {
         List<byte[]> requests = new ArrayList<>();
-        try (Recording recording = Recording.open(home, Host.real())) {
+        try (CallRecording recording = Replay.open(home, Host.real())) {
             WorkerInfo server = recording.workers().stream()
                     .filter(worker -> worker.name().equals(SERVER))
                     .findFirst()
                     .orElseThrow();
-            try (Recording.Handled handled = recording.handled(server, MessageFilter.ALL)) {
+            try (CallRecording.Handled handled = recording.handled(server, MessageFilter.ALL)) {
                 RecordedCall call = handled.next();
                 while (call != null && requests.size() < HELD) {
                     requests.add(call.request().record());

@@ -14,8 +14,10 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Handlers of bundles: those of the distribution, copies of those of the replayed worker, and a candidate, in a framework of its own below
@@ -27,10 +29,10 @@ final class BundleHandlers implements Closeable {
     private static final String INSTALLED = "osgi/installed";
     private static final String SCRIPTS = "scripts";
 
-    private final TemporaryDirectory directory;
+    private final Path directory;
     private final OsgiHost osgi;
 
-    private BundleHandlers(TemporaryDirectory directory, OsgiHost osgi) {
+    private BundleHandlers(Path directory, OsgiHost osgi) {
         this.directory = directory;
         this.osgi = osgi;
     }
@@ -45,17 +47,17 @@ final class BundleHandlers implements Closeable {
     static BundleHandlers start(
             Host host,
             HandlerRegistry registry,
-            Distribution distribution,
+            NodeDistribution distribution,
             Optional<Path> worker,
             Optional<Path> candidate)
             throws IOException {
-        TemporaryDirectory directory = new TemporaryDirectory("waybill-replay-");
+        Path directory = Files.createTempDirectory("waybill-replay-");
         try {
             if (worker.isPresent()) {
-                copyBundles(worker.get(), directory.path());
+                copyBundles(worker.get(), directory);
             }
             OsgiHost osgi = OsgiHost.start(
-                    settings(distribution, directory.path()),
+                    settings(distribution, directory),
                     registry,
                     DeviceConverters.into(new DeviceRegistry()),
                     host);
@@ -65,12 +67,12 @@ final class BundleHandlers implements Closeable {
             }
             return handlers;
         } catch (IOException | RuntimeException e) {
-            directory.close();
+            remove(directory);
             throw e;
         }
     }
 
-    private static OsgiSettings settings(Distribution distribution, Path directory) {
+    private static OsgiSettings settings(NodeDistribution distribution, Path directory) {
         Path conf = distribution.conf().orElse(directory.resolve("conf"));
         return OsgiSettings.of(distribution.bundles(), directory.resolve(WATCHED), directory.resolve("osgi"), conf)
                 .withShipped(distribution.shipped())
@@ -112,7 +114,7 @@ final class BundleHandlers implements Closeable {
 
     /** The bundles that did not start, and why: alike in each replay, wherever its directory is. */
     List<String> problems() {
-        String own = directory.path() + "/";
+        String own = directory + "/";
         return osgi.notStarted().entrySet().stream()
                 .map(jar -> jar.getKey().getFileName() + " does not start: "
                         + jar.getValue().replace(own, ""))
@@ -125,7 +127,15 @@ final class BundleHandlers implements Closeable {
         try {
             osgi.close();
         } finally {
-            directory.close();
+            remove(directory);
+        }
+    }
+
+    private static void remove(Path tree) throws IOException {
+        try (Stream<Path> all = Files.walk(tree)) {
+            for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(path);
+            }
         }
     }
 }

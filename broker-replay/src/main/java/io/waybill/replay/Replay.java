@@ -5,12 +5,17 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.host.Host;
 import io.waybill.query.MessageFilter;
-import io.waybill.replay.compare.AnswerComparison;
-import io.waybill.replay.run.Contender;
-import io.waybill.replay.run.Contenders;
-import io.waybill.replay.run.Records;
+import io.waybill.replay.compare.ContentComparison;
+import io.waybill.replay.compare.ResponseComparison;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.recording.HomeRecording;
+import io.waybill.replay.run.CallSink;
+import io.waybill.replay.run.RecordingAccess;
+import io.waybill.replay.run.ReplayCandidate;
+import io.waybill.replay.run.ReplayPace;
 import io.waybill.replay.run.RunSettings;
 import io.waybill.replay.run.WorkerReplay;
+import io.waybill.replay.slice.SliceRecording;
 import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.NativeMemory;
 import java.io.Closeable;
@@ -26,6 +31,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongConsumer;
+import org.agrona.CloseHelper;
 
 /**
  * Runs recorded requests again and compares the answers with those on record. Says what is wanted, one thing after the other, and then
@@ -44,10 +50,9 @@ public final class Replay {
     /** How long a handler may take, and after it a late answer. */
     public static final Duration LIMIT_DEFAULT = Duration.ofSeconds(60);
 
-    /** The only contender when there is no candidate: the handlers that the worker had. */
+    /** The only candidate when there is no candidate: the handlers that the worker had. */
     public static final String INSTALLED = "installed";
 
-    private static final int BATCH = 256;
     private static final String ONE_AT_A_TIME =
             "native libraries are loaded once per process: replay one worker and one candidate at a time";
 
@@ -56,10 +61,10 @@ public final class Replay {
     private final List<Candidate> candidates = new ArrayList<>();
     private final Set<String> workers = new HashSet<>();
     private MessageFilter filter = MessageFilter.ALL;
-    private Optional<Distribution> distribution = Optional.empty();
-    private Comparison comparison = AnswerComparison.exact();
+    private Optional<NodeDistribution> distribution = Optional.empty();
+    private ResponseComparison comparison = ContentComparison.exact();
     private Duration limit = LIMIT_DEFAULT;
-    private Pace pace = Pace.FASTEST;
+    private ReplayPace pace = ReplayPace.FASTEST;
     private int times = 1;
     private LongConsumer progress = calls -> {};
     private Host host;
@@ -67,7 +72,7 @@ public final class Replay {
 
     @FunctionalInterface
     private interface Opening {
-        Recording open(Host host) throws IOException;
+        CallRecording open(Host host) throws IOException;
     }
 
     /** Handlers while they are there. @param problems why some are not */
@@ -81,13 +86,18 @@ public final class Replay {
         this.home = home;
     }
 
-    /** Of what {@link Recording#open} opens. */
+    /** Of what {@link #open} opens. */
     public static Replay of(Path path) {
-        return new Replay(host -> Recording.open(path, host), Optional.of(path));
+        return new Replay(host -> open(path, host), Optional.of(path));
+    }
+
+    /** Opens the recording at a path: the directory of a home, or the file of a slice. */
+    public static CallRecording open(Path path, Host host) throws IOException {
+        return Files.isRegularFile(path) ? SliceRecording.open(path, host) : HomeRecording.open(path, host);
     }
 
     /** Of a recording, which the replay closes at its end. */
-    public static Replay of(Recording recording) {
+    public static Replay of(CallRecording recording) {
         return new Replay(host -> recording, Optional.empty());
     }
 
@@ -104,24 +114,24 @@ public final class Replay {
     }
 
     /** What the frameworks are made of. */
-    public Replay in(Distribution made) {
+    public Replay in(NodeDistribution made) {
         distribution = Optional.of(made);
         return this;
     }
 
-    /** One more contender: a candidate bundle in the place of the one of its name, beside all others that the worker had. */
+    /** One more candidate: a candidate bundle in the place of the one of its name, beside all others that the worker had. */
     public Replay with(Path bundle) {
         candidates.add(new Candidate(unused(bundle.getFileName().toString()), Optional.of(bundle), Optional.empty()));
         return this;
     }
 
-    /** One more contender: handlers that are no bundle's. */
+    /** One more candidate: handlers that are no bundle's. */
     public Replay with(String name, HandlerSource handlers) {
         candidates.add(new Candidate(unused(name), Optional.empty(), Optional.of(handlers)));
         return this;
     }
 
-    /** The name, with a number behind it when another contender has it. */
+    /** The name, with a number behind it when another candidate has it. */
     private String unused(String name) {
         String free = name;
         for (int number = 2; isUsed(free); number++) {
@@ -135,7 +145,7 @@ public final class Replay {
     }
 
     /** How answers are compared; otherwise bit for bit. */
-    public Replay compare(Comparison by) {
+    public Replay compare(ResponseComparison by) {
         comparison = Objects.requireNonNull(by);
         return this;
     }
@@ -150,7 +160,7 @@ public final class Replay {
     }
 
     /** When each request is run; otherwise as soon as possible. */
-    public Replay pace(Pace wanted) {
+    public Replay pace(ReplayPace wanted) {
         pace = Objects.requireNonNull(wanted);
         return this;
     }
@@ -188,18 +198,17 @@ public final class Replay {
      */
     public ReplayReport run(CallSink sink) throws IOException {
         Host machine = host == null ? Host.real() : host;
-        Tally tally = new Tally(candidates().stream().map(Candidate::name).toList(), progress);
-        try (Recording opened = recording.open(machine)) {
+        VerdictCounts tally = new VerdictCounts(wantedCandidates().stream().map(Candidate::name).toList(), progress);
+        try (CallRecording opened = recording.open(machine)) {
             long left = 0;
             long brought = 0;
             for (WorkerInfo worker : wanted(opened.workers())) {
-                Records records = new Records(opened, worker);
+                RecordingAccess records = new RecordingAccess(opened, worker);
                 WorkerReplay replay = new WorkerReplay(machine, records, settings(machine), call -> {
                     tally.add(call);
                     sink.accept(call);
                 });
-                RepeatedCalls calls = new RepeatedCalls(opened.handled(worker, filter), times);
-                replay.run(calls, batchSize(), () -> contenders(machine, worker));
+                replay.run(opened.handled(worker, filter), times, () -> candidates(machine, worker));
                 left += replay.left();
                 brought += records.brought();
             }
@@ -223,34 +232,30 @@ public final class Replay {
         return worker.name().equals(nameOrId) || Integer.toString(worker.id()).equals(nameOrId);
     }
 
-    private int batchSize() {
-        return pace == Pace.FASTEST ? BATCH : 1; // what is to be seen one by one must not wait for others
-    }
-
     private RunSettings settings(Host machine) {
         HostMemory memory = new HostMemory(new NativeMemory(machine.calls()));
         return new RunSettings(comparison, limit, pace, memory::allocate);
     }
 
-    private List<Candidate> candidates() {
+    private List<Candidate> wantedCandidates() {
         return candidates.isEmpty()
                 ? List.of(new Candidate(INSTALLED, Optional.empty(), Optional.empty()))
                 : candidates;
     }
 
-    private List<Contender> contenders(Host machine, WorkerInfo worker) throws IOException {
-        List<Contender> contenders = new ArrayList<>();
+    private List<ReplayCandidate> candidates(Host machine, WorkerInfo worker) throws IOException {
+        List<ReplayCandidate> opened = new ArrayList<>();
         try {
-            for (Candidate candidate : candidates()) {
+            for (Candidate candidate : wantedCandidates()) {
                 HandlerRegistry registry =
                         new HandlerRegistry(ParkingSettings.DEFAULT, machine.threads(), machine.clock());
                 Handlers handlers = handlers(candidate, machine, registry, worker);
-                contenders.add(
-                        new Contender(candidate.name(), worker, registry, handlers.closing(), handlers.problems()));
+                opened.add(new ReplayCandidate(
+                        candidate.name(), worker, registry, handlers.closing(), handlers.problems()));
             }
-            return contenders;
+            return opened;
         } catch (IOException | RuntimeException e) {
-            new Contenders(contenders).close();
+            CloseHelper.quietCloseAll(opened);
             throw e;
         }
     }

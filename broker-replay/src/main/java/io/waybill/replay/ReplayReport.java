@@ -1,14 +1,15 @@
 package io.waybill.replay;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.replay.compare.Verdict;
 import java.util.List;
 import java.util.SortedMap;
 
 /**
  * What a replay showed, counted. The same replay gives the same report. Immutable.
  *
- * @param rows by worker, operation, contender and verdict
- * @param calls how many were replayed, each once however many contenders ran it
+ * @param rows by worker, operation, candidate and verdict
+ * @param calls how many were replayed, each once however many candidates ran it
  * @param left out, because the broker itself answers them: control operations, and what keeps references in step
  * @param brought along: calls that were run before their turn, selected or not, because others ask for the values that they make
  * @param problems of the recording
@@ -28,7 +29,7 @@ public record ReplayReport(List<Row> rows, long calls, long left, long brought, 
     public record Row(
             WorkerInfo worker,
             String operation,
-            String contender,
+            String candidate,
             Verdict verdict,
             long count,
             SortedMap<String, Long> reasons) {}
@@ -43,7 +44,7 @@ public record ReplayReport(List<Row> rows, long calls, long left, long brought, 
         return calls > 0 && rows.stream().allMatch(row -> row.verdict() == Verdict.SAME);
     }
 
-    /** Results with this verdict, over all operations and contenders. */
+    /** Results with this verdict, over all operations and candidates. */
     public long count(Verdict verdict) {
         return rows.stream()
                 .filter(row -> row.verdict() == verdict)

@@ -10,6 +10,8 @@ import io.waybill.osgi.BundleRefusedException;
 import io.waybill.osgi.DeviceConverters;
 import io.waybill.osgi.OsgiHost;
 import io.waybill.osgi.OsgiSettings;
+import io.waybill.replay.compare.ReplayedCall;
+import io.waybill.replay.compare.Verdict;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.io.IOException;
@@ -26,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(180)
 class CandidateBundleTest {
 
-    private static final Distribution DISTRIBUTION = Distribution.of(Path.of("target/system-bundles"));
+    private static final NodeDistribution DISTRIBUTION = NodeDistribution.of(Path.of("target/system-bundles"));
     private static final int CALLS = 200;
 
     @TempDir
@@ -79,7 +81,7 @@ class CandidateBundleTest {
     void runsTheBundlesThatTheNodeHad() throws IOException {
         ReplayReport report = Replay.of(home).in(DISTRIBUTION).run();
         assertThat(report.rows()).singleElement().satisfies(row -> {
-            assertThat(row.contender()).isEqualTo(Replay.INSTALLED);
+            assertThat(row.candidate()).isEqualTo(Replay.INSTALLED);
             assertThat(row.verdict()).isEqualTo(Verdict.SAME);
             assertThat(row.count()).isEqualTo(CALLS);
         });
@@ -98,7 +100,7 @@ class CandidateBundleTest {
                     for (ReplayedCall.Result result : call.results()) {
                         if (result.verdict() != Verdict.SAME) {
                             notSame.add(
-                                    call.call().id() % (1L << 48) + " " + result.contender() + " " + result.verdict());
+                                    call.call().id() % (1L << 48) + " " + result.candidate() + " " + result.verdict());
                         }
                     }
                 });

@@ -15,11 +15,14 @@ import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.RecordPosition;
-import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.RecordPosition;
 import io.waybill.query.MessageFilter;
 import io.waybill.query.StoredCall.Outcome;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.Worker;
@@ -37,6 +40,7 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -100,7 +104,7 @@ class HomeRecordingTest {
         Worker two = home.join("two");
         call(0, 3000, one, two);
         List.of(one, two, server).forEach(HomeRecordingTest::leave);
-        try (Recording recording = home.recording()) {
+        try (CallRecording recording = home.recording()) {
             List<RecordedCall> calls = handled(
                     recording, "server", new MessageFilter.Builder().type(ASK).build());
             assertThat(ids(calls)).isEqualTo(home.begun.get("server"));
@@ -126,7 +130,7 @@ class HomeRecordingTest {
             server.close();
         }
         caller.close();
-        try (Recording recording = home.recording()) {
+        try (CallRecording recording = home.recording()) {
             List<RecordedCall> calls = handled(
                     recording, "server", new MessageFilter.Builder().type(ASK).build());
             assertThat(ids(calls)).hasSize(600).isEqualTo(home.begun.get("server"));
@@ -159,7 +163,7 @@ class HomeRecordingTest {
         }
         caller.close();
         server.close();
-        try (Recording recording = home.recording()) {
+        try (CallRecording recording = home.recording()) {
             List<RecordedCall> calls = handled(
                     recording, "server", new MessageFilter.Builder().type(ASK).build());
             assertThat(ids(calls)).hasSize(500).isEqualTo(home.begun.get("server"));
@@ -181,7 +185,7 @@ class HomeRecordingTest {
         caller.close();
         assertThat(kept).hasSize(1);
         assertThat(open).isNotNull();
-        try (Recording recording = home.recording()) {
+        try (CallRecording recording = home.recording()) {
             List<RecordedCall> calls = handled(
                     recording,
                     "server",
@@ -206,7 +210,7 @@ class HomeRecordingTest {
         call(0, 100, one, two);
         assertThat(one.callAsync(raw("server", 0x44, number(7)))).failsWithin(60, TimeUnit.SECONDS);
         List.of(one, two, server).forEach(HomeRecordingTest::leave);
-        try (Recording recording = home.recording()) {
+        try (CallRecording recording = home.recording()) {
             MessageFilter.Builder ofTwo =
                     new MessageFilter.Builder().worker(two.info().id()).type(ASK);
             List<RecordedCall> calls = handled(recording, "server", ofTwo.build());
@@ -276,23 +280,25 @@ class HomeRecordingTest {
     }
 
     private void requireTrees() throws IOException {
-        try (Recording recording = home.recording()) {
+        try (CallRecording recording = home.recording()) {
             List<RecordedCall> calls = handled(
                     recording, "server", new MessageFilter.Builder().type(ASK).build());
             assertThat(calls).hasSize(20);
             for (RecordedCall call : calls) {
-                List<RecordedCall> below = recording.nested(call.id());
+                List<RecordedCall> below = recording.nested(call);
                 assertThat(below).hasSize(2).allSatisfy(nested -> {
                     assertThat(view(nested.request()).parent()).isEqualTo(call.id());
                     assertThat(nested.response()).isPresent();
                 });
-                List<RecordedCall> deepest = recording.nested(below.get(1).id());
+                List<RecordedCall> deepest = recording.nested(below.get(1));
                 assertThat(deepest).hasSize(2);
                 assertThat(view(deepest.get(1).request()).copyPayload()).isEqualTo(number(1));
-                assertThat(recording.nested(deepest.get(0).id())).isEmpty();
+                assertThat(recording.nested(deepest.get(0))).isEmpty();
                 assertThat(recording.call(call.id()).orElseThrow().response()).isPresent();
             }
-            assertThat(recording.nested(MessageId.NONE)).isEmpty();
+            RecordedMessage any = calls.get(0).request();
+            assertThat(recording.nested(new RecordedCall(MessageId.NONE, any, Optional.empty())))
+                    .isEmpty();
             assertThat(recording.call(MessageId.of(30_000, 5))).isEmpty();
         }
     }
@@ -339,12 +345,12 @@ class HomeRecordingTest {
         server.close();
         MessageFilter asked = new MessageFilter.Builder().type(ASK).build();
         List<Long> before;
-        try (Recording recording = home.recording()) {
+        try (CallRecording recording = home.recording()) {
             before = ids(handled(recording, "server", asked));
         }
         damage("caller", JournalQueue.REQUESTS, before.get(20));
         damage("server", JournalQueue.RESPONSES, before.get(50));
-        try (Recording recording = home.recording()) {
+        try (CallRecording recording = home.recording()) {
             List<RecordedCall> calls = handled(recording, "server", asked);
             List<Long> expected = new ArrayList<>(before);
             expected.remove(50);
@@ -392,9 +398,9 @@ class HomeRecordingTest {
         permit("r-x------", "r--------");
         try {
             Map<String, String> before = snapshot();
-            try (Recording recording = Recording.open(home.path(), home.workers.host)) {
+            try (CallRecording recording = Replay.open(home.path(), home.workers.host)) {
                 for (RecordedCall call : handled(recording, "server", MessageFilter.ALL)) {
-                    assertThat(recording.nested(call.id())).isEmpty();
+                    assertThat(recording.nested(call)).isEmpty();
                     assertThat(recording.call(call.id())).isPresent();
                 }
             }
@@ -425,8 +431,8 @@ class HomeRecordingTest {
         home.join("server", echo());
         Worker caller = home.join("caller");
         call(0, 100, caller);
-        try (Recording recording = home.recording();
-                Recording.Handled handled = recording.handled(worker(recording, "server"), MessageFilter.ALL)) {
+        try (CallRecording recording = home.recording();
+                CallRecording.Handled handled = recording.handled(worker(recording, "server"), MessageFilter.ALL)) {
             assertThat(handled.next()).isNotNull();
             call(100, 100, caller);
             int given = 1;
@@ -440,7 +446,7 @@ class HomeRecordingTest {
     @Test
     void saysWhenAWorkerHasNoJournal() throws Exception {
         home.join("server", echo()).close();
-        try (Recording recording = home.recording()) {
+        try (CallRecording recording = home.recording()) {
             assertThatIOException()
                     .isThrownBy(() -> recording.handled(new WorkerInfo(77, "nobody"), MessageFilter.ALL))
                     .withMessageContaining("expected a journal of worker nobody");

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.api.LateReply;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.Request;
+import io.waybill.replay.compare.Verdict;
 import io.waybill.wire.Observations;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -47,7 +48,7 @@ class ObservedReplayTest {
     };
 
     private Path record(MessageHandler handler) throws Exception {
-        return new Cast().handles("b", OPERATION, handler).record(directory, caller -> {
+        return new ReplayScenario().handles("b", OPERATION, handler).record(directory, caller -> {
             for (int i = 0; i < CALLS; i++) {
                 caller.call(Request.operation("b", OPERATION)).close();
             }
@@ -55,7 +56,7 @@ class ObservedReplayTest {
     }
 
     private static ReplayReport replay(Path home, MessageHandler handler, List<String> reasons) throws Exception {
-        return new Cast()
+        return new ReplayScenario()
                 .handles("b", OPERATION, handler)
                 .replay(home)
                 .run(call -> call.results().forEach(result -> reasons.add(result.reason())));

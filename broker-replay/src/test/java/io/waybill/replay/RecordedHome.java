@@ -8,6 +8,9 @@ import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.query.MessageFilter;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.recording.HomeRecording;
+import io.waybill.replay.recording.RecordedCall;
 import io.waybill.tensor.TensorConfig;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
@@ -67,17 +70,17 @@ public final class RecordedHome implements AutoCloseable {
         return HomeRecording.open(path(), workers.host);
     }
 
-    public static WorkerInfo worker(Recording recording, String name) {
+    public static WorkerInfo worker(CallRecording recording, String name) {
         return recording.workers().stream()
                 .filter(info -> info.name().equals(name))
                 .findFirst()
                 .orElseThrow();
     }
 
-    public static List<RecordedCall> handled(Recording recording, String worker, MessageFilter filter)
+    public static List<RecordedCall> handled(CallRecording recording, String worker, MessageFilter filter)
             throws IOException {
         List<RecordedCall> calls = new ArrayList<>();
-        try (Recording.Handled handled = recording.handled(worker(recording, worker), filter)) {
+        try (CallRecording.Handled handled = recording.handled(worker(recording, worker), filter)) {
             for (RecordedCall call = handled.next(); call != null; call = handled.next()) {
                 calls.add(call);
             }

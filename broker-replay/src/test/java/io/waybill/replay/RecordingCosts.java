@@ -3,6 +3,9 @@ package io.waybill.replay;
 import io.waybill.api.WorkerInfo;
 import io.waybill.host.Host;
 import io.waybill.query.MessageFilter;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.recording.HomeRecording;
+import io.waybill.replay.recording.RecordedCall;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
@@ -28,10 +31,10 @@ final class RecordingCosts {
         long startNs = cpuNs();
         long calls = 0;
         long nested = 0;
-        try (Recording.Handled handled = recording.handled(worker, MessageFilter.ALL)) {
+        try (CallRecording.Handled handled = recording.handled(worker, MessageFilter.ALL)) {
             for (RecordedCall call = handled.next(); call != null; call = handled.next()) {
                 calls++;
-                nested += withNested ? recording.nested(call.id()).size() : 0;
+                nested += withNested ? recording.nested(call).size() : 0;
             }
         }
         double seconds = (cpuNs() - startNs) / 1e9;

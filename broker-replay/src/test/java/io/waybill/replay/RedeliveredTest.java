@@ -86,7 +86,7 @@ class RedeliveredTest {
             home = workers.home.path();
         }
         List<String> shown = new ArrayList<>();
-        new Cast()
+        new ReplayScenario()
                 .handles("callee", KEY, RedeliveredTest::addAgain)
                 .replay(home)
                 .worker("callee")

@@ -14,6 +14,8 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.query.MessageFilter;
+import io.waybill.replay.compare.ReplayedCall;
+import io.waybill.replay.compare.Verdict;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -58,7 +60,7 @@ class ReplayTest {
         List<String> shown = new ArrayList<>();
         reports.add(replay.run(call -> call.results()
                 .forEach(result -> shown.add(MessageId.text(call.call().id()) + " " + call.operation() + " "
-                        + result.contender() + " " + result.verdict() + " " + result.reason()))));
+                        + result.candidate() + " " + result.verdict() + " " + result.reason()))));
         return shown;
     }
 
@@ -70,18 +72,18 @@ class ReplayTest {
 
     @Test
     void givesTheSameAnswersWithTheSameHandlers() throws Exception {
-        Cast cast = new Cast().handles("b", "math.twice", ReplayTest::twice).handles("b", "math.refuse", (m, o) -> {
+        ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice).handles("b", "math.refuse", (m, o) -> {
             throw new RejectedMessageException(ErrorCode.REFUSED, "not " + m.int64("n"));
         });
-        Path home = cast.record(directory, caller -> {
+        Path home = scenario.record(directory, caller -> {
             askAll(caller, 1000);
             assertThatThrownBy(() -> ask(caller, "b", "math.refuse", 3)).isInstanceOf(CallException.class);
         });
-        ReplayReport report = cast.replay(home).run();
+        ReplayReport report = scenario.replay(home).run();
         assertThat(report.problems()).isEmpty();
         assertThat(report.calls()).isEqualTo(1001);
         assertThat(report.rows())
-                .extracting(row -> row.worker().name() + " " + row.operation() + " " + row.contender() + " "
+                .extracting(row -> row.worker().name() + " " + row.operation() + " " + row.candidate() + " "
                         + row.verdict() + " " + row.count())
                 .containsExactly("b math.refuse played SAME 1", "b math.twice played SAME 1000");
         assertThat(report.isAllSame()).isTrue();
@@ -89,10 +91,10 @@ class ReplayTest {
 
     @Test
     void runsEachCallAsOftenAsIsWanted() throws Exception {
-        Cast cast = new Cast().handles("b", "math.twice", ReplayTest::twice);
-        Path home = cast.record(directory, caller -> askAll(caller, 2));
+        ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice);
+        Path home = scenario.record(directory, caller -> askAll(caller, 2));
         List<Long> run = new ArrayList<>();
-        ReplayReport report = cast.replay(home)
+        ReplayReport report = scenario.replay(home)
                 .times(3)
                 .run(call -> run.add(MessageId.counter(call.call().id())));
         assertThat(run).hasSize(6).isSorted();
@@ -103,10 +105,10 @@ class ReplayTest {
 
     @Test
     void namesTheCallThatIsAnsweredOtherwise() throws Exception {
-        Path home = new Cast()
+        Path home = new ReplayScenario()
                 .handles("b", "math.twice", ReplayTest::twice)
                 .record(directory, caller -> askAll(caller, 700));
-        Cast candidate = new Cast().handles("b", "math.twice", (message, outbox) -> {
+        ReplayScenario candidate = new ReplayScenario().handles("b", "math.twice", (message, outbox) -> {
             long n = message.int64("n");
             outbox.reply().int64("twice", n == 421 ? 843 : 2 * n);
         });
@@ -123,37 +125,37 @@ class ReplayTest {
     }
 
     @Test
-    void showsSeveralContendersSideBySide() throws Exception {
-        Cast same = new Cast().handles("b", "math.twice", ReplayTest::twice);
-        Cast other = new Cast()
+    void showsSeveralCandidatesSideBySide() throws Exception {
+        ReplayScenario same = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice);
+        ReplayScenario other = new ReplayScenario()
                 .handles("b", "math.twice", (message, outbox) -> outbox.reply().int64("twice", 0));
         Path home = same.record(
                 directory, caller -> ask(caller, "b", "math.twice", 4).close());
         List<ReplayedCall.Result> results =
-                results(Replay.of(home).with("same", same).with("other", other).with("none", new Cast()));
+                results(Replay.of(home).with("same", same).with("other", other).with("none", new ReplayScenario()));
         assertThat(results)
-                .extracting(ReplayedCall.Result::contender, ReplayedCall.Result::verdict)
+                .extracting(ReplayedCall.Result::candidate, ReplayedCall.Result::verdict)
                 .containsExactly(
                         tuple("same", Verdict.SAME), tuple("other", Verdict.DIFFERENT), tuple("none", Verdict.FAILED));
         assertThat(results.get(2).reason()).isEqualTo("there is no handler for math.twice");
     }
 
     @Test
-    void tellsContendersOfOneNameApart() throws Exception {
-        Cast cast = new Cast().handles("b", "math.twice", ReplayTest::twice);
-        Path home = cast.record(
+    void tellsCandidatesOfOneNameApart() throws Exception {
+        ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice);
+        Path home = scenario.record(
                 directory, caller -> ask(caller, "b", "math.twice", 4).close());
         assertThat(results(Replay.of(home)
-                        .with("played", cast)
-                        .with("played", cast)
-                        .with("played", cast)))
-                .extracting(ReplayedCall.Result::contender)
+                        .with("played", scenario)
+                        .with("played", scenario)
+                        .with("played", scenario)))
+                .extracting(ReplayedCall.Result::candidate)
                 .containsExactly("played", "played (2)", "played (3)");
     }
 
     @Test
     void comparesWhatHandlersThrow() throws Exception {
-        Path home = new Cast()
+        Path home = new ReplayScenario()
                 .handles("b", "math.twice", (message, outbox) -> {
                     throw new IllegalStateException("as recorded");
                 })
@@ -161,14 +163,14 @@ class ReplayTest {
                         directory,
                         caller -> assertThatThrownBy(() -> ask(caller, "b", "math.twice", 1))
                                 .isInstanceOf(CallException.class));
-        assertThat(results(new Cast()
+        assertThat(results(new ReplayScenario()
                         .handles("b", "math.twice", (message, outbox) -> {
                             throw new IllegalStateException("as recorded");
                         })
                         .replay(home)))
                 .extracting(ReplayedCall.Result::verdict)
                 .containsExactly(Verdict.SAME);
-        assertThat(results(new Cast()
+        assertThat(results(new ReplayScenario()
                         .handles("b", "math.twice", (message, outbox) -> {
                             throw new IllegalStateException("otherwise");
                         })
@@ -178,8 +180,8 @@ class ReplayTest {
     }
 
     /** b asks c twice, at once, and c asks d. */
-    private static Cast threeDeep() {
-        return new Cast()
+    private static ReplayScenario threeDeep() {
+        return new ReplayScenario()
                 .handles("d", "math.twice", ReplayTest::twice)
                 .handles("c", "math.more", (message, outbox) -> {
                     Request below = Request.operation("d", "math.twice");
@@ -207,18 +209,18 @@ class ReplayTest {
 
     @Test
     void isTheSameEveryTimeForATreeOfCallsThreeWorkersDeep() throws Exception {
-        Cast cast = threeDeep();
-        Path home = cast.record(directory, caller -> {
+        ReplayScenario scenario = threeDeep();
+        Path home = scenario.record(directory, caller -> {
             for (int n = 0; n < 20; n++) {
                 ask(caller, "b", "math.both", n).close();
             }
         });
         List<ReplayReport> reports = new ArrayList<>();
-        List<String> first = shown(cast.replay(home), reports);
+        List<String> first = shown(scenario.replay(home), reports);
         assertThat(reports.get(0).isAllSame()).as("%s", reports.get(0)).isTrue();
         assertThat(first).hasSize(20 + 40 + 40);
         for (int i = 0; i < 99; i++) {
-            assertThat(shown(cast.replay(home), reports)).isEqualTo(first);
+            assertThat(shown(scenario.replay(home), reports)).isEqualTo(first);
         }
         assertThat(reports).containsOnly(reports.get(0));
     }
@@ -227,7 +229,7 @@ class ReplayTest {
     void failsARequestThatAsksForSomethingElseAndNeverCallsALiveWorker() throws Exception {
         AtomicLong live = new AtomicLong();
         AtomicLong caught = new AtomicLong();
-        Cast candidate = new Cast().handles("b", "math.both", (message, outbox) -> {
+        ReplayScenario candidate = new ReplayScenario().handles("b", "math.both", (message, outbox) -> {
             Request other = Request.operation("c", "math.counted");
             other.body().int64("n", 1);
             try {
@@ -237,11 +239,11 @@ class ReplayTest {
             }
             outbox.reply().int64("sum", 28); // what is on record, whatever it heard
         });
-        Cast cast = threeDeep().handles("c", "math.counted", (message, outbox) -> {
+        ReplayScenario scenario = threeDeep().handles("c", "math.counted", (message, outbox) -> {
             live.incrementAndGet();
             outbox.reply();
         });
-        cast.record(directory, caller -> {
+        scenario.record(directory, caller -> {
             assertThat(ask(caller, "b", "math.both", 1).int64("sum")).isEqualTo(28);
             List<ReplayedCall.Result> results =
                     results(candidate.replay(caller.directory().home().path()).worker("b"));
@@ -257,10 +259,10 @@ class ReplayTest {
 
     @Test
     void failsARequestThatAsksMoreThanIsOnRecord() throws Exception {
-        Cast cast = new Cast().handles("b", "math.twice", ReplayTest::twice);
-        Path home = cast.record(
+        ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice);
+        Path home = scenario.record(
                 directory, caller -> ask(caller, "b", "math.twice", 1).close());
-        Cast candidate = new Cast().handles("b", "math.twice", (message, outbox) -> {
+        ReplayScenario candidate = new ReplayScenario().handles("b", "math.twice", (message, outbox) -> {
             outbox.caller().call(Request.operation("b", "math.twice")).close();
             twice(message, outbox);
         });
@@ -274,7 +276,7 @@ class ReplayTest {
 
     @Test
     void waitsForLateAnswers() throws Exception {
-        Cast cast = new Cast().handles("b", "math.twice", (message, outbox) -> {
+        ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", (message, outbox) -> {
             long n = message.int64("n");
             LateReply reply = outbox.later();
             CompletableFuture.runAsync(() -> {
@@ -282,15 +284,15 @@ class ReplayTest {
                 reply.send();
             });
         });
-        Path home = cast.record(directory, caller -> askAll(caller, 50));
-        assertThat(cast.replay(home).run().count(Verdict.SAME)).isEqualTo(50);
+        Path home = scenario.record(directory, caller -> askAll(caller, 50));
+        assertThat(scenario.replay(home).run().count(Verdict.SAME)).isEqualTo(50);
     }
 
     @Test
     void goesOnBehindAnAnswerThatNeverComes() throws Exception {
         Path home =
-                new Cast().handles("b", "math.twice", ReplayTest::twice).record(directory, caller -> askAll(caller, 5));
-        Cast candidate = new Cast().handles("b", "math.twice", (message, outbox) -> {
+                new ReplayScenario().handles("b", "math.twice", ReplayTest::twice).record(directory, caller -> askAll(caller, 5));
+        ReplayScenario candidate = new ReplayScenario().handles("b", "math.twice", (message, outbox) -> {
             if (message.int64("n") == 2) {
                 outbox.later();
             } else {
@@ -306,10 +308,10 @@ class ReplayTest {
 
     @Test
     void goesOnWithoutAHandlerThatDoesNotReturn() throws Exception {
-        Cast same = new Cast().handles("b", "math.twice", ReplayTest::twice);
+        ReplayScenario same = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice);
         Path home = same.record(directory, caller -> askAll(caller, 5));
         CountDownLatch never = new CountDownLatch(1);
-        Cast candidate = new Cast().handles("b", "math.twice", (message, outbox) -> {
+        ReplayScenario candidate = new ReplayScenario().handles("b", "math.twice", (message, outbox) -> {
             if (message.int64("n") == 2) {
                 awaitWhateverComes(never);
             }
@@ -352,12 +354,12 @@ class ReplayTest {
     @Test
     void saysOfAHandlerThatWaversThatItCanNotBeReplayed() throws Exception {
         AtomicLong count = new AtomicLong();
-        Cast cast = new Cast()
+        ReplayScenario scenario = new ReplayScenario()
                 .handles(
                         "b", "math.count", (message, outbox) -> outbox.reply().int64("count", count.incrementAndGet()));
-        Path home = cast.record(
+        Path home = scenario.record(
                 directory, caller -> ask(caller, "b", "math.count", 0).close());
-        assertThat(results(cast.replay(home)).get(0))
+        assertThat(results(scenario.replay(home)).get(0))
                 .extracting(ReplayedCall.Result::verdict, ReplayedCall.Result::reason)
                 .containsExactly(
                         Verdict.NOT_REPLAYABLE,
@@ -367,12 +369,12 @@ class ReplayTest {
 
     @Test
     void leavesOutWhatNoHandlerAnswered() throws Exception {
-        Cast cast = new Cast().handles("b", "math.twice", ReplayTest::twice);
-        Path home = cast.record(directory, caller -> {
+        ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice);
+        Path home = scenario.record(directory, caller -> {
             askAll(caller, 1);
             assertThatThrownBy(() -> ask(caller, "b", "math.unknown", 1)).isInstanceOf(CallException.class);
         });
-        ReplayReport report = cast.replay(home).run();
+        ReplayReport report = scenario.replay(home).run();
         assertThat(report.count(Verdict.SAME)).isEqualTo(1);
         assertThat(report.rows().get(1).reasons().firstKey())
                 .startsWith("the broker answered it, and no handler: UNKNOWN_OPERATION");
@@ -380,28 +382,28 @@ class ReplayTest {
 
     @Test
     void replaysWhatIsSelected() throws Exception {
-        Cast cast = threeDeep();
-        Path home = cast.record(
+        ReplayScenario scenario = threeDeep();
+        Path home = scenario.record(
                 directory, caller -> ask(caller, "b", "math.both", 1).close());
         MessageFilter filter =
                 new MessageFilter.Builder().operation("math.more").build();
-        assertThat(cast.replay(home).select(filter).run().rows())
+        assertThat(scenario.replay(home).select(filter).run().rows())
                 .extracting(ReplayReport.Row::operation)
                 .containsExactly("math.more");
-        assertThat(cast.replay(home).worker("d").run().rows())
+        assertThat(scenario.replay(home).worker("d").run().rows())
                 .extracting(ReplayReport.Row::operation)
                 .containsExactly("math.twice");
-        assertThatThrownBy(() -> cast.replay(home).worker("nobody").run())
+        assertThatThrownBy(() -> scenario.replay(home).worker("nobody").run())
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("no worker nobody is on record");
     }
 
     @Test
     void runsEachCallWhenThePaceSaysSo() throws Exception {
-        Cast cast = new Cast().handles("b", "math.twice", ReplayTest::twice);
-        Path home = cast.record(directory, caller -> askAll(caller, 3));
+        ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice);
+        Path home = scenario.record(directory, caller -> askAll(caller, 3));
         List<String> steps = Collections.synchronizedList(new ArrayList<>());
-        cast.replay(home).pace(call -> steps.add("run")).run(call -> steps.add("seen"));
+        scenario.replay(home).pace(call -> steps.add("run")).run(call -> steps.add("seen"));
         assertThat(steps).hasSize(6).startsWith("run").endsWith("seen");
     }
 }

@@ -10,6 +10,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.query.MessageFilter;
+import io.waybill.replay.compare.Verdict;
 import io.waybill.worker.Worker;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -30,8 +31,8 @@ class ReplayedReferencesTest {
     @TempDir
     private Path directory;
 
-    private static Cast cast(long factor) {
-        return new Cast()
+    private static ReplayScenario scenario(long factor) {
+        return new ReplayScenario()
                 .handles("b", "SCRIPT_CALL", (message, outbox) -> answer(message, outbox, factor))
                 .handles("c", "SCRIPT_CALL", (message, outbox) -> answer(message, outbox, factor));
     }
@@ -123,9 +124,9 @@ class ReplayedReferencesTest {
 
     @Test
     void findsValuesThatEarlierRequestsMade() throws Exception {
-        Path home = cast(10).record(directory, ReplayedReferencesTest::play);
+        Path home = scenario(10).record(directory, ReplayedReferencesTest::play);
         List<String> notSame = new ArrayList<>();
-        ReplayReport report = cast(10).replay(home)
+        ReplayReport report = scenario(10).replay(home)
                 .run(call -> call.results().stream()
                         .filter(result -> result.verdict() != Verdict.SAME)
                         .forEach(result -> notSame.add(call.worker().name() + " " + call.operation() + " " + result)));
@@ -149,10 +150,10 @@ class ReplayedReferencesTest {
 
     @Test
     void bringsTheRequestAlongThatMadeAValue() throws Exception {
-        Path home = cast(10).record(directory, ReplayedReferencesTest::play);
+        Path home = scenario(10).record(directory, ReplayedReferencesTest::play);
         MessageFilter filter =
                 new MessageFilter.Builder().operation("test::use").build();
-        ReplayReport report = cast(10).replay(home).select(filter).run();
+        ReplayReport report = scenario(10).replay(home).select(filter).run();
         assertThat(report.calls()).isEqualTo(1);
         assertThat(report.brought()).isEqualTo(1);
         assertThat(report.isAllSame()).as("%s", report).isTrue();
@@ -160,7 +161,7 @@ class ReplayedReferencesTest {
 
     @Test
     void bringsAlongWhatTheRequestThatItBringsAlongNeeds() throws Exception {
-        Path home = cast(10).record(directory, caller -> {
+        Path home = scenario(10).record(directory, caller -> {
             try (RRef made = caller.rpc().remote("b", call("test::make", Value.of(7)));
                     RRef more = caller.rpc().remote("b", call("test::more", Value.of(made)))) {
                 caller.rpc()
@@ -170,7 +171,7 @@ class ReplayedReferencesTest {
         });
         MessageFilter filter =
                 new MessageFilter.Builder().operation("test::use").build();
-        ReplayReport report = cast(10).replay(home).select(filter).run();
+        ReplayReport report = scenario(10).replay(home).select(filter).run();
         assertThat(report.calls()).isEqualTo(1);
         assertThat(report.brought()).isEqualTo(2);
         assertThat(report.isAllSame()).as("%s", report).isTrue();
@@ -178,20 +179,20 @@ class ReplayedReferencesTest {
 
     @Test
     void makesAValueThatAHandlerLeftWithItsOwnWorker() throws Exception {
-        Path home = cast(10).record(
+        Path home = scenario(10).record(
                         directory,
                         caller -> caller.rpc()
                                 .rpcSync("b", call("test::self"), SOON)
                                 .close());
-        ReplayReport report = cast(10).replay(home).run();
+        ReplayReport report = scenario(10).replay(home).run();
         assertThat(report.isAllSame()).as("%s", report).isTrue();
         assertThat(report.calls()).isEqualTo(2);
     }
 
     @Test
     void showsAnotherValueWhereItIsRead() throws Exception {
-        Path home = cast(10).record(directory, ReplayedReferencesTest::play);
-        assertThat(verdicts(cast(11).replay(home).worker("b")))
+        Path home = scenario(10).record(directory, ReplayedReferencesTest::play);
+        assertThat(verdicts(scenario(11).replay(home).worker("b")))
                 .containsEntry("b test::make", Verdict.SAME) // what it answers is a name
                 .containsEntry("b test::use", Verdict.DIFFERENT)
                 .containsEntry("b test::remote", Verdict.SAME) // the value of another worker is the one on record
@@ -200,8 +201,8 @@ class ReplayedReferencesTest {
 
     @Test
     void saysThatAValueWasNotMadeByARequest() throws Exception {
-        Cast cast = cast(10);
-        Path home = cast.record(directory, caller -> {
+        ReplayScenario scenario = scenario(10);
+        Path home = scenario.record(directory, caller -> {
             try (RRef own = caller.rpc().rref(Value.of(1))) {
                 caller.rpc()
                         .rpcSync("b", call("test::fetch", Value.of(own)), SOON)
@@ -209,7 +210,7 @@ class ReplayedReferencesTest {
             }
         });
         List<String> reasons = new ArrayList<>();
-        cast.replay(home)
+        scenario.replay(home)
                 .worker("caller")
                 .run(call -> call.results().forEach(result -> reasons.add(result.verdict() + " " + result.reason())));
         assertThat(reasons)

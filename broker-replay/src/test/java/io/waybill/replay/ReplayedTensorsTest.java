@@ -12,6 +12,9 @@ import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
 import io.waybill.host.Host;
+import io.waybill.replay.compare.ReplayedCall;
+import io.waybill.replay.compare.Verdict;
+import io.waybill.replay.recording.HomeRecording;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -68,8 +71,8 @@ class ReplayedTensorsTest {
         }
     }
 
-    private static Cast cast(Change change) {
-        return new Cast()
+    private static ReplayScenario scenario(Change change) {
+        return new ReplayScenario()
                 .handles(
                         "c",
                         "tensor.same",
@@ -78,7 +81,7 @@ class ReplayedTensorsTest {
     }
 
     private Path recorded() throws Exception {
-        return cast(new Change(0, 0)).record(directory, ReplayedTensorsTest::play);
+        return scenario(new Change(0, 0)).record(directory, ReplayedTensorsTest::play);
     }
 
     private static void play(Worker caller) {
@@ -103,7 +106,7 @@ class ReplayedTensorsTest {
         Path home = recorded();
         HomeRecording recording = HomeRecording.open(home, Host.real());
         ReplayReport report =
-                Replay.of(recording).with("same", cast(new Change(0, 0))).run();
+                Replay.of(recording).with("same", scenario(new Change(0, 0))).run();
         assertThat(report.isAllSame()).as("%s", report).isTrue();
         assertThat(report.calls()).isEqualTo(2 * CALLS);
         assertThat(recording.liveTensorBytes()).isZero();
@@ -111,7 +114,7 @@ class ReplayedTensorsTest {
 
     @Test
     void areShownWhereTheyPartInAnAnswer() throws Exception {
-        Replay replay = cast(new Change(0, 0.5f)).replay(recorded()).worker("b");
+        Replay replay = scenario(new Change(0, 0.5f)).replay(recorded()).worker("b");
         assertThat(results(replay)).hasSize(CALLS).allSatisfy(result -> {
             assertThat(result.verdict()).isEqualTo(Verdict.DIFFERENT);
             assertThat(result.reason()).contains("[1, 2]");
@@ -120,7 +123,7 @@ class ReplayedTensorsTest {
 
     @Test
     void mustBeThoseOnRecordInANestedCall() throws Exception {
-        Replay replay = cast(new Change(0.5f, -0.5f)).replay(recorded()).worker("b");
+        Replay replay = scenario(new Change(0.5f, -0.5f)).replay(recorded()).worker("b");
         assertThat(results(replay)).hasSize(CALLS).allSatisfy(result -> {
             assertThat(result.verdict()).isEqualTo(Verdict.FAILED);
             assertThat(result.reason()).contains("had other tensors").contains("[1, 2]");

@@ -3,6 +3,7 @@ package io.waybill.replay;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Request;
+import io.waybill.replay.compare.Verdict;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -73,14 +74,14 @@ class UntouchedHomeTest {
 
     @Test
     void staysAsItIs() throws Exception {
-        Cast cast = new Cast()
+        ReplayScenario scenario = new ReplayScenario()
                 .handles("b", "math.twice", (message, outbox) -> outbox.reply().int64("twice", 2 * message.int64("n")))
                 .handles("a", "math.ask", (message, outbox) -> {
                     Request request = Request.operation("b", "math.twice");
                     request.body().int64("n", message.int64("n"));
                     outbox.reply().int64("asked", outbox.caller().call(request).int64("twice"));
                 });
-        Path home = cast.record(directory, caller -> {
+        Path home = scenario.record(directory, caller -> {
             for (int n = 0; n < 20; n++) {
                 Request request = Request.operation("a", "math.ask");
                 request.body().int64("n", n);
@@ -89,7 +90,7 @@ class UntouchedHomeTest {
         });
         readOnly(home, () -> {
             SortedMap<String, String> before = listing(home);
-            assertThat(cast.replay(home).run().count(Verdict.SAME)).isEqualTo(40);
+            assertThat(scenario.replay(home).run().count(Verdict.SAME)).isEqualTo(40);
             assertThat(listing(home)).isEqualTo(before);
         });
     }

@@ -1,8 +1,8 @@
 package io.waybill.testing;
 
 import io.waybill.api.MessageId;
-import io.waybill.replay.ReplayedCall;
-import io.waybill.replay.Verdict;
+import io.waybill.replay.compare.ReplayedCall;
+import io.waybill.replay.compare.Verdict;
 import java.util.Locale;
 import java.util.Optional;
 

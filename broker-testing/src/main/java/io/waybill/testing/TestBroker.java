@@ -15,11 +15,11 @@ import io.waybill.osgi.DeviceConverters;
 import io.waybill.osgi.LoaderWatch;
 import io.waybill.osgi.OsgiHost;
 import io.waybill.osgi.OsgiSettings;
-import io.waybill.replay.Comparison;
-import io.waybill.replay.Distribution;
+import io.waybill.replay.NodeDistribution;
 import io.waybill.replay.Replay;
 import io.waybill.replay.ReplayReport;
-import io.waybill.replay.compare.AnswerComparison;
+import io.waybill.replay.compare.ContentComparison;
+import io.waybill.replay.compare.ResponseComparison;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
@@ -236,15 +236,15 @@ public final class TestBroker implements AutoCloseable {
      * @param recording a home, such as {@link #home()}, or a slice
      */
     public ReplayReport assertReplays(Path recording) throws IOException {
-        return assertReplays(recording, AnswerComparison.exact());
+        return assertReplays(recording, ContentComparison.exact());
     }
 
     /** The same with another comparison. */
-    public ReplayReport assertReplays(Path recording, Comparison comparison) throws IOException {
+    public ReplayReport assertReplays(Path recording, ResponseComparison comparison) throws IOException {
         List<String> problems = new ArrayList<>();
         ReplayReport report = Replay.of(recording)
                 .on(host)
-                .in(Distribution.of(directory.resolve(BUNDLES)))
+                .in(NodeDistribution.of(directory.resolve(BUNDLES)))
                 .with(bundle.path())
                 .compare(comparison)
                 .run(call -> DifferentCall.describe(call).ifPresent(text -> {

@@ -57,7 +57,7 @@ final class ValueComparison {
         if (recorded instanceof Value.Text one && replayed instanceof Value.Text other) {
             return Excerpt.pair(one.value(), other.value());
         } else if (recorded instanceof Value.Binary one && replayed instanceof Value.Binary other) {
-            return AnswerComparison.bytes(one.value(), other.value());
+            return ContentComparison.bytes(one.value(), other.value());
         }
         return "recorded " + shown(recorded) + ", replayed " + shown(replayed);
     }

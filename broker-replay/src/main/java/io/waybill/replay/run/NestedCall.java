@@ -1,6 +1,6 @@
 package io.waybill.replay.run;
 
-import io.waybill.replay.RecordedCall;
+import io.waybill.replay.recording.RecordedCall;
 import java.util.Optional;
 
 /** A call that a handler made, on record, and what it says. Immutable. */

@@ -10,24 +10,24 @@ import java.util.concurrent.CompletableFuture;
 /** Answers calls from the record. An answer is there at once; one that is not on record never comes. Thread-safe. */
 final class RecordedCaller implements Caller {
 
-    private final Attempt attempt;
+    private final ReplayOutbox outbox;
 
-    RecordedCaller(Attempt attempt) {
-        this.attempt = attempt;
+    RecordedCaller(ReplayOutbox outbox) {
+        this.outbox = outbox;
     }
 
     @Override
     public Response call(Request request) {
-        return attempt.call(request);
+        return outbox.call(request);
     }
 
     @Override
     public CompletableFuture<Response> callAsync(Request request) {
-        NestedCall asked = attempt.ask(request);
+        NestedCall asked = outbox.match(request);
         CompletableFuture<Response> answer = new CompletableFuture<>();
         if (asked.response().isPresent()) {
             try {
-                answer.complete(attempt.response(asked));
+                answer.complete(outbox.response(asked));
             } catch (CallException e) {
                 answer.completeExceptionally(e);
             }
@@ -37,7 +37,7 @@ final class RecordedCaller implements Caller {
 
     @Override
     public long call(Request request, ResponseListener listener) {
-        NestedCall asked = attempt.ask(request);
+        NestedCall asked = outbox.match(request);
         if (asked.response().isPresent()) {
             tell(asked, listener);
         }
@@ -47,7 +47,7 @@ final class RecordedCaller implements Caller {
     private void tell(NestedCall asked, ResponseListener listener) {
         Response response;
         try {
-            response = attempt.response(asked);
+            response = outbox.response(asked);
         } catch (CallException e) {
             listener.onFailure(e);
             return;

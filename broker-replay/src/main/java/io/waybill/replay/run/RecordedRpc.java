@@ -24,36 +24,36 @@ final class RecordedRpc implements Rpc {
     private static final Map<String, String> NOTHING_OPEN =
             Map.of("num_owner_rrefs", "0", "num_forks", "0", "num_pending_users", "0", "num_pending_futures", "0");
 
-    private final Attempt attempt;
+    private final ReplayOutbox outbox;
 
-    RecordedRpc(Attempt attempt) {
-        this.attempt = attempt;
+    RecordedRpc(ReplayOutbox outbox) {
+        this.outbox = outbox;
     }
 
     @Override
     public WorkerInfo info() {
-        return attempt.contender().worker();
+        return outbox.candidate().worker();
     }
 
     @Override
     public Response rpcSync(String to, Invocation call) {
-        return attempt.call(Request.invocation(to, MessageType.SCRIPT_CALL, call));
+        return outbox.call(Request.invocation(to, MessageType.SCRIPT_CALL, call));
     }
 
     @Override
     public Response rpcSync(String to, Invocation call, Duration timeout) {
-        return attempt.call(
+        return outbox.call(
                 Request.invocation(to, MessageType.SCRIPT_CALL, call).timeout(timeout));
     }
 
     @Override
     public CompletableFuture<Response> rpcAsync(String to, Invocation call) {
-        return attempt.caller().callAsync(Request.invocation(to, MessageType.SCRIPT_CALL, call));
+        return outbox.caller().callAsync(Request.invocation(to, MessageType.SCRIPT_CALL, call));
     }
 
     @Override
     public CompletableFuture<Response> rpcAsync(String to, Invocation call, Duration timeout) {
-        return attempt.caller()
+        return outbox.caller()
                 .callAsync(Request.invocation(to, MessageType.SCRIPT_CALL, call).timeout(timeout));
     }
 
@@ -64,25 +64,25 @@ final class RecordedRpc implements Rpc {
 
     @Override
     public RRef remote(String to, Invocation call, Duration timeout) {
-        NestedCall asked = attempt.ask(
+        NestedCall asked = outbox.match(
                 Request.invocation(to, MessageType.SCRIPT_REMOTE_CALL, call).timeout(timeout));
         List<ForkData> references = asked.request().references();
         if (references.isEmpty()) {
-            throw Contender.refused("the call on record names no reference that it creates");
+            throw ReplayCandidate.refused("the call on record names no reference that it creates");
         }
         Optional<CallException> failure =
                 asked.response().filter(RecordContent::isError).map(RecordContent::failure);
-        return new ReplayedReference(attempt.contender(), references.get(references.size() - 1), failure);
+        return new ReplayedReference(outbox.candidate(), references.get(references.size() - 1), failure);
     }
 
     @Override
     public RRef rref(Value value) {
         ValueEncoder encoder = new ValueEncoder(RRef::retain).value(value);
-        OwnValue own = new OwnValue(
+        ReplayedValue own = new ReplayedValue(
                 encoder.toBytes(), List.copyOf(encoder.tensors()), List.copyOf(encoder.references()), Optional.empty());
         own.retainTensors();
         return new ReplayedReference(
-                attempt.contender(), attempt.contender().values().add(own), ANY_TYPE);
+                outbox.candidate(), outbox.candidate().values().add(own), ANY_TYPE);
     }
 
     @Override

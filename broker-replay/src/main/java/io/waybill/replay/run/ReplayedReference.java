@@ -17,7 +17,7 @@ import java.util.concurrent.CompletableFuture;
  */
 final class ReplayedReference implements RRef {
 
-    private final Contender contender;
+    private final ReplayCandidate candidate;
     private final RRefId id;
     private final int owner;
     private final int ownerGeneration;
@@ -25,23 +25,23 @@ final class ReplayedReference implements RRef {
     private final Optional<CallException> failure;
 
     /** @param failure why the value was not created; empty when it may have been */
-    ReplayedReference(Contender contender, ForkData recorded, Optional<CallException> failure) {
-        this(contender, recorded.rref(), recorded.owner(), recorded.ownerGeneration(), recorded.type(), failure);
+    ReplayedReference(ReplayCandidate candidate, ForkData recorded, Optional<CallException> failure) {
+        this(candidate, recorded.rref(), recorded.owner(), recorded.ownerGeneration(), recorded.type(), failure);
     }
 
     /** To a value that the worker made by itself. */
-    ReplayedReference(Contender contender, RRefId id, String type) {
-        this(contender, id, contender.worker().id(), 1, type, Optional.empty());
+    ReplayedReference(ReplayCandidate candidate, RRefId id, String type) {
+        this(candidate, id, candidate.worker().id(), 1, type, Optional.empty());
     }
 
     private ReplayedReference(
-            Contender contender,
+            ReplayCandidate candidate,
             RRefId id,
             int owner,
             int ownerGeneration,
             String type,
             Optional<CallException> failure) {
-        this.contender = contender;
+        this.candidate = candidate;
         this.id = id;
         this.owner = owner;
         this.ownerGeneration = ownerGeneration;
@@ -62,7 +62,7 @@ final class ReplayedReference implements RRef {
         if (failure.isPresent()) {
             throw failure.get();
         }
-        return isOwner() ? contender.read(id) : contender.fetch(this, timeout);
+        return isOwner() ? candidate.read(id) : candidate.fetch(this, timeout);
     }
 
     @Override
@@ -88,13 +88,13 @@ final class ReplayedReference implements RRef {
     @Override
     public void keep() {
         requireOwner("keep()");
-        contender.read(id).close(); // waits until it is there, as a worker does; a replay writes nothing
+        candidate.read(id).close(); // waits until it is there, as a worker does; a replay writes nothing
     }
 
     private void requireOwner(String operation) {
         if (!isOwner()) {
             throw new IllegalStateException("For " + this + ", can't call " + operation + " on user "
-                    + contender.worker() + ". Call it on owner " + owner);
+                    + candidate.worker() + ". Call it on owner " + owner);
         }
     }
 
@@ -105,7 +105,7 @@ final class ReplayedReference implements RRef {
 
     @Override
     public boolean isOwner() {
-        return owner == contender.worker().id();
+        return owner == candidate.worker().id();
     }
 
     @Override

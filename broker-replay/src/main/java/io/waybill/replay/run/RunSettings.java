@@ -1,15 +1,14 @@
 package io.waybill.replay.run;
 
 import io.waybill.api.TensorBuffers;
-import io.waybill.replay.Comparison;
-import io.waybill.replay.Pace;
+import io.waybill.replay.compare.ResponseComparison;
 import java.time.Duration;
 
 /**
  * How requests are run. Immutable.
  *
- * @param limit how long a handler may take, and after it a late answer; zero for ever
+ * @param limit how long a handler may take, and after it a late response; zero for no limit
  * @param pace when each request is run
  * @param buffers memory for results
  */
-public record RunSettings(Comparison comparison, Duration limit, Pace pace, TensorBuffers buffers) {}
+public record RunSettings(ResponseComparison comparison, Duration limit, ReplayPace pace, TensorBuffers buffers) {}

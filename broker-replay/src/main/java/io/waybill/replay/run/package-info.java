@@ -4,8 +4,8 @@
  * <h2>Starting points</h2>
  * <ul>
  *   <li>{@link io.waybill.replay.run.WorkerReplay} for the way of what one worker handled
- *   <li>{@link io.waybill.replay.run.Runner} for how one request is run
- *   <li>{@link io.waybill.replay.run.Attempt} for what its handler sees
+ *   <li>{@link io.waybill.replay.run.RequestRunner} for how one request is run
+ *   <li>{@link io.waybill.replay.run.ReplayOutbox} for what its handler sees
  * </ul>
  */
 package io.waybill.replay.run;

@@ -2,8 +2,8 @@ package io.waybill.replay.slice;
 
 import io.waybill.api.Tensor;
 import io.waybill.query.Payload;
-import io.waybill.replay.RecordedMessage;
-import io.waybill.replay.StorageBytes;
+import io.waybill.replay.recording.RecordedMessage;
+import io.waybill.replay.recording.StorageBytes;
 import io.waybill.replay.slice.SlicedMessage.Kind;
 import io.waybill.tensor.DescribedTensors;
 import io.waybill.wire.Envelope;

@@ -1,23 +1,22 @@
 package io.waybill.replay.slice;
 
 import io.waybill.query.MessageFilter;
-import io.waybill.replay.RecordedCall;
-import io.waybill.replay.Recording;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.slice.SliceLayout.Part;
 import io.waybill.wire.MessageBuffer;
-import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /** The selected calls of a slice that went to one worker, in the order in which they stand there. One thread. */
-final class SelectedCalls implements Recording.Handled {
+final class SelectedCalls implements CallRecording.Handled {
 
     private final SliceFile file;
     private final SliceReader reader;
     private final int worker;
     private final MessageFilter filter;
     private final MessageBuffer requestBuffer = new MessageBuffer();
-    private final MessageBuffer answerBuffer = new MessageBuffer();
+    private final MessageBuffer responseBuffer = new MessageBuffer();
     private ByteBuffer chunk = ByteBuffer.allocate(0);
     private int next;
 
@@ -45,22 +44,12 @@ final class SelectedCalls implements Recording.Handled {
     }
 
     /** Null when it is not wanted. */
-    private RecordedCall take(SlicedCall call) {
-        requestBuffer.reserve(call.request().record().length);
-        requestBuffer.memory().putBytes(0, call.request().record());
-        RecordView request = new RecordView(requestBuffer);
-        boolean isWanted = request.to() == worker
-                && filter.takesCaller(request.from())
-                && filter.takes(request)
-                && filter.takesOperationOf(request);
-        if (!isWanted) {
-            return null;
-        }
-        RecordedCall recorded = reader.recorded(request.id(), call);
-        boolean isTaken = recorded.response().isPresent()
-                ? filter.takesAnswer(request.sentNs(), recorded.response().get().in(answerBuffer))
-                : filter.takesUnanswered();
-        return isTaken ? recorded : null;
+    private RecordedCall take(SlicedCall sliced) {
+        RecordedCall call = reader.recorded(sliced);
+        boolean isTaken = call.request().receiver() == worker
+                && filter.takesCaller(call.request().worker().id())
+                && call.isTakenBy(filter, requestBuffer, responseBuffer);
+        return isTaken ? call : null;
     }
 
     @Override

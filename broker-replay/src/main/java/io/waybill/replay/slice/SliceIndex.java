@@ -1,7 +1,7 @@
 package io.waybill.replay.slice;
 
 import io.waybill.api.MessageId;
-import io.waybill.replay.References;
+import io.waybill.replay.recording.MessageReferences;
 import io.waybill.replay.slice.SliceLayout.Part;
 import io.waybill.rref.RRefId;
 import io.waybill.wire.RecordView;
@@ -68,7 +68,7 @@ final class SliceIndex {
             children.computeIfAbsent(request.parent(), any -> new ArrayList<>(2))
                     .add(id);
         }
-        References.made(request).ifPresent(made -> creations.put(made, id));
+        MessageReferences.created(request).ifPresent(made -> creations.put(made, id));
     }
 
     private void requireCounts(SliceFile file, SliceInfo info) throws MalformedSliceException {

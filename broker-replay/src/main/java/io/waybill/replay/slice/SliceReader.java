@@ -2,8 +2,8 @@ package io.waybill.replay.slice;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.journal.JournalQueue;
-import io.waybill.replay.RecordedCall;
-import io.waybill.replay.RecordedMessage;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.replay.slice.SliceLayout.Part;
 import io.waybill.replay.slice.SlicedMessage.Kind;
 import io.waybill.wire.Envelope;
@@ -50,7 +50,7 @@ final class SliceReader {
 
     Optional<RecordedCall> call(long id) throws IOException {
         Optional<SlicedCall> call = find(id);
-        return call.isEmpty() ? Optional.empty() : Optional.of(recorded(id, call.get()));
+        return call.isEmpty() ? Optional.empty() : Optional.of(recorded(call.get()));
     }
 
     private Optional<SlicedCall> find(long id) throws IOException {
@@ -68,10 +68,11 @@ final class SliceReader {
         return kind == Kind.REQUEST ? call.map(SlicedCall::request) : call.flatMap(SlicedCall::answer);
     }
 
-    RecordedCall recorded(long id, SlicedCall call) {
+    RecordedCall recorded(SlicedCall call) {
+        RecordedMessage request = recorded(JournalQueue.REQUESTS, call.request());
         return new RecordedCall(
-                id,
-                recorded(JournalQueue.REQUESTS, call.request()),
+                request.id(),
+                request,
                 call.answer().map(answer -> recorded(JournalQueue.RESPONSES, answer)));
     }
 

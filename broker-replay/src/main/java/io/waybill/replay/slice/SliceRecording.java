@@ -5,11 +5,11 @@ import io.waybill.api.Tensor;
 import io.waybill.api.WorkerInfo;
 import io.waybill.host.Host;
 import io.waybill.query.MessageFilter;
-import io.waybill.replay.NotRecordedException;
-import io.waybill.replay.RecordedCall;
-import io.waybill.replay.RecordedMessage;
-import io.waybill.replay.RecordedTensors;
-import io.waybill.replay.Recording;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.recording.NotRecordedException;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.recording.RecordedMessage;
+import io.waybill.replay.recording.RecordedTensors;
 import io.waybill.rref.RRefId;
 import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.NativeMemory;
@@ -28,7 +28,7 @@ import java.util.TreeMap;
  *
  * <p>All of it but the bytes of tensors is read and checked when it is opened. Takes no more memory than the file has bytes.
  */
-public final class SliceRecording implements Recording {
+public final class SliceRecording implements CallRecording {
 
     private final SliceFile file;
     private final SliceInfo info;
@@ -85,9 +85,9 @@ public final class SliceRecording implements Recording {
     }
 
     @Override
-    public List<RecordedCall> nested(long parentId) throws IOException {
+    public List<RecordedCall> nested(RecordedCall parent) throws IOException {
         List<RecordedCall> nested = new ArrayList<>();
-        for (long id : index.children(parentId)) {
+        for (long id : index.children(parent.id())) {
             nested.add(reader.call(id).orElseThrow());
         }
         return nested;

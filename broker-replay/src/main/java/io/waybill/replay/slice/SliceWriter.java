@@ -3,12 +3,12 @@ package io.waybill.replay.slice;
 import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.query.MessageFilter;
-import io.waybill.replay.HomeRecording;
-import io.waybill.replay.RecordedCall;
-import io.waybill.replay.RecordedMessage;
-import io.waybill.replay.Recording;
-import io.waybill.replay.References;
-import io.waybill.replay.StorageBytes;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.recording.HomeRecording;
+import io.waybill.replay.recording.MessageReferences;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.recording.RecordedMessage;
+import io.waybill.replay.recording.StorageBytes;
 import io.waybill.replay.slice.SliceInfo.Member;
 import io.waybill.replay.slice.SliceLayout.Part;
 import io.waybill.replay.slice.SlicedMessage.Kind;
@@ -109,7 +109,7 @@ public final class SliceWriter implements Closeable {
     }
 
     private void writeSelected(WorkerInfo worker) throws IOException {
-        try (Recording.Handled handled = recording.handled(worker, filter)) {
+        try (CallRecording.Handled handled = recording.handled(worker, filter)) {
             for (RecordedCall call = handled.next(); call != null; call = handled.next()) {
                 if (write(Part.CALLS, call)) {
                     selectedCount++;
@@ -151,10 +151,10 @@ public final class SliceWriter implements Closeable {
     }
 
     private void addNeeded(RecordedCall call) throws IOException {
-        for (RecordedCall nested : recording.nested(call.id())) {
+        for (RecordedCall nested : recording.nested(call)) {
             needed.add(nested.id());
         }
-        for (RRefId value : References.needed(call.request().in(buffer))) {
+        for (RRefId value : MessageReferences.needed(call.request().in(buffer))) {
             if (values.add(value)) {
                 Optional<RecordedCall> creation = recording.creation(value);
                 if (creation.isPresent()) {

@@ -1,8 +1,8 @@
 package io.waybill.replay.slice;
 
 import io.waybill.journal.JournalQueue;
-import io.waybill.replay.RecordedMessage;
-import io.waybill.replay.StorageBytes;
+import io.waybill.replay.recording.RecordedMessage;
+import io.waybill.replay.recording.StorageBytes;
 import io.waybill.replay.slice.SlicedMessage.Kind;
 import io.waybill.replay.slice.SlicedStorage.State;
 import io.waybill.wire.RecordView;

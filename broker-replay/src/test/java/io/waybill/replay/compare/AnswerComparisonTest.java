@@ -12,7 +12,6 @@ import io.waybill.api.MessageType;
 import io.waybill.api.SparseTensor;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
-import io.waybill.replay.Answer;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -22,12 +21,12 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class AnswerComparisonTest {
 
-    private static void assertSame(Answer recorded, Answer replayed) {
-        assertThat(AnswerComparison.exact().firstDifference(recorded, replayed)).isEmpty();
+    private static void assertSame(ComparedResponse recorded, ComparedResponse replayed) {
+        assertThat(ContentComparison.exact().firstDifference(recorded, replayed)).isEmpty();
     }
 
-    private static void assertPart(Answer recorded, Answer replayed, String difference) {
-        assertThat(AnswerComparison.exact().firstDifference(recorded, replayed)).contains(difference);
+    private static void assertPart(ComparedResponse recorded, ComparedResponse replayed, String difference) {
+        assertThat(ContentComparison.exact().firstDifference(recorded, replayed)).contains(difference);
     }
 
     private static void assertPart(Value recorded, Value replayed, String difference) {
@@ -86,14 +85,14 @@ class AnswerComparisonTest {
 
     @Test
     void saysThatOnlyTheOrderOfADictIsAnother() {
-        Answer recorded = Answers.of(dict("a", Value.of(1), "b", Value.of(1)));
-        Answer replayed = Answers.of(dict("b", Value.of(1), "a", Value.of(1)));
+        ComparedResponse recorded = Answers.of(dict("a", Value.of(1), "b", Value.of(1)));
+        ComparedResponse replayed = Answers.of(dict("b", Value.of(1), "a", Value.of(1)));
         assertPart(
                 recorded,
                 replayed,
                 "payload: the same values, in another order or otherwise encoded: first other byte at offset 10:"
                         + " recorded 0x61, replayed 0x62, of 35 bytes");
-        assertThat(AnswerComparison.within(Tolerance.DEFAULT).firstDifference(recorded, replayed))
+        assertThat(ContentComparison.within(FloatTolerance.DEFAULT).firstDifference(recorded, replayed))
                 .isEmpty();
     }
 
@@ -127,7 +126,7 @@ class AnswerComparisonTest {
 
     @Test
     void comparesErrorsByCodeKindAndText() {
-        Answer failed = error(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, "no text");
+        ComparedResponse failed = error(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, "no text");
         assertPart(
                 failed,
                 error(ErrorKind.UNKNOWN_ERROR, ErrorCode.REFUSED, "no text"),
@@ -144,14 +143,14 @@ class AnswerComparisonTest {
 
     @Test
     void saysThatOneIsAnErrorOrOfAnotherType() {
-        Answer three = Answers.of(Value.of(3));
+        ComparedResponse three = Answers.of(Value.of(3));
         assertPart(
                 three,
                 error(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, "no text"),
                 "recorded an answer of type NAMED_RET, replayed the error HANDLER_FAILED 'no text'");
         assertPart(
                 three,
-                new Answer(
+                new ComparedResponse(
                         MessageType.SCRIPT_RET, three.payload(), List.of(), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN),
                 "recorded an answer of type NAMED_RET, replayed an answer of type SCRIPT_RET");
     }
@@ -169,7 +168,7 @@ class AnswerComparisonTest {
     @Test
     void comparesTensorsThatNoValueNames() {
         Tensor one = BufferStorage.floats(new long[] {1}, 1);
-        Answer recorded = withTensors(one);
+        ComparedResponse recorded = withTensors(one);
         assertPart(recorded, withTensors(), "tensors: recorded 1, replayed 0");
         assertPart(
                 recorded,
@@ -177,8 +176,8 @@ class AnswerComparisonTest {
                 "tensor 0: float32[1] at [0]: recorded 1.0, replayed 2.0 (differs in 1 of 1 elements)");
     }
 
-    private static Answer withTensors(Tensor... tensors) {
-        return new Answer(
+    private static ComparedResponse withTensors(Tensor... tensors) {
+        return new ComparedResponse(
                 MessageType.NAMED_RET, new byte[] {-1}, List.of(tensors), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
     }
 

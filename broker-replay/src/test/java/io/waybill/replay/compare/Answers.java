@@ -6,7 +6,6 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
-import io.waybill.replay.Answer;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,9 +16,9 @@ final class Answers {
 
     private Answers() {}
 
-    static Answer of(Value value) {
+    static ComparedResponse of(Value value) {
         ValueEncoder encoder = new ValueEncoder().value(value);
-        return new Answer(
+        return new ComparedResponse(
                 MessageType.NAMED_RET,
                 encoder.toBytes(),
                 List.copyOf(encoder.tensors()),
@@ -27,20 +26,20 @@ final class Answers {
                 ErrorCode.UNKNOWN);
     }
 
-    static Answer of(Tensor tensor) {
+    static ComparedResponse of(Tensor tensor) {
         return of(Value.of(tensor));
     }
 
-    static Answer bytes(int... bytes) {
+    static ComparedResponse bytes(int... bytes) {
         byte[] payload = new byte[bytes.length];
         for (int i = 0; i < bytes.length; i++) {
             payload[i] = (byte) bytes[i];
         }
-        return new Answer(MessageType.NAMED_RET, payload, List.of(), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
+        return new ComparedResponse(MessageType.NAMED_RET, payload, List.of(), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
     }
 
-    static Answer error(ErrorKind kind, ErrorCode code, String text) {
-        return new Answer(MessageType.EXCEPTION, text.getBytes(StandardCharsets.UTF_8), List.of(), kind, code);
+    static ComparedResponse error(ErrorKind kind, ErrorCode code, String text) {
+        return new ComparedResponse(MessageType.EXCEPTION, text.getBytes(StandardCharsets.UTF_8), List.of(), kind, code);
     }
 
     /** A dict, in the order of the arguments: key, value, key, value. */

@@ -23,24 +23,24 @@ class ToleranceTest {
     private static final double INFINITY = Double.POSITIVE_INFINITY;
 
     private static Optional<String> difference(Value recorded, Value replayed) {
-        return AnswerComparison.within(new Tolerance(0.1, 0.01))
+        return ContentComparison.within(new FloatTolerance(0.1, 0.01))
                 .firstDifference(Answers.of(recorded), Answers.of(replayed));
     }
 
     @Test
     void allowsRelativeToWhatIsOnRecord() {
-        Tolerance tolerance = new Tolerance(0.1, 0);
+        FloatTolerance tolerance = new FloatTolerance(0.1, 0);
         assertThat(tolerance.isClose(10, 11)).isTrue();
         assertThat(tolerance.isClose(10, 11.1)).isFalse();
         assertThat(tolerance.isClose(11.1, 10)).isTrue();
         assertThat(tolerance.isClose(-10, -11)).isTrue();
         assertThat(tolerance.isClose(0, 1e-300)).isFalse();
-        assertThat(new Tolerance(0, 0.5).isClose(0, -0.5)).isTrue();
+        assertThat(new FloatTolerance(0, 0.5).isClose(0, -0.5)).isTrue();
     }
 
     @Test
     void takesNaNForNaNAndAnInfinityForItselfAlone() {
-        Tolerance wide = new Tolerance(1, 1e300);
+        FloatTolerance wide = new FloatTolerance(1, 1e300);
         assertThat(wide.isClose(NAN, NAN)).isTrue();
         assertThat(wide.isClose(NAN, 1)).isFalse();
         assertThat(wide.isClose(1, NAN)).isFalse();
@@ -48,12 +48,12 @@ class ToleranceTest {
         assertThat(wide.isClose(INFINITY, -INFINITY)).isFalse();
         assertThat(wide.isClose(INFINITY, 1)).isFalse();
         assertThat(wide.isClose(1, INFINITY)).isFalse();
-        assertThat(new Tolerance(0, 0).isClose(0.0, -0.0)).isTrue();
+        assertThat(new FloatTolerance(0, 0).isClose(0.0, -0.0)).isTrue();
     }
 
     @Test
     void measuresComplexNumbersByTheirDistance() {
-        Tolerance tolerance = new Tolerance(0, 5);
+        FloatTolerance tolerance = new FloatTolerance(0, 5);
         assertThat(tolerance.isClose(0, 0, 3, 4)).isTrue();
         assertThat(tolerance.isClose(0, 0, 3, 4.1)).isFalse();
         assertThat(tolerance.isClose(NAN, 0, 0, NAN)).isTrue();
@@ -63,7 +63,7 @@ class ToleranceTest {
 
     @Test
     void takesAComplexNaNForNoNumber() {
-        Tolerance wide = new Tolerance(1, 1e300);
+        FloatTolerance wide = new FloatTolerance(1, 1e300);
         double[][] notNumbers = {{NAN, 0}, {0, NAN}, {NAN, NAN}, {INFINITY, NAN}};
         double[][] numbers = {{0, 0}, {3, 4}, {1e300, -1e300}, {INFINITY, 0}};
         for (double[] one : notNumbers) {
@@ -81,10 +81,10 @@ class ToleranceTest {
     @Test
     void refusesWhatIsNoTolerance() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Tolerance(-1, 0))
+                .isThrownBy(() -> new FloatTolerance(-1, 0))
                 .withMessage("rtol must be a finite number from 0 on: -1.0");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Tolerance(0, NAN))
+                .isThrownBy(() -> new FloatTolerance(0, NAN))
                 .withMessageContaining("atol");
     }
 

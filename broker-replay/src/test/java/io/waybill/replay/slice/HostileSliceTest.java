@@ -7,10 +7,10 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.waybill.api.Tensor;
 import io.waybill.api.WorkerInfo;
 import io.waybill.query.MessageFilter;
-import io.waybill.replay.NotRecordedException;
-import io.waybill.replay.RecordedCall;
-import io.waybill.replay.RecordedMessage;
-import io.waybill.replay.Recording;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.recording.NotRecordedException;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.recording.RecordedMessage;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -67,9 +67,9 @@ class HostileSliceTest {
     private void read() throws IOException {
         try (SliceRecording sliced = home.open(slice)) {
             for (WorkerInfo worker : sliced.workers()) {
-                try (Recording.Handled handled = sliced.handled(worker, MessageFilter.ALL)) {
+                try (CallRecording.Handled handled = sliced.handled(worker, MessageFilter.ALL)) {
                     for (RecordedCall call = handled.next(); call != null; call = handled.next()) {
-                        sliced.nested(call.id());
+                        sliced.nested(call);
                         tensors(sliced, call.request());
                         if (call.response().isPresent()) {
                             tensors(sliced, call.response().get());
@@ -81,7 +81,7 @@ class HostileSliceTest {
         }
     }
 
-    private static void tensors(Recording recording, RecordedMessage message) throws IOException {
+    private static void tensors(CallRecording recording, RecordedMessage message) throws IOException {
         try {
             for (Tensor tensor : recording.tensors(message)) {
                 tensor.storage().release();
@@ -269,7 +269,7 @@ class HostileSliceTest {
         Files.write(slice, damaged);
         int missing = 0;
         try (SliceRecording sliced = home.open(slice);
-                Recording.Handled handled = sliced.handled(sliced.workers().get(1), MessageFilter.ALL)) {
+                CallRecording.Handled handled = sliced.handled(sliced.workers().get(1), MessageFilter.ALL)) {
             for (RecordedCall call = handled.next(); call != null; call = handled.next()) {
                 for (RecordedMessage message :
                         List.of(call.request(), call.response().orElseThrow())) {

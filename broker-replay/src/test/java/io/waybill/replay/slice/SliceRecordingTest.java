@@ -13,12 +13,13 @@ import io.waybill.api.Tensor;
 import io.waybill.query.MessageFilter;
 import io.waybill.query.Payload;
 import io.waybill.query.StoredCall.Outcome;
-import io.waybill.replay.HomeRecording;
-import io.waybill.replay.NotRecordedException;
-import io.waybill.replay.RecordedCall;
-import io.waybill.replay.RecordedMessage;
-import io.waybill.replay.Recording;
-import io.waybill.replay.References;
+import io.waybill.replay.Replay;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.recording.HomeRecording;
+import io.waybill.replay.recording.MessageReferences;
+import io.waybill.replay.recording.NotRecordedException;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.rref.RRefId;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
@@ -61,12 +62,12 @@ class SliceRecordingTest {
         home.close();
     }
 
-    private static MessageFilter.Builder asked(Recording recording) {
+    private static MessageFilter.Builder asked(CallRecording recording) {
         return new MessageFilter.Builder().peer(worker(recording, "front").id()).type(ASK);
     }
 
     private MessageFilter asked() throws IOException {
-        try (Recording recording = home.recording()) {
+        try (CallRecording recording = home.recording()) {
             return asked(recording).build();
         }
     }
@@ -89,7 +90,7 @@ class SliceRecordingTest {
         requireSame(found.response().get(), expected.response().orElseThrow());
     }
 
-    private static List<ByteBuffer> tensors(Recording recording, RecordedMessage message) throws Exception {
+    private static List<ByteBuffer> tensors(CallRecording recording, RecordedMessage message) throws Exception {
         List<ByteBuffer> all = new ArrayList<>();
         for (Tensor tensor : recording.tensors(message)) {
             byte[] bytes = new byte[(int) tensor.storage().sizeBytes()];
@@ -124,10 +125,10 @@ class SliceRecordingTest {
                         List.of(call.request(), call.response().orElseThrow())) {
                     assertThat(tensors(sliced, message)).hasSize(1).isEqualTo(tensors(recorded, message));
                 }
-                List<RecordedCall> below = recorded.nested(call.id());
-                assertThat(ids(sliced.nested(call.id()))).isEqualTo(ids(below));
+                List<RecordedCall> below = recorded.nested(call);
+                assertThat(ids(sliced.nested(call))).isEqualTo(ids(below));
                 for (int k = 0; k < below.size(); k++) {
-                    requireSame(sliced.nested(call.id()).get(k), below.get(k));
+                    requireSame(sliced.nested(call).get(k), below.get(k));
                 }
                 nested += below.size();
             }
@@ -189,11 +190,11 @@ class SliceRecordingTest {
         try (HomeRecording recorded = home.recording();
                 SliceRecording sliced = home.open(slice)) {
             RecordedCall call = handled(sliced, "front", MessageFilter.ALL).get(0);
-            RRefId second = References.needed(view(call.request())).get(0);
+            RRefId second = MessageReferences.needed(view(call.request())).get(0);
             RecordedCall madeSecond = sliced.creation(second).orElseThrow();
             requireSame(madeSecond, recorded.creation(second).orElseThrow());
-            RRefId first = References.needed(view(madeSecond.request())).get(0);
-            assertThat(References.made(view(sliced.creation(first).orElseThrow().request())))
+            RRefId first = MessageReferences.needed(view(madeSecond.request())).get(0);
+            assertThat(MessageReferences.created(view(sliced.creation(first).orElseThrow().request())))
                     .contains(first);
             assertThat(sliced.creation(new RRefId(first.createdOn(), 1L << 40))).isEmpty();
             assertThat(recorded.creation(new RRefId(first.createdOn(), 1L << 40)))
@@ -281,8 +282,8 @@ class SliceRecordingTest {
     void isARecordingLikeAHome() throws Exception {
         home.calls(20);
         home.slice(asked(), Payloads.FULL, slice);
-        try (Recording sliced = Recording.open(slice, home.home.workers.host);
-                Recording recorded = Recording.open(home.home.path(), home.home.workers.host)) {
+        try (CallRecording sliced = Replay.open(slice, home.home.workers.host);
+                CallRecording recorded = Replay.open(home.home.path(), home.home.workers.host)) {
             assertThat(sliced).isInstanceOf(SliceRecording.class);
             assertThat(recorded).isInstanceOf(HomeRecording.class);
         }

@@ -8,7 +8,7 @@ import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.MessageFilter;
-import io.waybill.replay.HomeRecording;
+import io.waybill.replay.recording.HomeRecording;
 import io.waybill.replay.slice.Payloads;
 import io.waybill.replay.slice.SliceInfo;
 import io.waybill.replay.slice.SliceWriter;

@@ -3,7 +3,7 @@ package io.waybill.cli.replay;
 import io.waybill.api.Value;
 import io.waybill.cli.show.Printable;
 import io.waybill.query.ValueLine;
-import io.waybill.replay.Answer;
+import io.waybill.replay.compare.ComparedResponse;
 import java.util.Arrays;
 import java.util.Optional;
 
@@ -14,11 +14,11 @@ final class AnswerText {
 
     private AnswerText() {}
 
-    static String of(Optional<Answer> answer, int most) {
+    static String of(Optional<ComparedResponse> answer, int most) {
         return answer.map(present -> of(present, most)).orElse("no answer");
     }
 
-    private static String of(Answer answer, int most) {
+    private static String of(ComparedResponse answer, int most) {
         ValueLine line = new ValueLine(most);
         if (answer.isError()) {
             line.add("error " + answer.errorCode() + ": ").add(Printable.oneLine(answer.errorText()));

@@ -5,7 +5,7 @@ import io.waybill.cli.journal.PayloadText;
 import io.waybill.cli.replay.ShownCall.ShownResult;
 import io.waybill.cli.show.Printable;
 import io.waybill.query.Payload;
-import io.waybill.replay.ReplayedCall;
+import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.util.List;
@@ -36,7 +36,7 @@ final class CallReader {
         Payload payload = Payload.of(request);
         List<ShownResult> results = call.results().stream()
                 .map(result -> new ShownResult(
-                        result.contender(),
+                        result.candidate(),
                         result.verdict(),
                         AnswerText.of(result.replayed(), MOST_CHARS),
                         Printable.oneLine(result.reason())))

@@ -1,9 +1,9 @@
 package io.waybill.cli.replay;
 
 import io.waybill.cli.UsageException;
-import io.waybill.replay.Comparison;
-import io.waybill.replay.compare.AnswerComparison;
-import io.waybill.replay.compare.Tolerance;
+import io.waybill.replay.compare.ContentComparison;
+import io.waybill.replay.compare.FloatTolerance;
+import io.waybill.replay.compare.ResponseComparison;
 import java.util.List;
 import picocli.CommandLine.Option;
 
@@ -31,8 +31,8 @@ final class ComparisonOptions {
     private Double absolute;
 
     /** @throws UsageException when they contradict each other */
-    Comparison comparison() throws UsageException {
-        return isExact() ? AnswerComparison.exact() : AnswerComparison.within(tolerance());
+    ResponseComparison comparison() throws UsageException {
+        return isExact() ? ContentComparison.exact() : ContentComparison.within(tolerance());
     }
 
     private boolean isExact() throws UsageException {
@@ -46,11 +46,11 @@ final class ComparisonOptions {
         return true;
     }
 
-    private Tolerance tolerance() throws UsageException {
+    private FloatTolerance tolerance() throws UsageException {
         try {
-            return new Tolerance(
-                    relative == null ? Tolerance.DEFAULT.relative() : relative,
-                    absolute == null ? Tolerance.DEFAULT.absolute() : absolute);
+            return new FloatTolerance(
+                    relative == null ? FloatTolerance.DEFAULT.relative() : relative,
+                    absolute == null ? FloatTolerance.DEFAULT.absolute() : absolute);
         } catch (IllegalArgumentException e) {
             throw new UsageException(e.getMessage(), e);
         }

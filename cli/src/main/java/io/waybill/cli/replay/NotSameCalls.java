@@ -1,8 +1,8 @@
 package io.waybill.cli.replay;
 
-import io.waybill.replay.CallSink;
-import io.waybill.replay.ReplayedCall;
-import io.waybill.replay.Verdict;
+import io.waybill.replay.compare.ReplayedCall;
+import io.waybill.replay.compare.Verdict;
+import io.waybill.replay.run.CallSink;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;

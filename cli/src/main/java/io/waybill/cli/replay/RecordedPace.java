@@ -1,14 +1,14 @@
 package io.waybill.cli.replay;
 
 import io.waybill.host.Clock;
-import io.waybill.replay.Pace;
-import io.waybill.replay.RecordedCall;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.run.ReplayPace;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.util.concurrent.TimeUnit;
 
 /** Keeps the distances in time that requests had when they were sent. For the one thread that runs them. */
-final class RecordedPace implements Pace {
+final class RecordedPace implements ReplayPace {
 
     private final Clock clock;
     private final MessageBuffer buffer = new MessageBuffer();

@@ -9,11 +9,11 @@ import io.waybill.cli.UsageException;
 import io.waybill.cli.node.Node;
 import io.waybill.cli.node.NodeConf;
 import io.waybill.host.Host;
-import io.waybill.replay.Distribution;
-import io.waybill.replay.Pace;
-import io.waybill.replay.Recording;
+import io.waybill.replay.NodeDistribution;
 import io.waybill.replay.Replay;
 import io.waybill.replay.ReplayReport;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.run.ReplayPace;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.UncheckedIOException;
@@ -138,7 +138,7 @@ public final class ReplayCommand implements Callable<Integer> {
     }
 
     private static List<WorkerInfo> workers(Path path, Host host) throws IOException {
-        try (Recording recording = Recording.open(path, host)) {
+        try (CallRecording recording = Replay.open(path, host)) {
             return recording.workers();
         }
     }
@@ -185,20 +185,20 @@ public final class ReplayCommand implements Callable<Integer> {
         }
     }
 
-    private Distribution distribution() throws IOException, CommandFailedException {
+    private NodeDistribution distribution() throws IOException, CommandFailedException {
         Path directory = surroundings.requireDistribution();
         NodeConf settings = NodeConf.read(conf == null ? directory.resolve("conf") : conf);
-        return new Distribution(
+        return new NodeDistribution(
                 directory.resolve("bundles"),
                 settings.settings().shipped(),
                 Optional.of(settings.directory()),
                 Node.framework(directory, settings));
     }
 
-    private Pace pace(Host host) throws UsageException {
+    private ReplayPace pace(Host host) throws UsageException {
         switch (pace) {
             case "fast":
-                return Pace.FASTEST;
+                return ReplayPace.FASTEST;
             case "original":
                 return new RecordedPace(host.clock());
             case "step":

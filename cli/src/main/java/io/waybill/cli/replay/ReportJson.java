@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.cli.replay.ShownCall.ShownResult;
 import io.waybill.cli.show.Json;
 import io.waybill.replay.ReplayReport;
-import io.waybill.replay.Verdict;
+import io.waybill.replay.compare.Verdict;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.List;
@@ -51,7 +51,7 @@ final class ReportJson {
             json.writeStartObject();
             json.writeStringField("worker", row.worker().name());
             json.writeStringField("operation", row.operation());
-            json.writeStringField("handlers", row.contender());
+            json.writeStringField("handlers", row.candidate());
             json.writeStringField("verdict", word(row.verdict()));
             json.writeNumberField("count", row.count());
             json.writeObjectFieldStart("reasons");
@@ -75,7 +75,7 @@ final class ReportJson {
         json.writeArrayFieldStart("results");
         for (ShownResult result : call.results()) {
             json.writeStartObject();
-            json.writeStringField("handlers", result.contender());
+            json.writeStringField("handlers", result.candidate());
             json.writeStringField("verdict", word(result.verdict()));
             json.writeStringField("replayed", result.replayed());
             json.writeStringField("reason", result.reason());

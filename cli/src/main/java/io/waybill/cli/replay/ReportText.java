@@ -3,9 +3,9 @@ package io.waybill.cli.replay;
 import io.waybill.cli.replay.ShownCall.ShownResult;
 import io.waybill.cli.show.Printable;
 import io.waybill.cli.show.Table;
-import io.waybill.replay.ReplayReport;
 import io.waybill.replay.ReplayReport.Row;
-import io.waybill.replay.Verdict;
+import io.waybill.replay.ReplayReport;
+import io.waybill.replay.compare.Verdict;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -65,13 +65,13 @@ final class ReportText {
         out.flush();
     }
 
-    private record Line(String worker, String operation, String contender) {}
+    private record Line(String worker, String operation, String candidate) {}
 
     private void table() {
         Map<Line, Map<Verdict, Long>> lines = new LinkedHashMap<>();
         for (Row row : report.rows()) {
             lines.computeIfAbsent(
-                            new Line(row.worker().name(), row.operation(), row.contender()),
+                            new Line(row.worker().name(), row.operation(), row.candidate()),
                             line -> new EnumMap<>(Verdict.class))
                     .merge(row.verdict(), row.count(), Long::sum);
         }
@@ -79,7 +79,7 @@ final class ReportText {
         lines.forEach((line, counts) -> table.row(
                 line.worker,
                 line.operation,
-                line.contender,
+                line.candidate,
                 counts.getOrDefault(Verdict.SAME, 0L),
                 counts.getOrDefault(Verdict.DIFFERENT, 0L),
                 counts.getOrDefault(Verdict.FAILED, 0L),
@@ -98,7 +98,7 @@ final class ReportText {
         for (Verdict verdict : found()) {
             out.println(meaning(verdict));
         }
-        if (report.rows().stream().anyMatch(row -> row.contender().equals("installed"))) {
+        if (report.rows().stream().anyMatch(row -> row.candidate().equals("installed"))) {
             out.println("installed       the handlers that the worker itself had");
         }
         out.println();
@@ -154,7 +154,7 @@ final class ReportText {
         for (Reason reason : reasons.subList(0, Math.min(reasons.size(), MOST_REASONS))) {
             Row row = reason.row();
             out.println(INDENT + reason.count() + " x " + row.worker().name() + " " + Printable.oneLine(row.operation())
-                    + ", " + row.contender() + ", " + word(row.verdict()) + ": " + Printable.oneLine(reason.text()));
+                    + ", " + row.candidate() + ", " + word(row.verdict()) + ": " + Printable.oneLine(reason.text()));
         }
     }
 
@@ -170,11 +170,11 @@ final class ReportText {
 
     private void print(ShownCall call) {
         int width = call.results().stream()
-                .mapToInt(result -> result.contender().length())
+                .mapToInt(result -> result.candidate().length())
                 .reduce(RECORDED.length(), Math::max);
         line(width, RECORDED, call.recorded());
         for (ShownResult result : call.results()) {
-            line(width, result.contender(), result.replayed());
+            line(width, result.candidate(), result.replayed());
             line(width, "", word(result.verdict()) + (result.reason().isEmpty() ? "" : ": " + result.reason()));
         }
         line(width, "once more", call.again());

@@ -1,6 +1,6 @@
 package io.waybill.cli.replay;
 
-import io.waybill.replay.Verdict;
+import io.waybill.replay.compare.Verdict;
 import java.util.List;
 
 /**
@@ -11,7 +11,7 @@ import java.util.List;
  * @param operation of a call by name; the type's name otherwise
  * @param request what was asked, with its arguments
  * @param recorded the answer on record
- * @param results one for each contender that did not give it, and for each that did
+ * @param results one for each candidate that did not give it, and for each that did
  * @param again the command that replays this one call
  */
 record ShownCall(
@@ -25,12 +25,12 @@ record ShownCall(
         String again) {
 
     /**
-     * What one contender made of it.
+     * What one candidate made of it.
      *
      * @param replayed its answer
      * @param reason where it parts from the one on record, or why there is none; empty when it is the same
      */
-    record ShownResult(String contender, Verdict verdict, String replayed, String reason) {}
+    record ShownResult(String candidate, Verdict verdict, String replayed, String reason) {}
 
     ShownCall {
         results = List.copyOf(results);

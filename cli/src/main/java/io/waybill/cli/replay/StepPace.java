@@ -1,14 +1,14 @@
 package io.waybill.cli.replay;
 
 import io.waybill.api.MessageId;
-import io.waybill.replay.Pace;
-import io.waybill.replay.RecordedCall;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.run.ReplayPace;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
 
 /** Waits before each request until a line comes; when no more can come, runs the rest. For the one thread that runs them. */
-final class StepPace implements Pace {
+final class StepPace implements ReplayPace {
 
     private final InputStream lines;
     private final PrintWriter err;

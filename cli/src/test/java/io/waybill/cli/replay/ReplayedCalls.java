@@ -9,11 +9,11 @@ import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
 import io.waybill.api.WorkerInfo;
 import io.waybill.journal.JournalQueue;
-import io.waybill.replay.Answer;
-import io.waybill.replay.RecordedCall;
-import io.waybill.replay.RecordedMessage;
-import io.waybill.replay.ReplayedCall;
-import io.waybill.replay.Verdict;
+import io.waybill.replay.compare.ComparedResponse;
+import io.waybill.replay.compare.ReplayedCall;
+import io.waybill.replay.compare.Verdict;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.wire.MessageBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -53,32 +53,32 @@ final class ReplayedCalls {
                 id, new RecordedMessage(APP, JournalQueue.REQUESTS, "20261120-08.cq4", record), Optional.empty());
     }
 
-    static ReplayedCall.Result same(String contender, long words) {
-        return new ReplayedCall.Result(contender, Verdict.SAME, "", Optional.of(words(words)));
+    static ReplayedCall.Result same(String candidate, long words) {
+        return new ReplayedCall.Result(candidate, Verdict.SAME, "", Optional.of(words(words)));
     }
 
-    static ReplayedCall.Result different(String contender, long words, String reason) {
-        return new ReplayedCall.Result(contender, Verdict.DIFFERENT, reason, Optional.of(words(words)));
+    static ReplayedCall.Result different(String candidate, long words, String reason) {
+        return new ReplayedCall.Result(candidate, Verdict.DIFFERENT, reason, Optional.of(words(words)));
     }
 
-    static ReplayedCall.Result failed(String contender, String text, String reason) {
-        Answer error = new Answer(
+    static ReplayedCall.Result failed(String candidate, String text, String reason) {
+        ComparedResponse error = new ComparedResponse(
                 MessageType.EXCEPTION,
                 text.getBytes(StandardCharsets.UTF_8),
                 List.of(),
                 ErrorKind.UNKNOWN_ERROR,
                 ErrorCode.HANDLER_FAILED);
-        return new ReplayedCall.Result(contender, Verdict.FAILED, reason, Optional.of(error));
+        return new ReplayedCall.Result(candidate, Verdict.FAILED, reason, Optional.of(error));
     }
 
-    static ReplayedCall.Result notReplayable(String contender, String reason) {
-        return new ReplayedCall.Result(contender, Verdict.NOT_REPLAYABLE, reason, Optional.empty());
+    static ReplayedCall.Result notReplayable(String candidate, String reason) {
+        return new ReplayedCall.Result(candidate, Verdict.NOT_REPLAYABLE, reason, Optional.empty());
     }
 
-    private static Answer words(long words) {
+    private static ComparedResponse words(long words) {
         byte[] payload = new ValueEncoder()
                 .value(new Value.Dict(Map.of(Value.of("words"), Value.of(words))))
                 .toBytes();
-        return new Answer(MessageType.NAMED_RET, payload, List.of(), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
+        return new ComparedResponse(MessageType.NAMED_RET, payload, List.of(), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
     }
 }

@@ -9,10 +9,10 @@ import static io.waybill.cli.replay.ReplayedCalls.same;
 import static io.waybill.cli.replay.ReplayedCalls.unanswered;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.replay.ReplayReport;
 import io.waybill.replay.ReplayReport.Row;
-import io.waybill.replay.ReplayedCall;
-import io.waybill.replay.Verdict;
+import io.waybill.replay.ReplayReport;
+import io.waybill.replay.compare.ReplayedCall;
+import io.waybill.replay.compare.Verdict;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
@@ -43,8 +43,8 @@ class ReportTest {
         return taken;
     }
 
-    private static Row row(String contender, Verdict verdict, long count, Map<String, Long> reasons) {
-        return new Row(PS0, "text.count", contender, verdict, count, new TreeMap<>(reasons));
+    private static Row row(String candidate, Verdict verdict, long count, Map<String, Long> reasons) {
+        return new Row(PS0, "text.count", candidate, verdict, count, new TreeMap<>(reasons));
     }
 
     private void print(ReplayReport report, NotSameCalls calls) {
@@ -107,7 +107,7 @@ class ReportTest {
     }
 
     @Test
-    void showsSeveralContendersOfACallTogether() {
+    void showsSeveralCandidatesOfACallTogether() {
         ReplayedCall call = count(
                 1,
                 "to be",

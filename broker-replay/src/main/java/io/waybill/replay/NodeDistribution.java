@@ -1,0 +1,30 @@
+package io.waybill.replay;
+
+import io.waybill.osgi.ShippedBundles;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+
+/**
+ * What a node's framework is made of, besides what its worker's directory holds. Immutable.
+ *
+ * @param bundles {@code <start level>/<name>.jar}
+ * @param shipped which of them start
+ * @param conf {@code <PID>.cfg} each; empty for none
+ * @param framework properties of the framework
+ */
+public record NodeDistribution(Path bundles, ShippedBundles shipped, Optional<Path> conf, Map<String, String> framework) {
+
+    public NodeDistribution {
+        Objects.requireNonNull(bundles);
+        Objects.requireNonNull(shipped);
+        Objects.requireNonNull(conf);
+        framework = Map.copyOf(framework);
+    }
+
+    /** All its bundles, without settings. */
+    public static NodeDistribution of(Path bundles) {
+        return new NodeDistribution(bundles, ShippedBundles.ALL, Optional.empty(), Map.of());
+    }
+}

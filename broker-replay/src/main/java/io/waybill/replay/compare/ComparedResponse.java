@@ -1,0 +1,59 @@
+package io.waybill.replay.compare;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.api.ValueDecoder;
+import io.waybill.wire.RecordView;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A response, on record or of a replay. Immutable, but for the array and the elements.
+ *
+ * @param payload the values alone, or the text of an exception in UTF-8
+ * @param tensors with their elements
+ * @param errorKind of an exception; {@link ErrorKind#UNKNOWN_ERROR} otherwise
+ * @param errorCode of an exception; {@link ErrorCode#UNKNOWN} otherwise
+ */
+public record ComparedResponse(
+        MessageType type, byte[] payload, List<Tensor> tensors, ErrorKind errorKind, ErrorCode errorCode) {
+
+    /** A response as its record has it. */
+    public static ComparedResponse of(RecordView record, List<Tensor> tensors) {
+        return new ComparedResponse(
+                record.type(), record.copyPayload(), tensors, record.errorKind(), record.errorCode());
+    }
+
+    /** Whether it is an exception. */
+    public boolean isError() {
+        return type == MessageType.EXCEPTION;
+    }
+
+    /** The text of an exception. */
+    public String errorText() {
+        return new String(payload, StandardCharsets.UTF_8);
+    }
+
+    /** The payload as one value; empty when it does not read as one. */
+    public Optional<Value> value() {
+        try {
+            ValueDecoder decoder = new ValueDecoder(ByteBuffer.wrap(payload), tensors);
+            Value value = decoder.value();
+            decoder.end();
+            return Optional.of(value);
+        } catch (RejectedMessageException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Gives back one count of each tensor's storage. */
+    public void release() {
+        tensors.forEach(tensor -> tensor.storage().release());
+    }
+}

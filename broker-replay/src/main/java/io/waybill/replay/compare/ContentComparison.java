@@ -1,0 +1,112 @@
+package io.waybill.replay.compare;
+
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Compares answers: their bytes first, which mostly are the same; then, to say where they part, their values.
+ *
+ * <p>Thread-safe. <b>Errors.</b> What does not read as a value is compared byte by byte.
+ */
+public final class ContentComparison implements ResponseComparison {
+
+    private final Closeness closeness;
+    private final TensorComparison tensors;
+    private final ValueComparison values;
+
+    private ContentComparison(Closeness closeness) {
+        this.closeness = closeness;
+        this.tensors = new TensorComparison(closeness);
+        this.values = new ValueComparison(closeness, tensors);
+    }
+
+    /** Byte by byte: payloads as they are, tensors by dtype, sizes and the bits of their elements, wherever those lie. */
+    public static ResponseComparison exact() {
+        return new ContentComparison(Closeness.NONE);
+    }
+
+    /**
+     * Floating-point and complex numbers may lie a little apart, in values and in tensors; NaN is the same as NaN. All else is compared as by
+     * {@link #exact}, but for how it is encoded.
+     */
+    public static ResponseComparison within(FloatTolerance tolerance) {
+        return new ContentComparison(tolerance);
+    }
+
+    @Override
+    public Optional<String> firstDifference(ComparedResponse recorded, ComparedResponse replayed) {
+        if (recorded.type() != replayed.type()) {
+            return Optional.of("recorded " + kind(recorded) + ", replayed " + kind(replayed));
+        } else if (recorded.isError()) {
+            return errors(recorded, replayed);
+        }
+        boolean isSamePayload = Arrays.equals(recorded.payload(), replayed.payload());
+        Optional<String> ofTensors = tensors(recorded.tensors(), replayed.tensors());
+        if (isSamePayload && ofTensors.isEmpty()) {
+            return Optional.empty();
+        }
+        Optional<Value> recordedValue = recorded.value();
+        Optional<Value> replayedValue = replayed.value();
+        if (recordedValue.isEmpty() || replayedValue.isEmpty()) {
+            return isSamePayload ? ofTensors : Optional.of("payload: " + bytes(recorded.payload(), replayed.payload()));
+        }
+        Optional<String> ofValues = values.difference("reply", recordedValue.get(), replayedValue.get());
+        if (ofValues.isPresent()) {
+            return ofValues;
+        } else if (isSamePayload) {
+            return ofTensors;
+        }
+        return closeness == Closeness.NONE
+                ? Optional.of("payload: the same values, in another order or otherwise encoded: "
+                        + bytes(recorded.payload(), replayed.payload()))
+                : Optional.empty();
+    }
+
+    private static String kind(ComparedResponse answer) {
+        return answer.isError()
+                ? "the error " + answer.errorCode() + " " + Excerpt.start(answer.errorText())
+                : "an answer of type " + answer.type();
+    }
+
+    private static Optional<String> errors(ComparedResponse recorded, ComparedResponse replayed) {
+        if (recorded.errorCode() != replayed.errorCode()) {
+            return Optional.of("error code: recorded " + recorded.errorCode() + ", replayed " + replayed.errorCode());
+        } else if (recorded.errorKind() != replayed.errorKind()) {
+            return Optional.of("error kind: recorded " + recorded.errorKind() + ", replayed " + replayed.errorKind());
+        } else if (Arrays.equals(recorded.payload(), replayed.payload())) {
+            return Optional.empty();
+        }
+        return Optional.of("error text: " + Excerpt.pair(recorded.errorText(), replayed.errorText()));
+    }
+
+    /** In the order in which they travel. */
+    private Optional<String> tensors(List<Tensor> recorded, List<Tensor> replayed) {
+        if (recorded.size() != replayed.size()) {
+            return Optional.of("tensors: recorded " + recorded.size() + ", replayed " + replayed.size());
+        }
+        for (int i = 0; i < recorded.size(); i++) {
+            Optional<String> difference = tensors.difference("tensor " + i, recorded.get(i), replayed.get(i));
+            if (difference.isPresent()) {
+                return difference;
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Of arrays that are not the same. */
+    static String bytes(byte[] recorded, byte[] replayed) {
+        int at = Arrays.mismatch(recorded, replayed);
+        String where = "first other byte at offset " + at + ": recorded " + at(recorded, at) + ", replayed "
+                + at(replayed, at);
+        return recorded.length == replayed.length
+                ? where + ", of " + recorded.length + " bytes"
+                : "recorded " + recorded.length + " bytes, replayed " + replayed.length + "; " + where;
+    }
+
+    private static String at(byte[] bytes, int offset) {
+        return offset < bytes.length ? String.format("0x%02x", bytes[offset]) : "the end";
+    }
+}

@@ -1,0 +1,13 @@
+package io.waybill.replay.compare;
+
+/** What a replay of one request showed. */
+public enum Verdict {
+    /** The same answer. */
+    SAME,
+    /** Another answer. */
+    DIFFERENT,
+    /** It did not run to an answer. */
+    FAILED,
+    /** Its answer says nothing, or it could not be run. */
+    NOT_REPLAYABLE
+}

@@ -1,0 +1,208 @@
+package io.waybill.replay.recording;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.WorkerInfo;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.RecordPosition;
+import io.waybill.query.MessageFilter;
+import io.waybill.query.StoredJournal;
+import io.waybill.query.StoredJournals;
+import io.waybill.replay.recording.BeginOrder.Begun;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.agrona.collections.Long2ObjectHashMap;
+
+/**
+ * The calls to a worker, read from its responses and the requests of its callers, each queue once and side by side. Requests that no handler
+ * responded to come last, in the order of their ids.
+ *
+ * <p><b>Threads.</b> One. <b>Memory.</b> Bounded, whatever the journals' size: what waits for its turn is dropped in the end, and looked up
+ * when it is needed after all.
+ */
+final class HandledCalls implements CallRecording.Handled {
+
+    private static final long UNKNOWN_EPOCH = -1;
+    private static final long MAX_HELD_BYTES = 64L << 20;
+    /** About 20 MB. */
+    private static final int MAX_UNHANDLED = 1 << 18;
+
+    private final StoredJournals journals;
+    private final WorkerInfo worker;
+    private final MessageFilter filter;
+    private final RecordingProblems problems;
+    private final CallLookup lookup;
+    private final QueueScan responses;
+    private final HandlerRequests handlerRequests;
+    private final Map<Integer, RequestStream> callers = new TreeMap<>();
+    private final BeginOrder order = new BeginOrder();
+    // responses without a handler, and those that were sent again
+    private final Long2ObjectHashMap<RecordPosition> unhandled = new Long2ObjectHashMap<>();
+    private final MessageBuffer buffer = new MessageBuffer();
+    private RequestStream latest; // the caller that was used last; null at first
+    private boolean sawAllRequests;
+    private boolean sawAllResponses;
+    private Deque<RequestStream> rest; // callers whose unhandled requests come next; null while begun calls do
+    private long withoutRequest;
+
+    /** @param journals its own, closed with this */
+    HandledCalls(StoredJournals journals, StoredJournal worker, MessageFilter filter, RecordingProblems problems) {
+        this.journals = journals;
+        this.worker = worker.info();
+        this.filter = filter;
+        this.problems = problems;
+        this.lookup = new CallLookup(journals, problems);
+        this.responses = new QueueScan(journals, worker, JournalQueue.RESPONSES, problems::add);
+        this.handlerRequests = new HandlerRequests(QueueScan.quiet(journals, worker, JournalQueue.REQUESTS));
+        long maxHeldBytes = MAX_HELD_BYTES / Math.max(1, journals.all().size());
+        for (StoredJournal caller : journals.all()) {
+            int id = caller.info().id();
+            if (filter.takesCaller(id)) {
+                callers.put(
+                        id,
+                        new RequestStream(journals, caller, this.worker.id(), filter, problems::add, maxHeldBytes));
+            }
+        }
+    }
+
+    @Override
+    public RecordedCall next() throws IOException {
+        while (rest == null) {
+            RecordedCall begun = order.poll();
+            if (begun != null) {
+                return begun;
+            }
+            if (sawAllResponses) {
+                reportBegun();
+                rest = new ArrayDeque<>(callers.values());
+            } else if (responses.next()) {
+                take(responses.record());
+            } else {
+                atEnd();
+            }
+        }
+        return nextUnhandled();
+    }
+
+    /** What is sent from now on is not looked at, and what was responded to until now is. */
+    private void atEnd() throws IOException {
+        if (sawAllRequests) {
+            order.end();
+            sawAllResponses = true;
+            return;
+        }
+        for (RequestStream caller : callers.values()) {
+            caller.readToEnd();
+        }
+        sawAllRequests = true;
+    }
+
+    private void take(RecordView response) throws IOException {
+        long id = response.id();
+        int callerId = MessageId.worker(id);
+        if (latest == null || latest.callerId() != callerId) {
+            latest = callers.get(callerId);
+        }
+        if (response.to() != callerId || response.from() != worker.id()) {
+            return;
+        }
+        if (response.handlerSequence() <= 0 || response.isRepeated()) {
+            if (unhandled.size() < MAX_UNHANDLED) {
+                unhandled.putIfAbsent(id, responses.place());
+            }
+        } else if (latest == null) {
+            fillPosition(response);
+        } else {
+            join(latest, response);
+        }
+    }
+
+    /** Others wait for it. */
+    private void fillPosition(RecordView response) {
+        order.add(new Begun(response.handlerSequence(), UNKNOWN_EPOCH, false, null));
+    }
+
+    private void join(RequestStream caller, RecordView response) throws IOException {
+        long counter = MessageId.counter(response.id());
+        PendingRequest request = caller.take(counter);
+        boolean isHandled = request == null && caller.isHandled(counter);
+        if (request == null && !isHandled && caller.mayHaveDropped(counter)) {
+            request = lookup.pending(response.id(), worker.id(), filter).orElse(null);
+        }
+        if (request == null) {
+            withoutRequest += isHandled ? 0 : 1;
+            fillPosition(response);
+            return;
+        }
+        RecordedCall call = null;
+        if (request.isWanted()) {
+            if (!responses.complete()) {
+                return;
+            }
+            call = filter.takesAnswer(request.sentNs(), response) ? call(request, response) : null;
+        }
+        caller.handled(request);
+        boolean isSure = !request.isAcrossLives() && !response.isAcrossLives();
+        order.add(new Begun(response.handlerSequence(), request.epoch(), isSure, call));
+    }
+
+    private RecordedCall call(PendingRequest request, RecordView response) throws IOException {
+        return new RecordedCall(
+                request.id(),
+                request.message(),
+                Optional.of(copy(response)),
+                handlerRequests.isLeaf(request.id(), response.sentNs()));
+    }
+
+    private RecordedMessage copy(RecordView response) {
+        return RecordedMessage.copy(worker, JournalQueue.RESPONSES, responses.fileName(), response);
+    }
+
+    private RecordedCall nextUnhandled() throws IOException {
+        for (; !rest.isEmpty(); rest.remove()) {
+            RequestStream caller = rest.peek();
+            for (RecordedMessage next = caller.nextUnhandled(); next != null; next = caller.nextUnhandled()) {
+                Optional<RecordedMessage> response = unhandledResponse(next.id());
+                boolean isWanted = response.isPresent()
+                        ? filter.takesAnswer(next.sentNs(), response.get().in(buffer))
+                        : filter.takesUnanswered();
+                if (isWanted) {
+                    return new RecordedCall(next.id(), next, response);
+                }
+            }
+        }
+        return null;
+    }
+
+    private Optional<RecordedMessage> unhandledResponse(long id) throws IOException {
+        RecordPosition place = unhandled.get(id);
+        if (place != null && responses.moveTo(place, id)) {
+            return Optional.of(copy(responses.record()));
+        }
+        return unhandled.size() == MAX_UNHANDLED ? lookup.response(id, worker.id()) : Optional.empty();
+    }
+
+    private void reportBegun() {
+        if (withoutRequest > 0) {
+            problems.add("of " + withoutRequest + " answers of worker " + worker.name()
+                    + " there is no request on record: older files were removed, or are damaged");
+        }
+        if (order.outOfOrder() > 0) {
+            problems.add(order.outOfOrder() + " calls to worker " + worker.name()
+                    + " come behind one that began later, because their answers came very late");
+        }
+    }
+
+    @Override
+    public void close() {
+        responses.close();
+        handlerRequests.close();
+        callers.values().forEach(RequestStream::close);
+        journals.close();
+    }
+}

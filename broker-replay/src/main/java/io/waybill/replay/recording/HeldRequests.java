@@ -1,0 +1,46 @@
+package io.waybill.replay.recording;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** Requests of one caller that were read before their responses, oldest first. The oldest are dropped when there are too many. One thread. */
+final class HeldRequests {
+
+    static final int MAX_REQUESTS = 1 << 16;
+
+    private final long maxBytes;
+    private final Map<Long, PendingRequest> byCounter = new LinkedHashMap<>();
+    private long bytes;
+    private long lastDropped = -1;
+
+    HeldRequests(long maxBytes) {
+        this.maxBytes = maxBytes;
+    }
+
+    /** @param counter greater than all before */
+    void add(long counter, PendingRequest request) {
+        byCounter.put(counter, request);
+        bytes += request.bytes();
+        while (byCounter.size() > MAX_REQUESTS || bytes > maxBytes && byCounter.size() > 1) {
+            lastDropped = byCounter.keySet().iterator().next();
+            take(lastDropped);
+        }
+    }
+
+    /** Takes a request out; null when it is not here. */
+    PendingRequest take(long counter) {
+        PendingRequest request = byCounter.isEmpty() ? null : byCounter.remove(counter);
+        bytes -= request == null ? 0 : request.bytes();
+        return request;
+    }
+
+    /** Whether a request may have been here and was dropped. */
+    boolean mayHaveDropped(long counter) {
+        return counter <= lastDropped;
+    }
+
+    void clear() {
+        byCounter.clear();
+        bytes = 0;
+    }
+}

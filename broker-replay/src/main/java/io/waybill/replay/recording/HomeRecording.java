@@ -1,0 +1,147 @@
+package io.waybill.replay.recording;
+
+import io.waybill.api.Tensor;
+import io.waybill.api.WorkerInfo;
+import io.waybill.home.Home;
+import io.waybill.host.Host;
+import io.waybill.query.MessageFilter;
+import io.waybill.query.StoredJournal;
+import io.waybill.query.StoredJournals;
+import io.waybill.rref.RRefId;
+import io.waybill.tensor.HostMemory;
+import io.waybill.tensor.NativeMemory;
+import io.waybill.wire.MessageBuffer;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/**
+ * The journals of a home as they lie there, read in place. Writes nothing, takes no lock, maps nothing of the queues: live workers notice
+ * nothing.
+ *
+ * <p>What is appended while it is open is not looked for. Indexes are used as far as there are any; without them, {@link #call} and
+ * {@link #nested} read whole queues.
+ */
+public final class HomeRecording implements CallRecording {
+
+    private final Home home;
+    private final StoredJournals journals;
+    private final RecordingProblems problems = new RecordingProblems();
+    private final CallLookup lookup;
+    private final ValueCreations creations;
+    private final HostMemory memory;
+    private final RecordedTensors tensors;
+
+    private HomeRecording(Home home) throws IOException {
+        this.home = home;
+        this.journals = new StoredJournals(home);
+        this.lookup = new CallLookup(journals, problems);
+        this.creations = new ValueCreations(journals, problems);
+        this.memory = new HostMemory(new NativeMemory(home.host().calls()));
+        this.tensors = new RecordedTensors(memory, new ArchivedStorages(journals));
+        journals.problems().forEach(problems::add);
+    }
+
+    /** Opens a home that must be there. */
+    public static HomeRecording open(Path home, Host host) throws IOException {
+        return new HomeRecording(Home.openExisting(home, host));
+    }
+
+    /** The home that it reads. */
+    public Home home() {
+        return home;
+    }
+
+    /** The bytes of tensors that do not lie in the records. The caller closes. */
+    public StorageBytes storages() {
+        return new ArchivedStorages(journals);
+    }
+
+    @Override
+    public List<WorkerInfo> workers() {
+        return journals.all().stream().map(StoredJournal::info).toList();
+    }
+
+    @Override
+    public Handled handled(WorkerInfo worker, MessageFilter filter) throws IOException {
+        StoredJournals own = new StoredJournals(home);
+        OptionalLong id = filter.onlyId();
+        if (id.isPresent()) {
+            MessageBuffer request = new MessageBuffer();
+            MessageBuffer response = new MessageBuffer();
+            Optional<RecordedCall> call = new CallLookup(own, problems)
+                    .call(id.getAsLong())
+                    .filter(found -> found.request().receiver() == worker.id()
+                            && filter.takesCaller(found.request().worker().id())
+                            && found.isTakenBy(filter, request, response));
+            return new SingleCall(call.orElse(null), own);
+        }
+        StoredJournal journal = own.find(worker.id())
+                .orElseThrow(() -> new IOException(
+                        home.path() + ": expected a journal of worker " + worker.name() + ", found none"));
+        return new HandledCalls(own, journal, filter, problems);
+    }
+
+    /** A call that was looked up. */
+    private static final class SingleCall implements Handled {
+
+        private final StoredJournals journals;
+        private RecordedCall call; // null when it was given, or there is none
+
+        SingleCall(RecordedCall call, StoredJournals journals) {
+            this.call = call;
+            this.journals = journals;
+        }
+
+        @Override
+        public RecordedCall next() {
+            RecordedCall next = call;
+            call = null;
+            return next;
+        }
+
+        @Override
+        public void close() {
+            journals.close();
+        }
+    }
+
+    @Override
+    public Optional<RecordedCall> call(long id) throws IOException {
+        return lookup.call(id);
+    }
+
+    @Override
+    public List<RecordedCall> nested(RecordedCall parent) throws IOException {
+        return lookup.nested(parent);
+    }
+
+    @Override
+    public Optional<RecordedCall> creation(RRefId reference) throws IOException {
+        OptionalLong id = creations.of(reference);
+        return id.isPresent() ? lookup.call(id.getAsLong()) : Optional.empty();
+    }
+
+    @Override
+    public List<Tensor> tensors(RecordedMessage message) throws IOException, NotRecordedException {
+        return tensors.of(message);
+    }
+
+    @Override
+    public List<String> problems() {
+        return problems.all();
+    }
+
+    /** Bytes of tensors that were made and are not released. */
+    public long liveTensorBytes() {
+        return memory.liveBytes();
+    }
+
+    @Override
+    public void close() throws IOException {
+        tensors.close();
+        journals.close();
+    }
+}

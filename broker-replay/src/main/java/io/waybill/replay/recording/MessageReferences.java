@@ -1,0 +1,64 @@
+package io.waybill.replay.recording;
+
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import io.waybill.api.ValueDecoder;
+import io.waybill.rref.ForkData;
+import io.waybill.rref.ForkTable;
+import io.waybill.rref.RRefId;
+import io.waybill.wire.RecordView;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/** Which values a request names that other requests made. Stateless. What does not read names none. */
+public final class MessageReferences {
+
+    private MessageReferences() {}
+
+    /** The reference to the value that a request makes. */
+    public static Optional<RRefId> created(RecordView request) {
+        List<ForkData> table = table(request);
+        return request.type() == MessageType.SCRIPT_REMOTE_CALL && !table.isEmpty()
+                ? Optional.of(table.get(table.size() - 1).rref())
+                : Optional.empty();
+    }
+
+    /** The references to values that a request needs: its arguments, or what it fetches. */
+    public static List<RRefId> needed(RecordView request) {
+        if (request.type() == MessageType.SCRIPT_RREF_FETCH_CALL) {
+            return fetched(request).map(List::of).orElse(List.of());
+        }
+        List<RRefId> needed = new ArrayList<>();
+        table(request).forEach(fork -> needed.add(fork.rref()));
+        if (request.type() == MessageType.SCRIPT_REMOTE_CALL && !needed.isEmpty()) {
+            needed.remove(needed.size() - 1);
+        }
+        return needed;
+    }
+
+    private static List<ForkData> table(RecordView request) {
+        try {
+            return request.hasReferences() ? ForkTable.decode(request.copyReferences()) : List.of();
+        } catch (RejectedMessageException e) { // its receiver refused it for the same reason
+            return List.of();
+        }
+    }
+
+    private static Optional<RRefId> fetched(RecordView request) {
+        try {
+            Value content = new ValueDecoder(ByteBuffer.wrap(request.copyPayload()), List.of()).value();
+            if (content instanceof Value.Tuple tuple
+                    && tuple.values().size() >= 2
+                    && tuple.values().get(0) instanceof Value.Int createdOn
+                    && tuple.values().get(1) instanceof Value.Int localId) {
+                return Optional.of(new RRefId(Math.toIntExact(createdOn.value()), localId.value()));
+            }
+        } catch (RejectedMessageException | IllegalArgumentException | ArithmeticException e) {
+            // likewise
+        }
+        return Optional.empty();
+    }
+}

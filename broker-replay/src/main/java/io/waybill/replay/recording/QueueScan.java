@@ -1,0 +1,87 @@
+package io.waybill.replay.recording;
+
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.read.QueueReader.Step;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.RecordPosition;
+import io.waybill.query.StoredJournal;
+import io.waybill.query.StoredJournals;
+import io.waybill.wire.RecordView;
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.function.Consumer;
+
+/** Reads the headers of a queue's records, oldest first. Passes over damage, and reports it. One thread. */
+final class QueueScan implements Closeable {
+
+    private final QueueReader reader;
+    private final Consumer<String> problems;
+    private boolean searchedBehindEnd;
+
+    QueueScan(StoredJournals journals, StoredJournal journal, JournalQueue queue, Consumer<String> problems) {
+        this.reader = journal.read(queue, journals.host());
+        this.problems = problems;
+    }
+
+    /** A scan that keeps damage to itself. */
+    static QueueScan quiet(StoredJournals journals, StoredJournal journal, JournalQueue queue) {
+        return new QueueScan(journals, journal, queue, damage -> {});
+    }
+
+    /** Moves to the next record. Returns false at the end of what was written by now. */
+    boolean next() throws IOException {
+        while (true) {
+            Step step = reader.skim();
+            if (step == Step.RECORD) {
+                return true;
+            }
+            if (step == Step.END) {
+                searchedBehindEnd = searchedBehindEnd || reader.searchBehindEnd() == Step.END;
+                if (searchedBehindEnd) {
+                    return false;
+                }
+            }
+            problems.accept(reader.damage().toString());
+        }
+    }
+
+    /** The header of the record; all of it behind {@link #isWhole} and {@link #complete}. Nothing of it was checked before. */
+    RecordView record() {
+        return reader.record();
+    }
+
+    /** Reads and checks the rest of the record. */
+    boolean isWhole() throws IOException {
+        return reader.complete();
+    }
+
+    /** Reads and checks the rest of the record, and reports when it is damaged. */
+    boolean complete() throws IOException {
+        boolean isWhole = reader.complete();
+        if (!isWhole) {
+            problems.accept(reader.damage().toString());
+        }
+        return isWhole;
+    }
+
+    RecordPosition place() {
+        return reader.place();
+    }
+
+    String fileName() {
+        return reader.fileName();
+    }
+
+    /** Reads the whole record of a message at a place. Returns false when it does not lie there. */
+    boolean moveTo(RecordPosition place, long id) throws IOException {
+        return reader.moveTo(place)
+                && reader.next() == Step.RECORD
+                && reader.offset() == place.offset()
+                && reader.record().id() == id;
+    }
+
+    @Override
+    public void close() {
+        reader.close();
+    }
+}

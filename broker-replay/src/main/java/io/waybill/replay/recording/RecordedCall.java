@@ -1,0 +1,36 @@
+package io.waybill.replay.recording;
+
+import io.waybill.query.MessageFilter;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.util.Optional;
+
+/**
+ * A request, and the response on record.
+ *
+ * @param response empty when the recording has none
+ * @param isLeaf whether its handler is known to have called nobody
+ */
+public record RecordedCall(long id, RecordedMessage request, Optional<RecordedMessage> response, boolean isLeaf) {
+
+    /** A call of whose handler it is not known what it called. */
+    public RecordedCall(long id, RecordedMessage request, Optional<RecordedMessage> response) {
+        this(id, request, response, false);
+    }
+
+    /** Of both records. */
+    public int bytes() {
+        return request.record().length
+                + (response.isPresent() ? response.get().record().length : 0);
+    }
+
+    /** Whether a filter takes it, whoever sent and received it. The buffers hold its records afterwards. */
+    public boolean isTakenBy(MessageFilter filter, MessageBuffer requestBuffer, MessageBuffer responseBuffer) {
+        RecordView sent = request.in(requestBuffer);
+        return filter.takes(sent)
+                && filter.takesOperationOf(sent)
+                && (response.isPresent()
+                        ? filter.takesAnswer(sent.sentNs(), response.get().in(responseBuffer))
+                        : filter.takesUnanswered());
+    }
+}

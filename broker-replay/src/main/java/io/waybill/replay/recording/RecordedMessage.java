@@ -1,0 +1,52 @@
+package io.waybill.replay.recording;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.journal.JournalQueue;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+
+/**
+ * One message of a recording, whose record has passed its check. Immutable, but for the array.
+ *
+ * @param worker whose journal it lies in
+ * @param fileName of the queue's file it lies in, by which the archive knows its tensors
+ * @param record the whole record, envelope included
+ */
+public record RecordedMessage(WorkerInfo worker, JournalQueue queue, String fileName, byte[] record) {
+
+    private static final VarHandle SHORT = MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+    /** A copy of a record that has passed its check. */
+    public static RecordedMessage copy(WorkerInfo worker, JournalQueue queue, String fileName, RecordView record) {
+        byte[] bytes = new byte[record.buffer().length()];
+        record.buffer().memory().getBytes(0, bytes);
+        return new RecordedMessage(worker, queue, fileName, bytes);
+    }
+
+    /** The id of the message. */
+    public long id() {
+        return (long) LONG.get(record, Envelope.ID);
+    }
+
+    /** The id of the worker that it went to. */
+    public int receiver() {
+        return Short.toUnsignedInt((short) SHORT.get(record, Envelope.TO));
+    }
+
+    /** Wall clock in ns since 1970. */
+    public long sentNs() {
+        return (long) LONG.get(record, Envelope.SENT);
+    }
+
+    /** Shows the record in a buffer, which holds it from then on. */
+    public RecordView in(MessageBuffer buffer) {
+        buffer.reserve(record.length);
+        buffer.memory().putBytes(0, record);
+        return new RecordView(buffer);
+    }
+}

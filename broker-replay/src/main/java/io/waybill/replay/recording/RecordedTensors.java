@@ -1,0 +1,171 @@
+package io.waybill.replay.recording;
+
+import io.waybill.api.CallException;
+import io.waybill.api.MessageId;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.tensor.DescribedTensors;
+import io.waybill.tensor.HostMemory;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Makes tensors of recorded messages again: of the bytes in the record, or of those beside it. One thread. */
+public final class RecordedTensors implements Closeable {
+
+    private final HostMemory memory;
+    private final StorageBytes beside;
+    private final MessageBuffer buffer = new MessageBuffer();
+
+    /** @param beside the bytes that are not in the records, closed with this */
+    public RecordedTensors(HostMemory memory, StorageBytes beside) {
+        this.memory = memory;
+        this.beside = beside;
+    }
+
+    /** See {@link CallRecording#tensors}. */
+    public List<Tensor> of(RecordedMessage message) throws IOException, NotRecordedException {
+        RecordView record = message.in(buffer);
+        if (record.tensorCount() == 0) {
+            return List.of();
+        }
+        List<Tensor> described = described(record);
+        requireInlineFits(record, described);
+        List<Tensor> restored = new ArrayList<>();
+        Map<Integer, Storage> storages = new HashMap<>();
+        boolean whole = false;
+        try {
+            for (Tensor tensor : described) {
+                int number = DescribedTensors.storageOf(tensor);
+                Storage known = storages.get(number);
+                Storage storage = known == null ? restore(message, record, restored.size(), tensor) : known.retain();
+                storages.put(number, storage);
+                restored.add(over(storage, tensor));
+            }
+            whole = true;
+            return restored;
+        } finally {
+            if (!whole) {
+                restored.forEach(tensor -> tensor.storage().release());
+            }
+        }
+    }
+
+    private static List<Tensor> described(RecordView record) throws NotRecordedException {
+        try {
+            return DescribedTensors.of(record);
+        } catch (MalformedRecordException e) {
+            throw new NotRecordedException(
+                    "the tensors of " + MessageId.text(record.id()) + " do not read: " + e.getMessage());
+        }
+    }
+
+    /** Storages of a record that lies could all be the same bytes. */
+    private static void requireInlineFits(RecordView record, List<Tensor> tensors) throws NotRecordedException {
+        Map<Integer, Long> sizes = new HashMap<>();
+        for (Tensor tensor : tensors) {
+            if (DescribedTensors.isInline(tensor)) {
+                sizes.put(DescribedTensors.storageOf(tensor), tensor.storage().sizeBytes());
+            }
+        }
+        long bytes = sizes.values().stream().mapToLong(Long::longValue).sum();
+        if (bytes > record.sectionLength()) {
+            throw new NotRecordedException("the tensors of " + MessageId.text(record.id())
+                    + " do not read: expected storages in its section of " + record.sectionLength() + " bytes, found "
+                    + bytes + " bytes of them");
+        }
+    }
+
+    private static Tensor over(Storage storage, Tensor like) {
+        return new Tensor(
+                like.dtype(), like.sizes(), like.strides(), like.storageOffset(), like.requiresGrad(), storage);
+    }
+
+    private Storage restore(RecordedMessage message, RecordView record, int number, Tensor tensor)
+            throws IOException, NotRecordedException {
+        if (!DescribedTensors.isInline(tensor)) {
+            return restoreKept(message, record, number, tensor);
+        }
+        int bytes = (int) tensor.storage().sizeBytes();
+        Storage storage = memory.allocate(bytes);
+        storage.bytes(0, bytes).put(tensor.storage().bytes(0, bytes));
+        return storage;
+    }
+
+    private Storage restoreKept(RecordedMessage message, RecordView record, int number, Tensor tensor)
+            throws IOException, NotRecordedException {
+        int storageNumber = DescribedTensors.storageOf(tensor);
+        long sizeBytes = tensor.storage().sizeBytes();
+        Optional<String> missing = beside.missing(message, record, storageNumber, sizeBytes);
+        if (missing.isPresent()) {
+            throw missing(record, number, tensor, missing.get());
+        }
+        Storage storage = allocate(record, number, tensor);
+        boolean whole = false;
+        try {
+            Filling filling = new Filling(storage);
+            Optional<String> damage = beside.read(message, record, storageNumber, filling::put);
+            if (damage.isPresent()) {
+                throw missing(record, number, tensor, damage.get());
+            }
+            filling.requireFull();
+            whole = true;
+            return storage;
+        } finally {
+            if (!whole) {
+                storage.release();
+            }
+        }
+    }
+
+    private Storage allocate(RecordView record, int number, Tensor tensor) throws NotRecordedException {
+        try {
+            return memory.allocate(tensor.storage().sizeBytes());
+        } catch (CallException e) {
+            throw missing(record, number, tensor, e.getMessage());
+        }
+    }
+
+    private static NotRecordedException missing(RecordView record, int number, Tensor tensor, String why) {
+        return new NotRecordedException("tensor " + number + " of the "
+                + (record.type().isRequest() ? "request " : "answer to ") + MessageId.text(record.id())
+                + ", whose storage has "
+                + tensor.storage().sizeBytes() + " bytes, is not there: " + why);
+    }
+
+    /** Fills a storage from its start. */
+    private static final class Filling {
+
+        private final Storage storage;
+        private long filled;
+
+        Filling(Storage storage) {
+            this.storage = storage;
+        }
+
+        void put(ByteBuffer piece) {
+            int bytes = piece.remaining();
+            storage.bytes(filled, bytes).put(piece);
+            filled += bytes;
+        }
+
+        void requireFull() throws IOException {
+            if (filled != storage.sizeBytes()) {
+                throw new IOException("expected " + storage.sizeBytes() + " bytes of a storage, found " + filled);
+            }
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        beside.close();
+    }
+}

@@ -1,0 +1,167 @@
+package io.waybill.replay.recording;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.WorkerInfo;
+import io.waybill.journal.JournalQueue;
+import io.waybill.query.MessageFilter;
+import io.waybill.query.StoredJournal;
+import io.waybill.query.StoredJournals;
+import io.waybill.wire.RecordView;
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.BitSet;
+import java.util.function.Consumer;
+
+/**
+ * The requests of one caller to one worker, in their order, read as far as the worker's responses demand. One thread.
+ *
+ * <p>Ids of a caller ascend. Of what is not wanted no more than the header is read. A header that was not checked is believed only while
+ * the counters follow each other.
+ */
+final class RequestStream implements Closeable {
+
+    /** 32 MB of bits. What lies further behind the first request is not known to be handled. */
+    private static final int MAX_HANDLED = 1 << 28;
+
+    private final WorkerInfo caller;
+    private final int worker;
+    private final MessageFilter filter;
+    private final StoredJournals journals;
+    private final StoredJournal journal;
+    private final HeldRequests held;
+    private final BitSet handled = new BitSet(); // by counter, from the first request to the worker on
+    private long firstCounter = -1;
+    private long lastCounter = -1;
+    private long endCounter = -1; // of the first pass; -1 meanwhile
+    private long open; // wanted requests that no handler is known to have responded to
+    private QueueScan requests;
+    private PendingRequest last; // null when the last request is not to the worker
+
+    /** @param maxHeldBytes of requests that wait for their responses */
+    RequestStream(
+            StoredJournals journals,
+            StoredJournal journal,
+            int worker,
+            MessageFilter filter,
+            Consumer<String> problems,
+            long maxHeldBytes) {
+        this.journals = journals;
+        this.journal = journal;
+        this.caller = journal.info();
+        this.worker = worker;
+        this.filter = filter;
+        this.held = new HeldRequests(maxHeldBytes);
+        this.requests = new QueueScan(journals, journal, JournalQueue.REQUESTS, problems);
+    }
+
+    int callerId() {
+        return caller.id();
+    }
+
+    /** The request with this counter; null when it is not there, or {@linkplain #mayHaveDropped was dropped}. */
+    PendingRequest take(long counter) throws IOException {
+        PendingRequest found = held.take(counter);
+        while (found == null && lastCounter < counter && readOn()) {
+            if (last != null && lastCounter == counter) {
+                found = last;
+            } else if (last != null) {
+                held.add(lastCounter, last);
+            }
+        }
+        return found;
+    }
+
+    /** Whether a request that was not found may be on record all the same. */
+    boolean mayHaveDropped(long counter) {
+        return held.mayHaveDropped(counter);
+    }
+
+    /** Reads all that is there by now. */
+    void readToEnd() throws IOException {
+        while (readOn()) {
+            if (last != null) {
+                held.add(lastCounter, last);
+            }
+        }
+    }
+
+    private boolean readOn() throws IOException {
+        last = null;
+        if (!requests.next()) {
+            return false;
+        }
+        RecordView header = requests.record();
+        long counter = MessageId.counter(header.id());
+        if (isOwn(header) && (counter == lastCounter + 1 || requests.isWhole())) {
+            last = header.to() == worker ? pending(header, counter) : null;
+            lastCounter = counter;
+        }
+        return true;
+    }
+
+    private boolean isOwn(RecordView header) {
+        return MessageId.worker(header.id()) == caller.id()
+                && header.from() == caller.id()
+                && MessageId.counter(header.id()) > lastCounter;
+    }
+
+    private PendingRequest pending(RecordView header, long counter) throws IOException {
+        firstCounter = firstCounter < 0 ? counter : firstCounter;
+        if (!filter.takes(header)) {
+            return PendingRequest.unwanted(header);
+        }
+        if (!requests.complete()) {
+            return null;
+        }
+        PendingRequest request = PendingRequest.of(caller, requests.fileName(), header, filter);
+        open += request.isWanted() ? 1 : 0;
+        return request;
+    }
+
+    /** Notes that a handler responded to a request of this stream. */
+    void handled(PendingRequest request) {
+        open -= request.isWanted() ? 1 : 0;
+        long at = MessageId.counter(request.id()) - firstCounter;
+        if (at >= 0 && at < MAX_HANDLED) {
+            handled.set((int) at);
+        }
+    }
+
+    /** Whether a handler is known to have responded to a request. */
+    boolean isHandled(long counter) {
+        long at = counter - firstCounter;
+        return at >= 0 && at < MAX_HANDLED && handled.get((int) at);
+    }
+
+    /** Starts over, and gives the wanted requests that no handler is known to have responded to. Null after the last. */
+    RecordedMessage nextUnhandled() throws IOException {
+        if (endCounter < 0) {
+            held.clear();
+            requests.close();
+            requests = QueueScan.quiet(journals, journal, JournalQueue.REQUESTS);
+            endCounter = lastCounter;
+            lastCounter = -1;
+        }
+        while (open > 0 && requests.next()) {
+            RecordView header = requests.record();
+            long counter = MessageId.counter(header.id());
+            boolean isOpen = header.to() == worker
+                    && isOwn(header)
+                    && counter <= endCounter
+                    && filter.takes(header)
+                    && !isHandled(counter);
+            if (isOpen && requests.isWhole()) {
+                lastCounter = counter;
+                if (filter.takesOperationOf(header)) {
+                    return RecordedMessage.copy(caller, JournalQueue.REQUESTS, requests.fileName(), header);
+                }
+            }
+        }
+        return null;
+    }
+
+    @Override
+    public void close() {
+        requests.close();
+    }
+}

@@ -1,0 +1,92 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageType;
+import io.waybill.handling.ErrorText;
+import io.waybill.handling.Route;
+import io.waybill.query.Payload;
+import io.waybill.replay.compare.ComparedResponse;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/** Tells recorded calls that can be replayed from those that can't. One thread. */
+final class CallClassifier {
+
+    /** Errors that the broker responds with, and no handler of its own accord. */
+    private static final Set<ErrorCode> OF_BROKER = EnumSet.of(
+            ErrorCode.HANDLER_GONE,
+            ErrorCode.HANDLER_STUCK,
+            ErrorCode.JOURNAL_FULL,
+            ErrorCode.JOURNAL_FAILED,
+            ErrorCode.BACK_PRESSURE,
+            ErrorCode.CLOSED,
+            ErrorCode.WORKER_LOST,
+            ErrorCode.PEER_CORRUPT,
+            ErrorCode.INTENTIONAL_FAILURE,
+            ErrorCode.ANSWER_GONE,
+            ErrorCode.TENSORS_GONE,
+            ErrorCode.TOO_LARGE);
+
+    private static final Set<ErrorCode> OF_BROKER_FOR_FETCHES =
+            EnumSet.of(ErrorCode.REFERENCE_DELETED, ErrorCode.OWNER_LOST);
+
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final Optional<String> withheld;
+    private long left;
+
+    /** @param withheld why nothing can be run again; empty when it can */
+    CallClassifier(Optional<String> withheld) {
+        this.withheld = withheld;
+    }
+
+    /** Requests so far that the broker itself responds to: {@link #classify} gave nothing for them. */
+    long left() {
+        return left;
+    }
+
+    /** Empty when the broker itself responds to such requests. */
+    Optional<CallToReplay> classify(RecordedCall call) {
+        RecordView request = call.request().in(buffer);
+        int code = request.typeCode();
+        boolean isFetch = code == MessageType.SCRIPT_RREF_FETCH_CALL.code();
+        if (Route.isOfReferences(code) && !isFetch || isControl(code)) {
+            left++;
+            return Optional.empty();
+        }
+        String operation =
+                Payload.operationOf(request).orElse(MessageType.of(code).name());
+        if (call.response().isEmpty()) {
+            return Optional.of(new CallToReplay(call, operation, Optional.empty(), "no answer is on record"));
+        }
+        RecordView response = call.response().get().in(buffer);
+        String unfit = withheld.orElse("");
+        if (response.handlerSequence() == 0 || isOfBroker(response, isFetch)) {
+            String error = response.type() == MessageType.EXCEPTION
+                    ? ": " + response.errorCode() + ", " + ErrorText.of(response)
+                    : "";
+            unfit = "the broker answered it, and no handler" + error;
+        }
+        Optional<ComparedResponse> recorded = response.tensorCount() > 0
+                ? Optional.empty()
+                : Optional.of(ComparedResponse.of(response, List.of()));
+        return Optional.of(new CallToReplay(call, operation, recorded, unfit));
+    }
+
+    private static boolean isControl(int typeCode) {
+        return MessageType.of(typeCode).isRequest() && (typeCode & 0xff) > MessageType.LAST_USER_KIND;
+    }
+
+    private static boolean isOfBroker(RecordView response, boolean isFetch) {
+        return response.type() == MessageType.EXCEPTION
+                && (OF_BROKER.contains(response.errorCode())
+                        || response.errorKind() == ErrorKind.TIMEOUT
+                        || response.errorKind() == ErrorKind.INTENTIONAL_FAILURE
+                        || isFetch && OF_BROKER_FOR_FETCHES.contains(response.errorCode()));
+    }
+}

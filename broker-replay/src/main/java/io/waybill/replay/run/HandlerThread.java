@@ -1,0 +1,170 @@
+package io.waybill.replay.run;
+
+import io.waybill.replay.compare.ComparedResponse;
+import io.waybill.replay.compare.ContentComparison;
+import io.waybill.replay.compare.ReplayedCall.Result;
+import io.waybill.replay.compare.ReplayedCall;
+import io.waybill.replay.compare.ResponseComparison;
+import io.waybill.replay.compare.Verdict;
+import io.waybill.replay.recording.NotRecordedException;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.wire.MessageBuffer;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import org.agrona.concurrent.IdleStrategy;
+
+/**
+ * Runs calls through the handlers of all candidates, one after the other, and compares.
+ *
+ * <p><b>Threads.</b> Runs on its own; another thread may call {@link #supervision}, {@link #requireRunning} and {@link #stop}, and
+ * {@link #current} once it gave this one up.
+ */
+final class HandlerThread implements Runnable {
+
+    private static final ResponseComparison EXACT = ContentComparison.exact();
+
+    private final RecordingAccess records;
+    private final List<ReplayCandidate> candidates;
+    private final RunSettings settings;
+    private final Queue<CallToReplay> waiting;
+    private final Queue<ReplayedCall> done;
+    private final HandlerSupervision supervision;
+    private final List<RequestRunner> runners = new ArrayList<>();
+    private final MessageBuffer buffer = new MessageBuffer();
+    private CallToReplay current; // null while it waits for one
+    private volatile boolean stopped;
+    private volatile Throwable failure;
+
+    /** @param begun a call of which another thread ran some candidates; null for none */
+    HandlerThread(
+            RecordingAccess records,
+            List<ReplayCandidate> candidates,
+            RunSettings settings,
+            Queue<CallToReplay> waiting,
+            Queue<ReplayedCall> done,
+            CallToReplay begun) {
+        this.records = records;
+        this.candidates = candidates;
+        this.settings = settings;
+        this.waiting = waiting;
+        this.done = done;
+        this.current = begun;
+        this.supervision = new HandlerSupervision(records.worker().id());
+        RequestRunner.Surroundings surroundings = new RequestRunner.Surroundings(records, supervision, settings);
+        for (ReplayCandidate candidate : candidates) {
+            RequestRunner runner = new RequestRunner(candidate, surroundings);
+            candidate.runs(runner);
+            runners.add(runner);
+        }
+    }
+
+    HandlerSupervision supervision() {
+        return supervision;
+    }
+
+    /** The call that it runs. */
+    CallToReplay current() {
+        return current;
+    }
+
+    /** Nothing more is to be run. */
+    void stop() {
+        stopped = true;
+    }
+
+    /** @throws IOException when it ended early because a recording can't be read */
+    void requireRunning() throws IOException {
+        Throwable why = failure;
+        if (why instanceof IOException io) {
+            throw io;
+        }
+        if (why != null) {
+            throw new IllegalStateException("a replay ended early: " + why.getMessage(), why);
+        }
+    }
+
+    @Override
+    public void run() {
+        supervision.begin();
+        IdleStrategy idle = WorkerReplay.newIdleStrategy();
+        try {
+            while (!stopped) {
+                current = current == null ? waiting.poll() : current;
+                if (current == null) {
+                    idle.idle();
+                } else {
+                    idle.reset();
+                    done.add(run(current));
+                    current = null;
+                }
+            }
+        } catch (HandlerSupervision.GivenUpError e) {
+            return; // another thread goes on
+        } catch (InterruptedException | IOException | RuntimeException | Error e) {
+            failure = e;
+        }
+    }
+
+    private ReplayedCall run(CallToReplay read) throws InterruptedException, IOException {
+        RecordedCall call = read.call();
+        if (read.results().isEmpty()) {
+            settings.pace().await(call);
+        }
+        Optional<ComparedResponse> recorded = read.recorded();
+        String unfit = read.unfit();
+        if (unfit.isEmpty() && recorded.isEmpty()) {
+            try {
+                recorded = Optional.of(ComparedResponse.of(
+                        call.response().orElseThrow().in(buffer),
+                        records.tensors(call.response().get())));
+            } catch (NotRecordedException e) {
+                unfit = "the answer on record is not whole: " + e.getMessage();
+            }
+        }
+        for (int i = read.results().size(); i < runners.size(); i++) {
+            read.results().add(judge(call, recorded, unfit, i));
+        }
+        return new ReplayedCall(call, records.worker(), read.operation(), recorded, List.copyOf(read.results()));
+    }
+
+    private Result judge(RecordedCall call, Optional<ComparedResponse> recorded, String unfit, int candidate) {
+        String name = candidates.get(candidate).name();
+        if (!unfit.isEmpty()) {
+            return new Result(name, Verdict.NOT_REPLAYABLE, unfit, Optional.empty());
+        }
+        RunOutcome outcome = runners.get(candidate).run(call);
+        if (outcome instanceof RunOutcome.Stopped stop) {
+            return new Result(name, stop.verdict(), stop.reason(), Optional.empty());
+        }
+        ComparedResponse replayed = ((RunOutcome.Responded) outcome).response();
+        Optional<String> difference = settings.comparison().firstDifference(recorded.get(), replayed);
+        if (difference.isEmpty()) {
+            return new Result(name, Verdict.SAME, "", Optional.of(replayed));
+        }
+        Optional<String> unsteady = unsteady(runners.get(candidate), call, replayed);
+        return unsteady.isPresent()
+                ? new Result(
+                        name,
+                        Verdict.NOT_REPLAYABLE,
+                        unsteady.get() + "; the first and the record: " + difference.get(),
+                        Optional.of(replayed))
+                : new Result(name, Verdict.DIFFERENT, difference.get(), Optional.of(replayed));
+    }
+
+    /** Runs a call again. Returns how the second run differs from the first; empty when it does not. */
+    private static Optional<String> unsteady(RequestRunner runner, RecordedCall call, ComparedResponse first) {
+        RunOutcome again = runner.run(call);
+        if (again instanceof RunOutcome.Stopped stop) {
+            return Optional.of("another run of it gave no answer: " + stop.reason());
+        }
+        ComparedResponse second = ((RunOutcome.Responded) again).response();
+        try {
+            return EXACT.firstDifference(first, second).map(other -> "two runs of it gave different answers");
+        } finally {
+            second.release();
+        }
+    }
+}

@@ -1,0 +1,124 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Tensor;
+import io.waybill.api.WorkerInfo;
+import io.waybill.replay.compare.ComparedResponse;
+import io.waybill.replay.compare.ContentComparison;
+import io.waybill.replay.compare.ResponseComparison;
+import io.waybill.replay.recording.NotRecordedException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The calls that the handler of one request made, on record, each to be asked for once. What is asked for must be the next one, or one that
+ * may have come before it because it was sent before that one was answered.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+final class NestedCallMatcher {
+
+    private static final ResponseComparison EXACT = ContentComparison.exact();
+
+    private final RecordingAccess records;
+    private final List<NestedCall> unasked; // guarded by this
+
+    NestedCallMatcher(RecordingAccess records, List<NestedCall> nested) {
+        this.records = records;
+        this.unasked = new ArrayList<>(nested);
+    }
+
+    /**
+     * The call on record that is equal to a request.
+     *
+     * @throws UnmatchedCallException when there is none: the text says what was asked and what is on record
+     * @throws NotRecordedException when the tensors of what is on record were not kept
+     */
+    synchronized NestedCall take(Request request) throws UnmatchedCallException, NotRecordedException, IOException {
+        Optional<WorkerInfo> to = records.worker(request.to());
+        String difference = "";
+        for (int i = 0; i < unasked.size(); i++) {
+            NestedCall candidate = unasked.get(i);
+            if (i > 0 && !unasked.get(0).overlaps(candidate)) {
+                break;
+            }
+            String found = difference(candidate, to, request);
+            if (found.isEmpty()) {
+                return unasked.remove(i);
+            }
+            difference = i == 0 ? found : difference;
+        }
+        throw new UnmatchedCallException(asked(to, request) + ", which is not on record: " + expected(difference));
+    }
+
+    /** A handler called something that is not on record. The message says what, and what is. */
+    static final class UnmatchedCallException extends Exception {
+
+        private static final long serialVersionUID = 1L;
+
+        UnmatchedCallException(String message) {
+            super(message);
+        }
+    }
+
+    private String expected(String difference) {
+        if (unasked.isEmpty()) {
+            return "its handler made no further call then";
+        }
+        RecordContent next = unasked.get(0).request();
+        return "its next call then, " + MessageId.text(next.id()) + ", " + difference;
+    }
+
+    private String asked(Optional<WorkerInfo> to, Request request) {
+        return "it asked " + to.map(info -> records.describe(info.id())).orElse("a worker \"" + request.to() + "\"")
+                + " for " + operation(request) + " with " + request.payloadLength() + " bytes";
+    }
+
+    private static String operation(Request request) {
+        return OperationName.of(request.type(), request.payloadArray(), request.payloadLength());
+    }
+
+    /** Empty when they are equal. */
+    private String difference(NestedCall candidate, Optional<WorkerInfo> to, Request request)
+            throws NotRecordedException, IOException {
+        RecordContent recorded = candidate.request();
+        if (to.isEmpty() || to.get().id() != recorded.to()) {
+            return "went to " + records.describe(recorded.to());
+        }
+        String name = operation(request);
+        if (request.type() != recorded.type() || !name.equals(recorded.operation())) {
+            return "was for " + recorded.operation();
+        }
+        int length = request.payloadLength();
+        int at = Arrays.mismatch(request.payloadArray(), 0, length, recorded.payload(), 0, recorded.payload().length);
+        if (at >= 0) {
+            return "had " + recorded.payload().length + " bytes, which are others from byte " + at + " on";
+        }
+        return tensorDifference(candidate, request.tensors());
+    }
+
+    private String tensorDifference(NestedCall candidate, List<Tensor> asked) throws NotRecordedException, IOException {
+        if (asked.isEmpty() && candidate.request().tensorCount() == 0) {
+            return "";
+        }
+        List<Tensor> recorded = records.tensors(candidate.call().request());
+        try {
+            return EXACT.firstDifference(holding(recorded), holding(asked))
+                    .map(difference -> "had other tensors: " + difference)
+                    .orElse("");
+        } finally {
+            recorded.forEach(tensor -> tensor.storage().release());
+        }
+    }
+
+    private static ComparedResponse holding(List<Tensor> tensors) {
+        return new ComparedResponse(MessageType.UNKNOWN, new byte[0], tensors, ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
+    }
+}

@@ -1,0 +1,111 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.Message;
+import io.waybill.api.Outbox;
+import io.waybill.wire.Observation.Kind;
+import io.waybill.wire.Observation;
+import io.waybill.wire.Observations;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Random;
+import java.util.function.Consumer;
+import java.util.random.RandomGenerator;
+
+/**
+ * Shows a handler what it saw when its request was recorded, in the same order. The first time that it asks for something else, or for
+ * more, is told, and the handler is not disturbed: time stands still from there on, and random numbers begin with the seed 0.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+final class RecordedObservations implements InstantSource {
+
+    private static final long SECOND_NS = 1_000_000_000;
+
+    private final Observations recorded;
+    private final Consumer<String> departed;
+    // all guarded by this
+    private int next;
+    private long timeNs;
+    private long leftNs;
+    private Random random;
+    private boolean hasDeparted;
+
+    /** @param departed is told where the handler first asked for what is not on record */
+    RecordedObservations(Observations recorded, Consumer<String> departed) {
+        this.recorded = recorded;
+        this.departed = departed;
+    }
+
+    @Override
+    public synchronized Instant instant() {
+        if (isNext(Kind.TIME)) {
+            timeNs = recorded.seen().get(next++).value();
+        }
+        return Instant.ofEpochSecond(Math.floorDiv(timeNs, SECOND_NS), Math.floorMod(timeNs, SECOND_NS));
+    }
+
+    /** One generator, whatever number of times it is asked for. */
+    synchronized RandomGenerator random() {
+        if (random == null) {
+            random = new Random(isNext(Kind.SEED) ? recorded.seen().get(next++).value() : 0);
+        }
+        return random;
+    }
+
+    /** What was left until the deadline. */
+    synchronized long leftNs() {
+        if (isNext(Kind.LEFT)) {
+            leftNs = recorded.seen().get(next++).value();
+        }
+        return leftNs;
+    }
+
+    /** Whether this is what the handler saw next. From the first point on that differs nothing is. */
+    private boolean isNext(Kind wanted) {
+        if (hasDeparted) {
+            return false;
+        }
+        boolean known = next < recorded.seen().size();
+        if (known && recorded.seen().get(next).kind() == wanted) {
+            return true;
+        }
+        hasDeparted = true;
+        departed.accept("its handler asked for " + text(wanted) + " at " + caller() + ", "
+                + (known ? "where " + found(recorded.seen().get(next)) : "and " + all()));
+        return false;
+    }
+
+    private String found(Observation seen) {
+        return "observation " + (next + 1) + " on record is " + text(seen.kind());
+    }
+
+    private String all() {
+        return recorded.isCut()
+                ? "of all that it observed only the first " + next + " had room in the record"
+                : "the record has " + next + " observations, all of which it had seen";
+    }
+
+    private static String text(Kind kind) {
+        return switch (kind) {
+            case TIME -> "the time";
+            case SEED -> "random numbers";
+            case LEFT -> "the time that was left";
+        };
+    }
+
+    /** Who asked, through the outbox, or through a clock of Java's. */
+    private static String caller() {
+        return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
+                .walk(frames -> frames.filter(frame -> isHandlers(frame.getDeclaringClass()))
+                        .findFirst()
+                        .map(frame -> frame.toStackTraceElement().toString())
+                        .orElse("an unknown place"));
+    }
+
+    private static boolean isHandlers(Class<?> type) {
+        return type != RecordedObservations.class
+                && !Outbox.class.isAssignableFrom(type)
+                && !Message.class.isAssignableFrom(type)
+                && !type.getPackageName().startsWith("java.");
+    }
+}

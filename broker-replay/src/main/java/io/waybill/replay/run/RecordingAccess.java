@@ -1,0 +1,132 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Tensor;
+import io.waybill.api.WorkerInfo;
+import io.waybill.replay.recording.CallRecording;
+import io.waybill.replay.recording.NotRecordedException;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.recording.RecordedMessage;
+import io.waybill.rref.RRefId;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.Observations;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Looks at a recording on behalf of handlers, one look at a time.
+ *
+ * <p><b>Threads.</b> Any: each waits for the other.
+ */
+public final class RecordingAccess {
+
+    private final CallRecording recording;
+    private final WorkerInfo worker;
+    private final Map<String, WorkerInfo> workers = new HashMap<>();
+    // These are guarded by this.
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final RecordView view = new RecordView(buffer);
+    private final Set<Long> brought = new HashSet<>();
+
+    /** @param worker whose handlers these are */
+    public RecordingAccess(CallRecording recording, WorkerInfo worker) {
+        this.recording = recording;
+        this.worker = worker;
+        for (WorkerInfo each : recording.workers()) {
+            workers.put(WorkerInfo.address(each.id()), each);
+            workers.put(Integer.toString(each.id()), each);
+        }
+        for (WorkerInfo each : recording.workers()) { // a name goes before an id that is written alike
+            workers.put(each.name(), each);
+        }
+    }
+
+    /** A worker by what a request may say, see {@link io.waybill.api.Request#to}. */
+    Optional<WorkerInfo> worker(String nameOrId) {
+        return Optional.ofNullable(workers.get(nameOrId));
+    }
+
+    /** Whose handlers these are. */
+    WorkerInfo worker() {
+        return worker;
+    }
+
+    /** Why none of the requests can be run again; empty when they can. */
+    Optional<String> withheld() {
+        return recording.withheld();
+    }
+
+    /** As a person knows it. */
+    String describe(int id) {
+        WorkerInfo info = workers.get(WorkerInfo.address(id));
+        return info == null ? "worker " + id : "worker " + id + " (" + info.name() + ")";
+    }
+
+    /** What the handler of a request called, in the life that answered it. */
+    synchronized List<NestedCall> nested(RecordedCall parent) throws IOException, RejectedMessageException {
+        List<NestedCall> nested = new ArrayList<>();
+        long sinceNs = earliestNs(parent);
+        for (RecordedCall call : recording.nested(parent)) {
+            if (call.request().sentNs() < sinceNs) {
+                continue;
+            }
+            Optional<RecordContent> response = call.response().isPresent()
+                    ? Optional.of(read(call.response().get()))
+                    : Optional.empty();
+            nested.add(new NestedCall(call, read(call.request()), response));
+        }
+        return nested;
+    }
+
+    /** When its handler began, of a request that an earlier life may have begun as well: what was called before then was called by that one. */
+    private long earliestNs(RecordedCall parent) {
+        if (parent.response().isEmpty()) {
+            return Long.MIN_VALUE;
+        }
+        parent.response().get().in(buffer);
+        return view.isAcrossLives() && view.begunNs() != 0 ? view.begunNs() : Long.MIN_VALUE;
+    }
+
+    synchronized RecordContent content(RecordedMessage message) throws RejectedMessageException {
+        return read(message);
+    }
+
+    private RecordContent read(RecordedMessage message) throws RejectedMessageException {
+        message.in(buffer);
+        return RecordContent.of(view);
+    }
+
+    /** What a handler observed until it gave this answer. */
+    synchronized Observations observations(RecordedMessage answer) throws MalformedRecordException {
+        answer.in(buffer);
+        return view.observations();
+    }
+
+    /** The caller's, who releases each tensor's storage once. */
+    synchronized List<Tensor> tensors(RecordedMessage message) throws IOException, NotRecordedException {
+        return recording.tensors(message);
+    }
+
+    /** The request that made a value of this worker's, which is brought along; empty when none on record did. */
+    synchronized Optional<RecordedCall> creation(RRefId id) throws IOException {
+        Optional<RecordedCall> creation = recording.creation(id);
+        if (creation.isEmpty() || creation.get().request().receiver() != worker.id()) {
+            return Optional.empty();
+        }
+        brought.add(creation.get().id());
+        return creation;
+    }
+
+    /** How many requests were brought along, each counted once. */
+    public synchronized long brought() {
+        return brought.size();
+    }
+}

@@ -1,0 +1,170 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
+import io.waybill.api.Response;
+import io.waybill.api.WorkerInfo;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerTable;
+import io.waybill.replay.recording.NotRecordedException;
+import io.waybill.rref.FetchRequest;
+import io.waybill.rref.ForkData;
+import io.waybill.rref.RRefId;
+import java.io.Closeable;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * Handlers that recorded requests are replayed with, and the values that these make.
+ *
+ * <p><b>Threads.</b> One runs the handlers; what references ask for may come from others. <b>Ownership.</b> Closes its handlers.
+ */
+public final class ReplayCandidate implements Closeable {
+
+    private final String name;
+    private final WorkerInfo worker;
+    private final HandlerRegistry registry;
+    private final Closeable handlers;
+    private final List<String> problems;
+    private final ReplayedValues values;
+    private RequestRunner runner; // set before a thread that runs handlers starts
+    // Set by the thread that runs the handlers, read by their other threads too.
+    private final AtomicReference<ReplayOutbox> running = new AtomicReference<>();
+
+    /** @param problems why some of the handlers are not there */
+    public ReplayCandidate(
+            String name, WorkerInfo worker, HandlerRegistry registry, Closeable handlers, List<String> problems) {
+        this.name = name;
+        this.worker = worker;
+        this.registry = registry;
+        this.handlers = handlers;
+        this.problems = problems;
+        this.values = new ReplayedValues(worker.id());
+    }
+
+    String name() {
+        return name;
+    }
+
+    WorkerInfo worker() {
+        return worker;
+    }
+
+    HandlerTable table() {
+        return registry.table();
+    }
+
+    /** That there is no handler, and why there may be none. */
+    String missing(HandlerKey key) {
+        String missing = "there is no handler for " + key.text();
+        return problems.isEmpty() ? missing : missing + "; " + String.join("; ", problems);
+    }
+
+    ReplayedValues values() {
+        return values;
+    }
+
+    void runs(RequestRunner by) {
+        runner = by;
+    }
+
+    RequestRunner runner() {
+        return runner;
+    }
+
+    /** What runs from now on. Returns what ran before, and goes on afterwards; null for nothing. */
+    ReplayOutbox begin(ReplayOutbox attempt) {
+        return running.getAndSet(attempt);
+    }
+
+    /** It ran to its end, unless its thread was given up and another one runs something else by now. */
+    void end(ReplayOutbox attempt, ReplayOutbox before) {
+        running.compareAndSet(attempt, before);
+    }
+
+    /** The references of a message. */
+    List<RRef> references(List<ForkData> recorded) {
+        if (recorded.isEmpty()) {
+            return List.of();
+        }
+        List<RRef> references = new ArrayList<>(recorded.size());
+        for (ForkData each : recorded) {
+            references.add(new ReplayedReference(this, each, Optional.empty()));
+        }
+        return references;
+    }
+
+    /** A recorded message calls these values by these names. */
+    void bind(List<ForkData> recorded, List<? extends RRef> replayed) {
+        for (int i = 0; i < Math.min(recorded.size(), replayed.size()); i++) {
+            if (recorded.get(i).owner() == worker.id()
+                    && replayed.get(i) instanceof ReplayedReference own
+                    && own.isOwner()) {
+                values.bind(recorded.get(i).rref(), own.id());
+            }
+        }
+    }
+
+    /** A value of this worker's; made now when the request that makes it was not run yet. */
+    Response read(RRefId id) {
+        ReplayedValue value;
+        try {
+            value = runner.isMine() ? runner.require(id) : made(id);
+        } catch (NotRecordedException | IOException e) {
+            throw stopped(RunOutcome.notReplayable(e.getMessage()));
+        }
+        if (value.failure().isPresent()) {
+            throw value.failure().get();
+        }
+        return new RecordedResponse(
+                MessageType.SCRIPT_RREF_FETCH_RET,
+                MessageId.NONE,
+                worker.id(),
+                value.payload(),
+                value.retainTensors(),
+                value.references());
+    }
+
+    private ReplayedValue made(RRefId id) throws NotRecordedException {
+        return values.find(id)
+                .orElseThrow(() -> new NotRecordedException(
+                        "a thread of the handler's own reads the value of " + id + ", which was not made yet"));
+    }
+
+    /** A value of another worker's, on behalf of the request that runs. */
+    Response fetch(ReplayedReference reference, Duration timeout) {
+        ReplayOutbox attempt = running.get();
+        if (attempt == null) {
+            throw refused("no request is being replayed");
+        }
+        FetchRequest fetch = new FetchRequest(reference.id(), reference.owner(), reference.ownerGeneration());
+        return attempt.call(fetch.toRequest().timeout(timeout));
+    }
+
+    private CallException stopped(RunOutcome.Stopped why) {
+        ReplayOutbox attempt = running.get();
+        if (attempt != null) {
+            attempt.stop(why);
+        }
+        return refused(why.reason());
+    }
+
+    static CallException refused(String text) {
+        return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN_CALL, MessageId.NONE, "replay: " + text);
+    }
+
+    @Override
+    public void close() throws IOException {
+        values.close();
+        handlers.close();
+    }
+}

@@ -1,0 +1,249 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.Body;
+import io.waybill.api.CallException;
+import io.waybill.api.Caller;
+import io.waybill.api.LateReply;
+import io.waybill.api.MessageId;
+import io.waybill.api.Outbox;
+import io.waybill.api.RRef;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.Rpc;
+import io.waybill.api.Tensor;
+import io.waybill.api.TensorBuffers;
+import io.waybill.api.Value;
+import io.waybill.handling.Failure;
+import io.waybill.handling.Reply;
+import io.waybill.replay.recording.NotRecordedException;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.Observations;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.random.RandomGenerator;
+
+/**
+ * What a handler responds through in a replay. Calls to others get the responses on record, and are not sent.
+ *
+ * <p><b>Threads.</b> The handler's; calls may come from any.
+ */
+final class ReplayOutbox implements Outbox {
+
+    private final RecordedCall recorded;
+    private final ReplayCandidate candidate;
+    private final RequestRunner.Surroundings surroundings;
+    private final boolean mayBlock;
+    private final Reply reply;
+    // set by the thread that finds the first reason, read when the handler is done
+    private final AtomicReference<RunOutcome.Stopped> stopped = new AtomicReference<>();
+    private NestedCallMatcher nested; // guarded by this; null until a handler calls
+    private RecordedObservations observed; // guarded by this; null until a handler observes
+    private ReplayedLateResponse late; // null until the handler wants it
+    private volatile boolean ended; // set by the thread that runs handlers, read by those that still call
+
+    ReplayOutbox(
+            RecordedCall recorded,
+            ReplayCandidate candidate,
+            RequestRunner.Surroundings surroundings,
+            boolean mayBlock,
+            Reply reply) {
+        this.recorded = recorded;
+        this.candidate = candidate;
+        this.surroundings = surroundings;
+        this.mayBlock = mayBlock;
+        this.reply = reply;
+    }
+
+    ReplayCandidate candidate() {
+        return candidate;
+    }
+
+    /** Its result says nothing, for this reason; the first reason counts. */
+    void stop(RunOutcome.Stopped why) {
+        stopped.compareAndSet(null, why);
+    }
+
+    /** Null when nothing stopped it. */
+    RunOutcome.Stopped stopped() {
+        return stopped.get();
+    }
+
+    /** Null when the handler responded before it returned, or not at all. */
+    ReplayedLateResponse late() {
+        return late;
+    }
+
+    /** Its handler calls no more. */
+    void end() {
+        ended = true;
+    }
+
+    /** Calls and waits, which takes no time. */
+    Response call(Request request) {
+        if (!mayBlock) {
+            throw Failure.mustNotWait();
+        }
+        NestedCall asked = match(request);
+        if (asked.response().isEmpty()) {
+            throw stopWith(RunOutcome.notReplayable("what its handler was told of call "
+                    + MessageId.text(asked.call().id()) + " is not on record: there is no answer to it"));
+        }
+        return response(asked);
+    }
+
+    /**
+     * The call on record that a request is.
+     *
+     * @throws CallException when there is none
+     */
+    NestedCall match(Request request) {
+        if (ended) {
+            throw new IllegalStateException("the outbox is dead: its handler has returned");
+        }
+        for (RRef reference : request.references()) {
+            if (!(reference instanceof ReplayedReference)) {
+                throw ReplayCandidate.refused("a reference that travels must be one of this worker's: " + reference);
+            }
+        }
+        try {
+            NestedCall asked = nested().take(request);
+            candidate.bind(asked.request().references(), request.references());
+            requireInTime(asked, request.timeoutNs());
+            return asked;
+        } catch (NestedCallMatcher.UnmatchedCallException e) {
+            throw stopWith(RunOutcome.failed(e.getMessage()));
+        } catch (NotRecordedException | RejectedMessageException | IOException e) {
+            throw stopWith(RunOutcome.notReplayable(e.getMessage()));
+        }
+    }
+
+    private void requireInTime(NestedCall asked, long timeoutNs) {
+        if (timeoutNs > 0
+                && asked.response().isPresent()
+                && asked.response().get().sentNs() - asked.request().sentNs() > timeoutNs) {
+            throw stopWith(RunOutcome.notReplayable(
+                    "call " + MessageId.text(asked.call().id()) + " was answered after its timeout of "
+                            + timeoutNs / 1_000_000 + " ms"));
+        }
+    }
+
+    /**
+     * The response on record; the caller's.
+     *
+     * @throws CallException the error on record
+     */
+    Response response(NestedCall asked) {
+        RecordContent content = asked.response().orElseThrow();
+        if (content.isError()) {
+            throw content.failure();
+        }
+        try {
+            List<Tensor> tensors = content.tensorCount() == 0
+                    ? List.of()
+                    : surroundings.records().tensors(asked.call().response().orElseThrow());
+            return new RecordedResponse(
+                    content.type(),
+                    content.id(),
+                    content.from(),
+                    content.payload(),
+                    tensors,
+                    candidate.references(content.references()));
+        } catch (NotRecordedException | IOException e) {
+            throw stopWith(RunOutcome.notReplayable(e.getMessage()));
+        }
+    }
+
+    private CallException stopWith(RunOutcome.Stopped why) {
+        stop(why);
+        return ReplayCandidate.refused(why.reason());
+    }
+
+    private synchronized NestedCallMatcher nested() throws IOException, RejectedMessageException {
+        if (nested == null) {
+            nested = new NestedCallMatcher(
+                    surroundings.records(), surroundings.records().nested(recorded));
+        }
+        return nested;
+    }
+
+    @Override
+    public Body reply() {
+        return reply.fields();
+    }
+
+    @Override
+    public void reply(Value value) {
+        reply.value(value);
+    }
+
+    @Override
+    public void reply(ByteBuffer payload) {
+        reply.raw(payload, List.of());
+    }
+
+    @Override
+    public void reply(ByteBuffer payload, List<Tensor> tensors) {
+        reply.raw(payload, tensors);
+    }
+
+    @Override
+    public LateReply later() {
+        if (late == null) {
+            late = new ReplayedLateResponse(candidate.worker().id());
+        }
+        return late;
+    }
+
+    @Override
+    public Caller caller() {
+        return new RecordedCaller(this);
+    }
+
+    @Override
+    public Rpc rpc() {
+        return new RecordedRpc(this);
+    }
+
+    @Override
+    public TensorBuffers buffers() {
+        return surroundings.settings().buffers();
+    }
+
+    @Override
+    public InstantSource clock() {
+        return observed();
+    }
+
+    @Override
+    public RandomGenerator random() {
+        return observed().random();
+    }
+
+    /** What was left until the deadline when the handler asked. */
+    long leftNs() {
+        return observed().leftNs();
+    }
+
+    private synchronized RecordedObservations observed() {
+        if (observed == null) {
+            observed = new RecordedObservations(observations(), why -> stop(RunOutcome.notReplayable(why)));
+        }
+        return observed;
+    }
+
+    private Observations observations() {
+        try {
+            return recorded.response().isEmpty()
+                    ? Observations.NONE
+                    : surroundings.records().observations(recorded.response().get());
+        } catch (MalformedRecordException e) {
+            stop(RunOutcome.notReplayable("what its handler observed can't be read: " + e.getMessage()));
+            return Observations.NONE;
+        }
+    }
+}

@@ -1,0 +1,30 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.CallException;
+import io.waybill.api.RRef;
+import io.waybill.api.Tensor;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A value that the replayed worker owns, as it would travel; or why it could not be made. Holds one count of each tensor's storage.
+ *
+ * @param failure empty when there is a value
+ */
+record ReplayedValue(
+        byte[] payload, List<Tensor> tensors, List<? extends RRef> references, Optional<CallException> failure) {
+
+    static ReplayedValue failed(CallException why) {
+        return new ReplayedValue(new byte[0], List.of(), List.of(), Optional.of(why));
+    }
+
+    /** Takes one more count of each tensor's storage. */
+    List<Tensor> retainTensors() {
+        tensors.forEach(tensor -> tensor.storage().retain());
+        return tensors;
+    }
+
+    void release() {
+        tensors.forEach(tensor -> tensor.storage().release());
+    }
+}

@@ -1,0 +1,246 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.CallException;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Tensor;
+import io.waybill.api.ValueEncoder;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.handling.Delivered;
+import io.waybill.handling.Failure;
+import io.waybill.handling.InboundMessage;
+import io.waybill.handling.Reply;
+import io.waybill.handling.Route;
+import io.waybill.osgi.watch.Bypass;
+import io.waybill.osgi.watch.HandlerWatch;
+import io.waybill.replay.compare.ComparedResponse;
+import io.waybill.replay.recording.NotRecordedException;
+import io.waybill.replay.recording.RecordedCall;
+import io.waybill.rref.FetchRequest;
+import io.waybill.rref.ForkData;
+import io.waybill.rref.ForkTable;
+import io.waybill.rref.RRefId;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Runs recorded requests through the handlers of one candidate, one after the other.
+ *
+ * <p>Belongs to the thread that runs handlers.
+ */
+final class RequestRunner {
+
+    private final ReplayCandidate candidate;
+    private final Surroundings surroundings;
+    private final Set<RRefId> beingMade;
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final RecordView view = new RecordView(buffer);
+    private final InboundMessage message = new InboundMessage(view, deadlineNs -> outbox().leftNs());
+    private final Reply reply = new Reply();
+    private ReplayOutbox outbox; // set before a handler sees the message
+
+    /** What requests are run in. */
+    record Surroundings(RecordingAccess records, HandlerSupervision supervision, RunSettings settings) {}
+
+    RequestRunner(ReplayCandidate candidate, Surroundings surroundings) {
+        this(candidate, surroundings, new HashSet<>());
+    }
+
+    private RequestRunner(ReplayCandidate candidate, Surroundings surroundings, Set<RRefId> beingMade) {
+        this.candidate = candidate;
+        this.surroundings = surroundings;
+        this.beingMade = beingMade;
+    }
+
+    private ReplayOutbox outbox() {
+        return outbox;
+    }
+
+    /** Whether this thread is the one that runs handlers. */
+    boolean isMine() {
+        return surroundings.supervision().isMine();
+    }
+
+    /** Runs a request. The tensors of a response are the caller's, who releases each one's storage once. */
+    RunOutcome run(RecordedCall call) {
+        call.request().in(buffer);
+        try {
+            return view.type() == MessageType.SCRIPT_RREF_FETCH_CALL ? fetch(call) : handle(call);
+        } catch (RejectedMessageException e) {
+            return RunOutcome.error(Failure.rejected(candidate.worker().id(), e));
+        } catch (NotRecordedException e) {
+            return RunOutcome.notReplayable(e.getMessage());
+        } catch (IOException e) {
+            return RunOutcome.notReplayable("the recording can't be read: " + e.getMessage());
+        }
+    }
+
+    private RunOutcome fetch(RecordedCall call) throws RejectedMessageException, NotRecordedException, IOException {
+        ReplayedValue value = require(FetchRequest.decode(view.payload()).id());
+        if (value.failure().isPresent()) {
+            CallException why = value.failure().get();
+            return RunOutcome.error(Failure.late(why.code(), why.getMessage()));
+        }
+        bind(call, value.references());
+        return RunOutcome.values(
+                Reply.typeFor(view.type()), value.payload(), value.retainTensors(), value.references());
+    }
+
+    private RunOutcome handle(RecordedCall call) throws RejectedMessageException, NotRecordedException, IOException {
+        HandlerEntry entry = Route.find(candidate.table(), view);
+        if (entry == null) {
+            return RunOutcome.failed(candidate.missing(Route.key(candidate.table(), view)));
+        }
+        List<ForkData> recorded = view.hasReferences() ? ForkTable.decode(view.copyReferences()) : List.of();
+        boolean creates = view.type() == MessageType.SCRIPT_REMOTE_CALL && !recorded.isEmpty();
+        List<ForkData> arguments = creates ? recorded.subList(0, recorded.size() - 1) : recorded;
+        for (ForkData argument : arguments) {
+            if (argument.owner() == candidate.worker().id()) {
+                require(argument.rref());
+            }
+        }
+        List<Tensor> tensors =
+                view.tensorCount() == 0 ? List.of() : surroundings.records().tensors(call.request());
+        try {
+            message.open(entry.key(), delivered(call), tensors);
+            message.references(candidate.references(arguments));
+            RunOutcome outcome = runHandler(entry, call);
+            return creates ? keep(recorded.get(recorded.size() - 1), outcome) : outcome;
+        } finally {
+            message.close();
+            reply.reset();
+            tensors.forEach(tensor -> tensor.storage().release());
+        }
+    }
+
+    private static Delivered delivered(RecordedCall call) {
+        boolean isAgain = call.response().isPresent()
+                && (call.response().get().record()[Envelope.FLAGS] & Envelope.ACROSS_LIVES) != 0;
+        return isAgain ? Delivered.AGAIN : Delivered.FIRST;
+    }
+
+    /**
+     * A value of this worker's, made now when the request that makes it was not run yet.
+     *
+     * @throws NotRecordedException when no request on record made it
+     */
+    ReplayedValue require(RRefId id) throws NotRecordedException, IOException {
+        Optional<ReplayedValue> value = candidate.values().find(id);
+        if (value.isPresent()) {
+            return value.get();
+        }
+        Optional<RecordedCall> creation = surroundings.records().creation(id);
+        if (creation.isEmpty() || !beingMade.add(id)) {
+            throw new NotRecordedException("no request on record made the value of " + id
+                    + " on this worker: its program did, or a life whose journals are gone");
+        }
+        try {
+            new RequestRunner(candidate, surroundings, beingMade).run(creation.get());
+        } finally {
+            beingMade.remove(id);
+        }
+        return candidate
+                .values()
+                .find(id)
+                .orElseThrow(() -> new NotRecordedException(
+                        "the value of " + id + " could not be made by running the request again that made it"));
+    }
+
+    private RunOutcome runHandler(HandlerEntry entry, RecordedCall call) throws RejectedMessageException {
+        ReplayOutbox attempt = new ReplayOutbox(call, candidate, surroundings, !entry.nonBlocking(), reply);
+        outbox = attempt;
+        ReplayOutbox before = candidate.begin(attempt);
+        try {
+            HandlerWatch watch = HandlerWatch.begin();
+            Optional<Failure> failure;
+            try {
+                failure = surroundings.supervision().call(entry, message, attempt);
+            } finally {
+                watch.leave();
+            }
+            return outcome(entry, call, attempt, failure, watch);
+        } finally {
+            attempt.end();
+            candidate.end(attempt, before);
+        }
+    }
+
+    private RunOutcome outcome(
+            HandlerEntry entry, RecordedCall call, ReplayOutbox attempt, Optional<Failure> failure, HandlerWatch watch)
+            throws RejectedMessageException {
+        ReplayedLateResponse late = failure.isEmpty() && attempt.stopped() == null ? attempt.late() : null;
+        if (late != null && !late.await(surroundings.settings().limit())) {
+            attempt.stop(RunOutcome.failed("no answer came within "
+                    + surroundings.settings().limit().toMillis() + " ms after its handler returned"));
+        }
+        Optional<Bypass> bypass = watch.end();
+        if (bypass.isPresent()) { // first of all: whatever else is wrong may come of it
+            return RunOutcome.notReplayable("its handler called " + bypass.get().what() + " at "
+                    + bypass.get().where()
+                    + ", and what it was told is not on record: what an outbox's clock() and random() give is");
+        }
+        if (attempt.stopped() != null) {
+            return attempt.stopped();
+        }
+        Optional<Failure> error = late == null ? failure : late.failure();
+        Reply given = late == null ? reply : late.reply();
+        if (error.isEmpty() && given.isEmpty()) {
+            error = Optional.of(Failure.noAnswer(candidate.worker().id(), entry));
+        }
+        return error.isPresent() ? RunOutcome.error(error.get()) : values(call, given);
+    }
+
+    private RunOutcome values(RecordedCall call, Reply given) throws RejectedMessageException {
+        List<Tensor> tensors = copyOf(given.tensors());
+        tensors.forEach(tensor -> tensor.storage().retain());
+        List<? extends RRef> references = copyOf(given.references());
+        bind(call, references);
+        byte[] payload = Arrays.copyOf(given.array(), given.length());
+        return RunOutcome.values(Reply.typeFor(view.type()), payload, tensors, references);
+    }
+
+    private static <T> List<T> copyOf(List<T> all) {
+        return all.isEmpty() ? List.of() : List.copyOf(all);
+    }
+
+    /** The response on record calls these references by other names. */
+    private void bind(RecordedCall call, List<? extends RRef> references) throws RejectedMessageException {
+        if (!references.isEmpty() && call.response().isPresent()) {
+            candidate.bind(surroundings.records().content(call.response().get()).references(), references);
+        }
+    }
+
+    /** Keeps what the handler responded with as the value that the request asked for. */
+    private RunOutcome keep(ForkData created, RunOutcome outcome) {
+        if (!(outcome instanceof RunOutcome.Responded responded)) {
+            return outcome;
+        }
+        ComparedResponse response = responded.response();
+        candidate
+                .values()
+                .put(
+                        created.rref(),
+                        response.isError()
+                                ? ReplayedValue.failed(new CallException(
+                                        response.errorKind(),
+                                        response.errorCode(),
+                                        MessageId.NONE,
+                                        response.errorText()))
+                                : new ReplayedValue(
+                                        response.payload(),
+                                        response.tensors(),
+                                        responded.references(),
+                                        Optional.empty()));
+        byte[] ids = new ValueEncoder().value(created.ids()).toBytes();
+        return RunOutcome.values(Reply.typeFor(MessageType.SCRIPT_REMOTE_CALL), ids, List.of(), List.of());
+    }
+}

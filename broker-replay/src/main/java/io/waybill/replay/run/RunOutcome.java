@@ -1,0 +1,45 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
+import io.waybill.api.Tensor;
+import io.waybill.handling.Failure;
+import io.waybill.replay.compare.ComparedResponse;
+import io.waybill.replay.compare.Verdict;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+
+/** What the handlers of one candidate made of a request. */
+sealed interface RunOutcome {
+
+    /** A response, which may be an error. */
+    record Responded(ComparedResponse response, List<? extends RRef> references) implements RunOutcome {}
+
+    /** There is no response to compare. */
+    record Stopped(Verdict verdict, String reason) implements RunOutcome {}
+
+    static Stopped failed(String reason) {
+        return new Stopped(Verdict.FAILED, reason);
+    }
+
+    static Stopped notReplayable(String reason) {
+        return new Stopped(Verdict.NOT_REPLAYABLE, reason);
+    }
+
+    static Responded error(Failure failure) {
+        byte[] utf8 = failure.text().getBytes(StandardCharsets.UTF_8);
+        byte[] payload = Arrays.copyOf(utf8, Math.min(utf8.length, Failure.MOST_TEXT_BYTES));
+        return new Responded(
+                new ComparedResponse(MessageType.EXCEPTION, payload, List.of(), failure.kind(), failure.code()),
+                List.of());
+    }
+
+    /** @param references among the values */
+    static Responded values(MessageType type, byte[] payload, List<Tensor> tensors, List<? extends RRef> references) {
+        return new Responded(
+                new ComparedResponse(type, payload, tensors, ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN), references);
+    }
+}

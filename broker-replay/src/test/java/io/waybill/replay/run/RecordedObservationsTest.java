@@ -1,0 +1,109 @@
+package io.waybill.replay.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.wire.Observation.Kind;
+import io.waybill.wire.Observation;
+import io.waybill.wire.Observations;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What was observed is shown again in its order, and where a handler leaves it is told. */
+@Timeout(30)
+class RecordedObservationsTest {
+
+    private static final Observation FIRST = new Observation(Kind.TIME, 1_700_000_000_123_456_789L);
+    private static final Observation SECOND = new Observation(Kind.TIME, -1);
+    private static final Observation SEED = new Observation(Kind.SEED, 42);
+
+    private final List<String> departures = new ArrayList<>();
+
+    private RecordedObservations again(Observation... seen) {
+        return new RecordedObservations(new Observations(List.of(seen), false), departures::add);
+    }
+
+    private String departure() {
+        assertThat(departures).hasSize(1);
+        return departures.get(0);
+    }
+
+    @Test
+    void showsTheSameInTheSameOrder() {
+        RecordedObservations again = again(FIRST, SEED, SECOND);
+
+        assertThat(again.instant()).isEqualTo(Instant.ofEpochSecond(1_700_000_000L, 123_456_789));
+        assertThat(again.random().nextLong()).isEqualTo(new Random(42).nextLong());
+        assertThat(again.random()).isSameAs(again.random());
+        assertThat(again.millis()).isEqualTo(-1);
+        assertThat(departures).isEmpty();
+    }
+
+    @Test
+    void showsTheTimeThatWasLeft() {
+        RecordedObservations again = again(new Observation(Kind.LEFT, 17));
+
+        assertThat(again.leftNs()).isEqualTo(17);
+        assertThat(departures).isEmpty();
+        again.leftNs();
+        assertThat(departure()).startsWith("its handler asked for the time that was left at ");
+    }
+
+    @Test
+    void letsAHandlerSeeLess() {
+        again(FIRST, SEED).instant();
+        assertThat(departures).isEmpty();
+    }
+
+    @Test
+    void tellsWhereAHandlerAskedForMore() {
+        RecordedObservations again = again(FIRST);
+        Instant last = again.instant();
+
+        assertThat(again.instant()).as("time stands still").isEqualTo(last);
+        assertThat(departure())
+                .startsWith("its handler asked for the time at ")
+                .contains("RecordedObservationsTest.tellsWhereAHandlerAskedForMore(RecordedObservationsTest.java:")
+                .endsWith("the record has 1 observations, all of which it had seen");
+    }
+
+    @Test
+    void tellsWhereAHandlerAskedForSomethingElse() {
+        RecordedObservations again = again(FIRST, SEED, SECOND);
+        again.instant();
+        Instant last = again.instant();
+
+        assertThat(departure())
+                .startsWith("its handler asked for the time at ")
+                .endsWith("where observation 2 on record is random numbers");
+        assertThat(again.random().nextLong()).as("nothing is shown any more").isEqualTo(new Random(0).nextLong());
+        assertThat(again.instant()).isEqualTo(last);
+        assertThat(departure()).as("the first point stays").contains("observation 2");
+    }
+
+    @Test
+    void tellsWhoAskedThroughAClockOfJavas() {
+        RecordedObservations again = again();
+
+        Clock clock = again.withZone(ZoneOffset.UTC);
+        LocalDate.now(clock);
+
+        assertThat(departure()).contains("RecordedObservationsTest.tellsWhoAskedThroughAClockOfJavas(RecordedObservationsTest.java:");
+    }
+
+    @Test
+    void tellsThatTheRecordHadNoRoom() {
+        RecordedObservations again = new RecordedObservations(Observations.LEFT_OUT, departures::add);
+        again.random();
+
+        assertThat(departure())
+                .startsWith("its handler asked for random numbers at ")
+                .endsWith("of all that it observed only the first 0 had room in the record");
+    }
+}
