@@ -6,12 +6,14 @@ import io.waybill.crash.agent.Mutant;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Builds with a planted bug each: a run of a few faults must find every one, in each build, so that a run that finds nothing can be trusted. */
+@Tag("ci")
 class MutantsSystemTest {
 
     /** Where a fault falls is chance, and a busy machine has fewer calls on which a bug can show. */

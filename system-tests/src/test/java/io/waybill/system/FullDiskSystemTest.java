@@ -6,6 +6,7 @@ import io.waybill.worker.Waiting;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -14,6 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A home on a disk that another process fills, and empties again. */
+@Tag("ci")
 @Timeout(150)
 class FullDiskSystemTest {
 

@@ -7,11 +7,13 @@ import java.nio.file.Path;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Workers that are killed, stopped and started again while they call each other. */
+@Tag("ci")
 @Timeout(150)
 class KilledWorkerSystemTest {
 

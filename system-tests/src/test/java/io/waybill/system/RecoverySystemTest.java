@@ -8,11 +8,13 @@ import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What becomes of requests that a killed worker had begun, or had not yet begun, when it returns. The handlers keep their own account. */
+@Tag("ci")
 @Timeout(150)
 class RecoverySystemTest {
 
