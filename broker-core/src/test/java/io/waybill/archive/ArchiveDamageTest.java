@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.host.Host;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;
+import io.waybill.testing.core.Seeds;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -173,7 +174,7 @@ class ArchiveDamageTest {
 
     @Test
     void findsItsWayThroughRandomBytes() throws IOException {
-        long seed = new Random().nextLong();
+        long seed = Seeds.fresh();
         Random random = new Random(seed);
         for (int run = 0; run < 300; run++) {
             byte[] bytes = whole.clone();

@@ -8,6 +8,7 @@ import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
 import io.waybill.journal.read.QueueReader;
+import io.waybill.testing.core.Seeds;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
@@ -103,7 +104,7 @@ class JournalTailFuzzTest {
         }
     }
 
-    private Path directory(byte[] withData, byte[] withTable, int number) throws IOException {
+    private Path directory(byte[] withData, byte[] withTable, long number) throws IOException {
         Path directory = Files.createDirectory(temporary.resolve("q" + number));
         Files.write(directory.resolve(dataFile.getFileName()), withData);
         Files.write(directory.resolve(QueueStructure.TABLE), withTable);
@@ -164,7 +165,7 @@ class JournalTailFuzzTest {
     @ParameterizedTest
     @EnumSource
     void aTailEndsAndTellsNothingButTheTruth(Target target) throws Exception {
-        for (int seed = 0; seed < ROUNDS; seed++) {
+        for (long seed : Seeds.count(0, ROUNDS).toArray()) {
             Random random = new Random(seed * 7919L + target.ordinal());
             random.nextLong();
             Path directory = directory(
@@ -176,17 +177,17 @@ class JournalTailFuzzTest {
             reader.setDaemon(true);
             reader.start();
             reader.join(LIMIT_MS);
-            assertThat(wrong.get()).as("seed " + seed + " of " + target).isEmpty();
+            assertThat(wrong.get()).as(Seeds.option(seed) + " of " + target).isEmpty();
         }
     }
 
     @Test
     void aQueueReaderEndsAndTellsNothingButTheTruth() throws IOException {
-        for (int seed = 0; seed < ROUNDS; seed++) {
+        for (long seed : Seeds.count(0, ROUNDS).toArray()) {
             Random random = new Random(seed * 104_729L);
             random.nextLong();
             Path directory = directory(mutate(data, random), table, seed);
-            assertThat(readQueue(directory)).as("seed " + seed).isEmpty();
+            assertThat(readQueue(directory)).as(Seeds.option(seed)).isEmpty();
         }
     }
 

@@ -15,6 +15,7 @@ import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.journal.recover.QueueBeginning;
 import io.waybill.journal.recover.QueueEvidence;
+import io.waybill.testing.core.Seeds;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
@@ -37,7 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Power cuts, as images of what a disk may then hold. A real journal writes and syncs; from each history several images are made and
- * recovered. {@code -Dwaybill.power.seed=N} runs the history of that seed alone, {@code -Dwaybill.power.histories=N} more of them.
+ * recovered. {@code -Dwaybill.seed=N} runs the history of that seed alone, {@code -Dwaybill.power.histories=N} more of them.
  */
 @Timeout(value = 600, unit = TimeUnit.SECONDS)
 class PowerTest {
@@ -54,13 +55,9 @@ class PowerTest {
 
     @Test
     void leavesAPrefixThatHasAllThatWasSynced() throws IOException {
-        Long only = Long.getLong("waybill.power.seed");
-        if (only != null) {
-            cutThePowerOf(only);
-            return;
-        }
         long first = Long.getLong("waybill.power.first", 0);
-        for (long seed = first; seed < first + Integer.getInteger("waybill.power.histories", 6); seed++) {
+        int histories = Integer.getInteger("waybill.power.histories", 6);
+        for (long seed : Seeds.count(first, histories).toArray()) {
             cutThePowerOf(seed);
         }
     }
@@ -151,7 +148,7 @@ class PowerTest {
             }
             delete(history.worker);
         } catch (IOException | RuntimeException | AssertionError e) {
-            throw new AssertionError("-Dwaybill.power.seed=" + seed + ": " + e.getMessage(), e);
+            throw new AssertionError(Seeds.option(seed) + ": " + e.getMessage(), e);
         }
     }
 

@@ -9,6 +9,7 @@ import io.waybill.api.Tensor;
 import io.waybill.host.Host;
 import io.waybill.host.UnsafeFileException;
 import io.waybill.rref.RRefId;
+import io.waybill.testing.core.Seeds;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -165,7 +166,7 @@ class KeptValuesTest {
     void allocatesNoMoreThanThereIsWhateverTheHeadSays() throws IOException {
         write(withTensors(41));
         byte[] whole = Files.readAllBytes(values.file(ID));
-        long seed = new Random().nextLong();
+        long seed = Seeds.fresh();
         Random random = new Random(seed);
         for (int round = 0; round < FUZZED; round++) {
             byte[] forged = forge(whole, random);

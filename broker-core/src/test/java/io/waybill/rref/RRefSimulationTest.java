@@ -2,6 +2,7 @@ package io.waybill.rref;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.testing.core.Seeds;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
@@ -10,17 +11,15 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /**
  * Whatever is delayed, repeated, reordered, lost or killed, no reference is used after its release, and nothing is left in the end. A seed
- * that fails is in the name of the test and in its error; {@code -Dwaybill.rref.seed=N} runs that one alone.
+ * that fails is in the name of the test and in its error; {@code -Dwaybill.seed=N} runs that one alone.
  */
 class RRefSimulationTest {
 
-    private static final String SEED = "waybill.rref.seed";
     private static final int SHORT = 2_000;
     private static final int LONG = 1_000_000;
 
     static LongStream seeds() {
-        Long one = Long.getLong(SEED);
-        return one != null ? LongStream.of(one) : LongStream.rangeClosed(1, 10);
+        return Seeds.count(1, 10);
     }
 
     @ParameterizedTest
@@ -66,8 +65,8 @@ class RRefSimulationTest {
             simulation.run(operations);
         } catch (AssertionError | RuntimeException e) {
             throw new AssertionError(
-                    "seed " + seed + " in mode " + mode + " with " + operations + " operations, run again with -D"
-                            + SEED + "=" + seed + ": " + e.getMessage() + " (" + simulation.summary() + ")",
+                    "seed " + seed + " in mode " + mode + " with " + operations + " operations, run again with "
+                            + Seeds.option(seed) + ": " + e.getMessage() + " (" + simulation.summary() + ")",
                     e);
         }
         return simulation;

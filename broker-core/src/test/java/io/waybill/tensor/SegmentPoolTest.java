@@ -7,6 +7,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.Device;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Storage;
+import io.waybill.testing.core.Seeds;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -17,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -25,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 @Timeout(60)
 class SegmentPoolTest {
@@ -40,6 +42,10 @@ class SegmentPoolTest {
 
     private Transit transit;
     private SegmentPool pool;
+
+    static LongStream seeds() {
+        return Seeds.each(11, 12, 13);
+    }
 
     @BeforeEach
     void open() {
@@ -285,7 +291,7 @@ class SegmentPoolTest {
     }
 
     @ParameterizedTest
-    @ValueSource(longs = {11, 12, 13})
+    @MethodSource("seeds")
     void neverHandsOutThePagesOfAnother(long seed) {
         Random random = new Random(seed);
         List<Storage> live = new ArrayList<>();

@@ -8,11 +8,13 @@ import io.waybill.api.DType;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
+import io.waybill.testing.core.Seeds;
 import io.waybill.wire.MessageBuffer;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.Random;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -21,6 +23,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
@@ -33,6 +36,10 @@ class TensorSectionTest {
     final NoLeaks leaks = new NoLeaks();
 
     private Transit transit;
+
+    static LongStream seeds() {
+        return Seeds.each(1, 2, 3, 4, 5, 6, 7, 8);
+    }
 
     @BeforeEach
     void open() {
@@ -119,8 +126,8 @@ class TensorSectionTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
-    void carriesRandomViews(int seed) throws Exception {
+    @MethodSource("seeds")
+    void carriesRandomViews(long seed) throws Exception {
         Random random = new Random(seed);
         for (int round = 0; round < 60; round++) {
             HostStorage storage = transit.filled(64 + random.nextInt(20000));

@@ -12,6 +12,7 @@ import io.waybill.injection.InjectionSettings;
 import io.waybill.rref.ControlRetries;
 import io.waybill.rref.Keeping;
 import io.waybill.rref.RRefSettings;
+import io.waybill.testing.core.Seeds;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,11 +24,12 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** References that four real workers of one process create, share, fetch and give back at random, while all faults are injected at once. */
 @Timeout(240)
@@ -85,6 +87,10 @@ class InjectedReferencesTest {
         }
     }
 
+    static LongStream seeds() {
+        return Seeds.each(1, 2, 3);
+    }
+
     @AfterEach
     void close() throws IOException {
         workers.close();
@@ -95,7 +101,7 @@ class InjectedReferencesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(longs = {1, 2, 3})
+    @MethodSource("seeds")
     void endWithNothingLeft(long seed) throws Exception {
         join();
         random = new Random(seed);

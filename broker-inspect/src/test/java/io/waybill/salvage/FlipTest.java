@@ -14,6 +14,7 @@ import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.query.Finding;
 import io.waybill.query.HomeJournals;
 import io.waybill.salvage.DamagedFile.Change;
+import io.waybill.testing.core.Seeds;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -155,7 +156,7 @@ class FlipTest {
         Look whole = look();
         assertThat(whole.isDamaged()).as(whole.findings().toString()).isFalse();
         DamagedFile file = new DamagedFile(target, EveryType.places(queue));
-        long seed = System.nanoTime();
+        long seed = Seeds.fresh();
         Random random = new Random(seed);
         long step = ALL ? Long.parseLong(PART[1]) : Math.max(1, file.sectorChanges() / SAMPLE);
         Map<String, Long> verdicts = new HashMap<>();
@@ -226,7 +227,7 @@ class FlipTest {
             Path directory = written.queue(queue);
             Map<Long, byte[]> records = read(directory);
             DamagedFile file = new DamagedFile(EveryType.file(directory), EveryType.places(directory));
-            long seed = System.nanoTime();
+            long seed = Seeds.fresh();
             Random random = new Random(seed);
             for (int i = 0; i < SALVAGED; i++) {
                 Change change = file.change(random.nextLong(file.changes()));

@@ -380,6 +380,6 @@ class BundleControlBundleTest {
                                         + " outbox.reply(Value.of(\"one\"));")
                         .build());
 
-        assertThat(node.call("text.count", Map.of()).value).isNotNull();
+        assertThat(node.call("text.count", Map.of()).value()).isNotNull();
     }
 }

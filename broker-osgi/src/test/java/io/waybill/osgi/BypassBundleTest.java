@@ -6,6 +6,8 @@ import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.osgi.watch.Bypass;
 import io.waybill.osgi.watch.HandlerWatch;
+import io.waybill.testing.core.RecordingOutbox;
+import io.waybill.testing.core.TestMessage;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -50,7 +52,7 @@ class BypassBundleTest {
         HandlerEntry entry = node.entry("time.read");
         HandlerWatch watch = HandlerWatch.begin();
         try {
-            entry.handler().handle(new FakeMessage("time.read", Map.of()), new FakeOutbox());
+            entry.handler().handle(TestMessage.of("time.read", Map.of()), new RecordingOutbox());
         } finally {
             watch.leave();
         }
@@ -177,6 +179,6 @@ class BypassBundleTest {
                 .install(reading("outbox.reply(Value.of(System.nanoTime() != 0));")
                         .build());
         assertThat(run()).isEmpty();
-        assertThat(node.call("time.read", Map.of()).value).isEqualTo(Value.of(true));
+        assertThat(node.call("time.read", Map.of()).value()).isEqualTo(Value.of(true));
     }
 }

@@ -56,7 +56,7 @@ class ScriptsBundleTest {
     private boolean answers(String module, String text) {
         return node.registry.table().forKey(HandlerKey.parse("function:" + module + ".f")) != null
                 && node.callAsync("function:" + module + ".f", Map.of())
-                        .handle((outbox, failure) -> failure == null && outbox.value.equals(Value.of(text)))
+                        .handle((outbox, failure) -> failure == null && outbox.value().equals(Value.of(text)))
                         .join();
     }
 

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.tuple;
 import io.waybill.api.Value;
 import io.waybill.dispatch.Absence;
 import io.waybill.osgi.BundleRefusedException.Reason;
+import io.waybill.testing.core.RecordingOutbox;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -79,7 +80,7 @@ class SwapBundleTest {
         node.bundles().install(waiting("1.0.0"));
         Path newer = forge.answering("org.acme.count", "2.0.0", "two");
         System.setProperty("waybill.test.hold", "yes");
-        CompletableFuture<FakeOutbox> running = node.callAsync("text.count", Map.of());
+        CompletableFuture<RecordingOutbox> running = node.callAsync("text.count", Map.of());
         eventually("the handler runs", () -> System.getProperty("waybill.test.running") != null);
 
         CompletableFuture<BundleStatus> update = CompletableFuture.supplyAsync(() -> {
@@ -95,7 +96,7 @@ class SwapBundleTest {
         assertThat(running).isNotDone();
 
         System.clearProperty("waybill.test.hold");
-        assertThat(running.get(20, TimeUnit.SECONDS).value).isEqualTo(Value.of("waited"));
+        assertThat(running.get(20, TimeUnit.SECONDS).value()).isEqualTo(Value.of("waited"));
         assertThat(update.get(20, TimeUnit.SECONDS).version()).isEqualTo("2.0.0");
         assertThat(node.answer()).isEqualTo("two");
     }
@@ -105,7 +106,7 @@ class SwapBundleTest {
         startNode(Duration.ofMillis(100), Duration.ofSeconds(20));
         node.bundles().install(waiting("1.0.0"));
         System.setProperty("waybill.test.hold", "yes");
-        CompletableFuture<FakeOutbox> running = node.callAsync("text.count", Map.of());
+        CompletableFuture<RecordingOutbox> running = node.callAsync("text.count", Map.of());
         eventually("the handler runs", () -> System.getProperty("waybill.test.running") != null);
 
         node.bundles().update(forge.answering("org.acme.count", "2.0.0", "two"));
@@ -138,9 +139,9 @@ class SwapBundleTest {
                 Thread.onSpinWait();
                 continue;
             }
-            CompletableFuture<FakeOutbox> call = node.callAsync("text.count", Map.of());
+            CompletableFuture<RecordingOutbox> call = node.callAsync("text.count", Map.of());
             call.handle((outbox, failure) -> failure == null
-                            ? answers.merge(((Value.Text) outbox.value).value(), 1, Integer::sum)
+                            ? answers.merge(((Value.Text) outbox.value()).value(), 1, Integer::sum)
                             : answers.merge(failure.getMessage(), 1, Integer::sum))
                     .get(20, TimeUnit.SECONDS);
         }

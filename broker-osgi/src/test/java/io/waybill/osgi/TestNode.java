@@ -9,6 +9,8 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.Outcome;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.host.Host;
+import io.waybill.testing.core.RecordingOutbox;
+import io.waybill.testing.core.TestMessage;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -146,18 +148,18 @@ final class TestNode implements AutoCloseable {
     }
 
     /** Calls an operation on its handler's executor. */
-    CompletableFuture<FakeOutbox> callAsync(String key, Map<String, Value> fields) {
+    CompletableFuture<RecordingOutbox> callAsync(String key, Map<String, Value> fields) {
         HandlerEntry entry = registry.table().forKey(HandlerKey.parse(key));
-        CompletableFuture<FakeOutbox> outcome = new CompletableFuture<>();
+        CompletableFuture<RecordingOutbox> outcome = new CompletableFuture<>();
         if (entry == null || !entry.begin()) {
             return CompletableFuture.failedFuture(new IllegalStateException("no handler of " + key));
         }
         entry.executor().execute(() -> {
             Thread.currentThread().setContextClassLoader(entry.contextClassLoader());
-            FakeOutbox outbox = new FakeOutbox();
+            RecordingOutbox outbox = new RecordingOutbox();
             Throwable failure = null;
             try {
-                entry.handler().handle(new FakeMessage(key, fields), outbox);
+                entry.handler().handle(TestMessage.of(key, fields), outbox);
             } catch (Throwable e) {
                 failure = e;
             } finally {
@@ -173,7 +175,7 @@ final class TestNode implements AutoCloseable {
         return outcome;
     }
 
-    FakeOutbox call(String key, Map<String, Value> fields) {
+    RecordingOutbox call(String key, Map<String, Value> fields) {
         try {
             return callAsync(key, fields).orTimeout(20, TimeUnit.SECONDS).join();
         } catch (CompletionException e) {
@@ -186,7 +188,7 @@ final class TestNode implements AutoCloseable {
 
     /** The text with which {@code text.count} is answered. */
     String answer() {
-        return ((Value.Text) call("text.count", Map.of()).value).value();
+        return ((Value.Text) call("text.count", Map.of()).value()).value();
     }
 
     static void eventually(String what, BooleanSupplier isSo) {

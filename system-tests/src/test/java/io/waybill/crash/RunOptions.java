@@ -1,10 +1,10 @@
 package io.waybill.crash;
 
+import io.waybill.testing.core.Seeds;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Random;
 import java.util.Set;
 
 /**
@@ -86,7 +86,7 @@ record RunOptions(
                 given.getOrDefault("point", ""),
                 given.getOrDefault("mutant", ""),
                 Boolean.parseBoolean(given.get("bundled")),
-                given.containsKey("seed") ? Long.parseLong(given.get("seed")) : new Random().nextLong(),
+                given.containsKey("seed") ? Long.parseLong(given.get("seed")) : Seeds.fresh(),
                 given.containsKey("directory") ? Path.of(given.get("directory")) : directory);
     }
 

@@ -9,6 +9,7 @@ import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
+import io.waybill.testing.core.Seeds;
 import io.waybill.wire.RecordView;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -38,7 +39,7 @@ class ArchiveSystemTest {
     private Path directory;
 
     private final Host host = Host.real();
-    private final Random random = new Random();
+    private final Random random = Seeds.random();
     private Path home;
 
     private WorkerProcess start() throws Exception {

@@ -2,6 +2,7 @@ package io.waybill.system;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.testing.core.Seeds;
 import io.waybill.worker.Waiting;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,7 +26,7 @@ class FullDiskSystemTest {
     @TempDir
     private Path directory;
 
-    private final Random random = new Random();
+    private final Random random = Seeds.random();
 
     private void awaitAnswers(WorkerProcess caller) throws Exception {
         long some = caller.stat("responses") + 500 + random.nextInt(2000);

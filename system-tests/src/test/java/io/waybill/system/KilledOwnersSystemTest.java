@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.kept.KeptValues;
 import io.waybill.rref.Keeping;
+import io.waybill.testing.core.Seeds;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,12 +24,11 @@ import org.junit.jupiter.params.provider.EnumSource;
 /**
  * Four processes that create, pass on, fetch and close references at random, while some of them are killed and started again. Whatever
  * happens, every operation ends, with the right value or for a reason; and when all references are closed nothing is left in any table,
- * nor on any disk. The seed is in the error of a run that fails; {@code -Dwaybill.kills.seed=N} draws the same operations and kills,
+ * nor on any disk. The seed is in the error of a run that fails; {@code -Dwaybill.seed=N} draws the same operations and kills,
  * which meet each other at other moments.
  */
 class KilledOwnersSystemTest {
 
-    private static final String SEED = "waybill.kills.seed";
     private static final String NAMES = "a,b,c,d";
     private static final String NOTHING = "{num_owner_rrefs=0,num_forks=0,num_pending_users=0,num_pending_futures=0}";
     private static final int SHORT = 6;
@@ -55,7 +55,7 @@ class KilledOwnersSystemTest {
     }
 
     private void run(Keeping keeping, int kills) throws Exception {
-        long seed = Long.getLong(SEED, new Random().nextLong());
+        long seed = Seeds.fresh();
         try (Processes processes = new Processes(directory.resolve("home"), directory, keeping, GRACE)) {
             Run run = new Run(new Random(seed), processes, keeping);
             try {
@@ -66,7 +66,7 @@ class KilledOwnersSystemTest {
                 run.end();
             } catch (Exception | AssertionError e) {
                 throw new AssertionError(
-                        "-D" + SEED + "=" + seed + ", keeping " + keeping + ": " + e.getMessage() + run.logs(), e);
+                        Seeds.option(seed) + ", keeping " + keeping + ": " + e.getMessage() + run.logs(), e);
             }
         }
     }

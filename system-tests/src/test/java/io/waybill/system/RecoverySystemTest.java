@@ -2,6 +2,7 @@ package io.waybill.system;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.testing.core.Seeds;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Random;
@@ -26,7 +27,7 @@ class RecoverySystemTest {
     @TempDir
     private Path directory;
 
-    private final Random random = new Random();
+    private final Random random = Seeds.random();
     private Processes processes;
 
     @BeforeEach

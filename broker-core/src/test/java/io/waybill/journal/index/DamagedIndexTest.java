@@ -2,6 +2,7 @@ package io.waybill.journal.index;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.testing.core.Seeds;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -64,7 +65,7 @@ class DamagedIndexTest {
 
     @Test
     void bitsFlippedAnywhereAreHarmless() throws IOException {
-        Random random = new Random(11);
+        Random random = new Random(Seeds.one(11));
         for (int round = 0; round < 40; round++) {
             List<Path> files = journal.indexFiles();
             Path file = files.get(random.nextInt(files.size()));
@@ -85,7 +86,7 @@ class DamagedIndexTest {
 
     @Test
     void filesCutShortAreHarmless() throws IOException {
-        Random random = new Random(12);
+        Random random = new Random(Seeds.one(12));
         for (int round = 0; round < 20; round++) {
             List<Path> files = journal.indexFiles();
             Path file = files.get(random.nextInt(files.size()));

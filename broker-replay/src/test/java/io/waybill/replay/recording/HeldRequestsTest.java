@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.journal.JournalQueue;
+import io.waybill.testing.core.Seeds;
 import java.util.Random;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
@@ -20,7 +21,7 @@ class HeldRequestsTest {
 
     @Test
     void givesEachOnceInWhateverOrder() {
-        long seed = System.nanoTime();
+        long seed = Seeds.fresh();
         Random random = new Random(seed);
         HeldRequests held = new HeldRequests(Long.MAX_VALUE);
         TreeMap<Long, PendingRequest> expected = new TreeMap<>();

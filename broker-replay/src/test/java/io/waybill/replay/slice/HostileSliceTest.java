@@ -11,6 +11,7 @@ import io.waybill.replay.recording.CallRecording;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.recording.RecordedMessage;
+import io.waybill.testing.core.Seeds;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -101,7 +102,7 @@ class HostileSliceTest {
 
     @Test
     void areRefusedWhenTheyAreCutShort() throws IOException {
-        Random random = new Random(1);
+        Random random = new Random(Seeds.one(1));
         for (int i = 0; i < 50; i++) {
             requireRefused(Arrays.copyOf(whole, random.nextInt(whole.length)));
         }
@@ -110,7 +111,7 @@ class HostileSliceTest {
 
     @Test
     void areReadOrRefusedWhateverByteIsTurnedOver() throws IOException {
-        long seed = System.nanoTime();
+        long seed = Seeds.fresh();
         Random random = new Random(seed);
         int refused = 0;
         for (int i = 0; i < FLIPS; i++) {
@@ -160,7 +161,7 @@ class HostileSliceTest {
 
     @Test
     void areReadOrRefusedWhateverTheirEntriesSay() throws IOException {
-        long seed = System.nanoTime();
+        long seed = Seeds.fresh();
         Random random = new Random(seed);
         for (int i = 0; i < FORGED; i++) {
             Map<String, byte[]> entries = entries();

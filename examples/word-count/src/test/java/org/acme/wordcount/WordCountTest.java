@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.testing.core.RecordingOutbox;
+import io.waybill.testing.core.TestMessage;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -13,10 +15,10 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class WordCountTest {
 
-    private final KeptReply outbox = new KeptReply();
+    private final RecordingOutbox outbox = new RecordingOutbox();
 
     private Map<String, Value> count(String text) throws RejectedMessageException {
-        new WordCount().handle(new CallWithFields("text.count", Map.of("text", Value.of(text))), outbox);
+        new WordCount().handle(TestMessage.of("text.count", Map.of("text", Value.of(text))), outbox);
         return outbox.fields();
     }
 
@@ -37,7 +39,7 @@ class WordCountTest {
 
     @Test
     void refusesACallWithoutText() {
-        CallWithFields empty = new CallWithFields("text.count", Map.of());
+        TestMessage empty = TestMessage.of("text.count", Map.of());
         assertThatExceptionOfType(RejectedMessageException.class)
                 .isThrownBy(() -> new WordCount().handle(empty, outbox))
                 .extracting(RejectedMessageException::code)

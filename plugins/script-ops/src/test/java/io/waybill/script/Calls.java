@@ -2,9 +2,12 @@ package io.waybill.script;
 
 import io.waybill.api.DType;
 import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.testing.core.RecordingOutbox;
+import io.waybill.testing.core.TestMessage;
 import io.waybill.torch.LibTorch;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -47,9 +50,9 @@ final class Calls {
         }
         Map<String, Value> byName = new java.util.LinkedHashMap<>();
         named.forEach((key, argument) -> byName.put(key, value(argument)));
-        RecordedOutbox outbox = new RecordedOutbox();
-        handler.handle(new MessageOf(new Invocation(name, values, byName)), outbox);
-        return outbox.reply("to " + name);
+        RecordingOutbox outbox = new RecordingOutbox();
+        handler.handle(TestMessage.of(MessageType.SCRIPT_CALL, new Invocation(name, values, byName)), outbox);
+        return outbox.value();
     }
 
     static Value value(Object argument) {

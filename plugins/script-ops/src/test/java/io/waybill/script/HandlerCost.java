@@ -2,9 +2,12 @@ package io.waybill.script;
 
 import io.waybill.api.DType;
 import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.testing.core.RecordingOutbox;
+import io.waybill.testing.core.TestMessage;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -44,7 +47,7 @@ final class HandlerCost {
         cases.put("aten::numel", call("aten::numel", Value.of(one)));
         for (int round = 0; round < ROUNDS; round++) {
             for (Map.Entry<String, Invocation> entry : cases.entrySet()) {
-                measure(calls.handler, entry.getKey(), new MessageOf(entry.getValue()));
+                measure(calls.handler, entry.getKey(), TestMessage.of(MessageType.SCRIPT_CALL, entry.getValue()));
             }
         }
     }
@@ -53,9 +56,9 @@ final class HandlerCost {
         return new Invocation(name, List.of(arguments), Map.of());
     }
 
-    private static void measure(ScriptCall handler, String what, MessageOf message) throws RejectedMessageException {
+    private static void measure(ScriptCall handler, String what, TestMessage message) throws RejectedMessageException {
         long[] nanos = new long[CALLS];
-        RecordedOutbox outbox = new RecordedOutbox();
+        RecordingOutbox outbox = new RecordingOutbox();
         for (int i = 0; i < CALLS; i++) {
             long start = System.nanoTime();
             handler.handle(message, outbox);

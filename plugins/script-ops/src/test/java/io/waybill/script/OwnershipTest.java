@@ -8,10 +8,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.DType;
 import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.testing.core.RecordingOutbox;
+import io.waybill.testing.core.TestMessage;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
@@ -139,10 +142,10 @@ class OwnershipTest {
     void usesNoMoreMemoryAfterManyCalls() throws RejectedMessageException {
         Tensor large = floats(new long[] {1024}, new double[1024]);
         List<Value> arguments = List.of(Value.of(large), Value.of(large));
-        MessageOf add = new MessageOf(new Invocation("aten::add.Tensor", arguments, Map.of()));
-        MessageOf split =
-                new MessageOf(new Invocation("aten::split", List.of(Value.of(large), Value.of(512L)), Map.of()));
-        RecordedOutbox outbox = new RecordedOutbox();
+        TestMessage add = TestMessage.of(MessageType.SCRIPT_CALL, new Invocation("aten::add.Tensor", arguments, Map.of()));
+        TestMessage split =
+                TestMessage.of(MessageType.SCRIPT_CALL, new Invocation("aten::split", List.of(Value.of(large), Value.of(512L)), Map.of()));
+        RecordingOutbox outbox = new RecordingOutbox();
         handle(add, split, outbox, 20_000);
         long pointers = Pointer.totalCount();
         long bytes = Pointer.physicalBytes();
@@ -155,7 +158,7 @@ class OwnershipTest {
         assertThat(storage(large).count).hasValue(1);
     }
 
-    private static void handle(MessageOf add, MessageOf split, RecordedOutbox outbox, int calls)
+    private static void handle(TestMessage add, TestMessage split, RecordingOutbox outbox, int calls)
             throws RejectedMessageException {
         for (int i = 0; i < calls; i++) {
             CALLS.handler.handle(i % 8 == 0 ? split : add, outbox);

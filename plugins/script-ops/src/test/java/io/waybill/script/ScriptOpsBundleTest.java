@@ -6,9 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.HandlesMessage;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageHandler;
+import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Script;
 import io.waybill.api.Value;
+import io.waybill.testing.core.RecordingOutbox;
+import io.waybill.testing.core.TestMessage;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.ref.WeakReference;
@@ -165,10 +168,10 @@ class ScriptOpsBundleTest {
         assertThat(reference.getProperty("waybill.non.blocking"))
                 .as("functions may run long")
                 .isNull();
-        RecordedOutbox outbox = new RecordedOutbox();
+        RecordingOutbox outbox = new RecordingOutbox();
         framework.getBundleContext().getService(reference).handle(call(function, arguments), outbox);
         framework.getBundleContext().ungetService(reference);
-        return outbox.reply("of " + function);
+        return outbox.value();
     }
 
     private static Framework start(Path storage, String natives) throws Exception {
@@ -234,19 +237,19 @@ class ScriptOpsBundleTest {
     }
 
     private static Value sumOfOnes(MessageHandler handler) throws RejectedMessageException {
-        RecordedOutbox ones = new RecordedOutbox();
+        RecordingOutbox ones = new RecordingOutbox();
         handler.handle(call("aten::ones", Value.ints(2, 3)), ones);
-        RecordedOutbox sum = new RecordedOutbox();
-        handler.handle(call("aten::sum", ones.reply("of ones")), sum);
-        RecordedOutbox item = new RecordedOutbox();
-        handler.handle(call("aten::item", sum.reply("of their sum")), item);
+        RecordingOutbox sum = new RecordingOutbox();
+        handler.handle(call("aten::sum", ones.value()), sum);
+        RecordingOutbox item = new RecordingOutbox();
+        handler.handle(call("aten::item", sum.value()), item);
         ones.release();
         sum.release();
-        return item.reply("with the sum");
+        return item.value();
     }
 
-    private static MessageOf call(String name, Value... arguments) {
-        return new MessageOf(new Invocation(name, List.of(arguments), Map.of()));
+    private static TestMessage call(String name, Value... arguments) {
+        return TestMessage.of(MessageType.SCRIPT_CALL, new Invocation(name, List.of(arguments), Map.of()));
     }
 
     private static boolean eventually(BooleanSupplier condition) {

@@ -1,0 +1,145 @@
+package io.waybill.testing.core;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
+import io.waybill.api.Message;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.api.ValueEncoder;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A request for a handler that is tested without a broker. It is encoded when it is made and decoded when the handler reads it,
+ * as between two workers, and refuses a field that is missing or of another type as the broker's messages do.
+ *
+ * <p><b>Ownership.</b> Tensors stay the test's: the message neither retains nor releases them.
+ */
+public final class TestMessage implements Message {
+
+    private final MessageType type;
+    private final ByteBuffer payload;
+    private final List<Tensor> tensors;
+
+    private TestMessage(MessageType type, Invocation invocation) {
+        ValueEncoder encoder = new ValueEncoder();
+        invocation.encode(encoder);
+        this.type = type;
+        this.payload = ByteBuffer.wrap(encoder.toBytes()).asReadOnlyBuffer();
+        this.tensors = List.copyOf(encoder.tensors());
+    }
+
+    /** A call of an operation with named fields. */
+    public static TestMessage of(String operation, Map<String, Value> fields) {
+        return of(MessageType.NAMED_CALL, new Invocation(operation, List.of(), fields));
+    }
+
+    /** A call of any type with any arguments. */
+    public static TestMessage of(MessageType type, Invocation invocation) {
+        return new TestMessage(type, invocation);
+    }
+
+    @Override
+    public MessageType type() {
+        return type;
+    }
+
+    @Override
+    public long id() {
+        return MessageId.of(1, 1);
+    }
+
+    @Override
+    public int from() {
+        return 1;
+    }
+
+    @Override
+    public long parentId() {
+        return MessageId.NONE;
+    }
+
+    @Override
+    public long remainingNs() {
+        return Long.MAX_VALUE;
+    }
+
+    @Override
+    public boolean isRedelivery() {
+        return false;
+    }
+
+    @Override
+    public String operation() throws RejectedMessageException {
+        return invocation().name();
+    }
+
+    @Override
+    public ByteBuffer payload() {
+        return payload.duplicate();
+    }
+
+    @Override
+    public List<Tensor> tensors() {
+        return tensors;
+    }
+
+    @Override
+    public Invocation invocation() throws RejectedMessageException {
+        return Invocation.decode(payload.duplicate(), tensors);
+    }
+
+    @Override
+    public Value value(String name) throws RejectedMessageException {
+        Value value = invocation().named().get(name);
+        if (value == null) {
+            throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, "no field " + name);
+        }
+        return value;
+    }
+
+    private <T extends Value> T value(String name, Class<T> type) throws RejectedMessageException {
+        Value value = value(name);
+        if (!type.isInstance(value)) {
+            throw new RejectedMessageException(
+                    ErrorCode.MALFORMED_BODY,
+                    "field " + name + ": expected " + type.getSimpleName() + ", found "
+                            + value.getClass().getSimpleName());
+        }
+        return type.cast(value);
+    }
+
+    @Override
+    public String text(String name) throws RejectedMessageException {
+        return value(name, Value.Text.class).value();
+    }
+
+    @Override
+    public long int64(String name) throws RejectedMessageException {
+        return value(name, Value.Int.class).value();
+    }
+
+    @Override
+    public double float64(String name) throws RejectedMessageException {
+        return value(name, Value.Float.class).value();
+    }
+
+    @Override
+    public boolean bool(String name) throws RejectedMessageException {
+        return value(name, Value.Bool.class).value();
+    }
+
+    @Override
+    public byte[] bytes(String name) throws RejectedMessageException {
+        return value(name, Value.Binary.class).value();
+    }
+
+    @Override
+    public Tensor tensor(String name) throws RejectedMessageException {
+        return value(name, Value.OfTensor.class).value();
+    }
+}

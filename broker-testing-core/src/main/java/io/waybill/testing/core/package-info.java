@@ -1,0 +1,8 @@
+/**
+ * What tests of a handler need without a broker: a {@linkplain io.waybill.testing.core.TestMessage message}, an
+ * {@linkplain io.waybill.testing.core.RecordingOutbox outbox} that keeps the response, and
+ * {@linkplain io.waybill.testing.core.Seeds seeds} of random tests.
+ *
+ * <p>Comes with {@code broker-testing}, which adds a broker in the test's JVM.
+ */
+package io.waybill.testing.core;
