@@ -44,16 +44,16 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
             Figures figures = round(size);
             long oneWay = figures.integer("one_way_ns");
             long memcpy = figures.integer("memcpy_ns");
-            long loaned = figures.integer("loaned_ns");
+            long uncopied = figures.integer("loaned_ns");
             empty = figures.integer("empty_ns");
             rows.add(new Figures()
                     .put("size_bytes", size)
                     .put("one_way_ns", oneWay)
                     .put("memcpy_ns", memcpy)
                     .put("ratio", (double) oneWay / memcpy)
-                    .put("loaned_ns", loaned)
+                    .put("loaned_ns", uncopied)
                     .put("empty_call_ns", empty)
-                    .put("loaned_ratio", (double) loaned / empty));
+                    .put("loaned_ratio", (double) uncopied / empty));
         }
         return new Figures().put("waiting", waiting).put("sizes", rows);
     }
@@ -86,12 +86,12 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
         int repeats = (int) Math.max(15, Math.min(2000, (2L << 30) / size));
         try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
             BenchProcess.ready();
-            Storage lent = worker.buffers().allocate(size);
+            Storage own = worker.buffers().allocate(size);
             touch(source);
             touch(target);
-            touch(lent);
+            touch(own);
             Request copied = request(source);
-            Request loaned = request(lent);
+            Request uncopied = request(own);
             Request empty =
                     Request.raw(EchoServer.NAME, MessageType.userRequest(0x42), ByteBuffer.allocate(0), List.of());
             long[] memcpyNs = new long[repeats];
@@ -100,7 +100,7 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
             long[] emptyNs = new long[LOANED_REPEATS];
             for (int i = -LOANED_WARMUP; i < LOANED_REPEATS; i++) { // below 0 it warms up
                 int at = Math.max(i, 0);
-                loanedNs[at] = oneWayNs(worker, loaned);
+                loanedNs[at] = oneWayNs(worker, uncopied);
                 emptyNs[at] = oneWayNs(worker, empty);
             }
             for (int i = -Math.min(repeats, 200); i < repeats; i++) {
@@ -110,7 +110,7 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
                 memcpyNs[at] = System.nanoTime() - startNs;
                 copiedNs[at] = oneWayNs(worker, copied);
             }
-            lent.release();
+            own.release();
             BenchProcess.report(new Figures()
                     .put("one_way_ns", Figures.median(copiedNs))
                     .put("memcpy_ns", Figures.median(memcpyNs))

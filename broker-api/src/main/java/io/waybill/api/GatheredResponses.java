@@ -28,7 +28,7 @@ final class GatheredResponses {
         if (answers.isEmpty()) {
             return CompletableFuture.completedFuture(List.of());
         }
-        gathered.all.whenComplete((responses, failure) -> {
+        gathered.all.whenComplete((all, failure) -> {
             if (failure != null) {
                 gathered.abandon();
             }

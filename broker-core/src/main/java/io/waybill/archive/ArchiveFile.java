@@ -21,7 +21,7 @@ import java.util.function.Consumer;
 final class ArchiveFile implements Closeable {
 
     /** Records that no index names are remembered up to this number; beyond that each lookup goes through the file. */
-    private static final int MOST_REMEMBERED = 4 * ArchiveLayout.MOST_ENTRIES;
+    private static final int MOST_REMEMBERED = 4 * ArchiveLayout.MAX_ENTRIES_READ;
 
     private final FileBytes bytes;
     private final Optional<ArchiveHeader> header;

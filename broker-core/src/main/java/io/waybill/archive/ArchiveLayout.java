@@ -99,7 +99,7 @@ final class ArchiveLayout {
     static final int MAX_ENTRIES = 512;
 
     /** And so many when none could be written before. */
-    static final int MOST_ENTRIES = 4096;
+    static final int MAX_ENTRIES_READ = 4096;
 
     /** No archive is larger, and no file that claims to be one is looked at. */
     static final long MAX_FILE_BYTES = 1L << 43;

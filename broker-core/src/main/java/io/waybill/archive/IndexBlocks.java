@@ -14,7 +14,7 @@ import java.util.zip.CRC32C;
 /** The index records of an archive file, oldest first, as far as they could be read. For one thread. */
 final class IndexBlocks {
 
-    private static final int MOST_BYTES = ArchiveLayout.MOST_ENTRIES * ArchiveLayout.ENTRY_BYTES;
+    private static final int MOST_BYTES = ArchiveLayout.MAX_ENTRIES_READ * ArchiveLayout.ENTRY_BYTES;
 
     private final FileBytes bytes;
     private final int tag;

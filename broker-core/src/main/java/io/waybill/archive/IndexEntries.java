@@ -60,7 +60,7 @@ final class IndexEntries {
     }
 
     private List<ArchiveRecord> oldest() {
-        return records.subList(0, Math.min(records.size(), ArchiveLayout.MOST_ENTRIES));
+        return records.subList(0, Math.min(records.size(), ArchiveLayout.MAX_ENTRIES_READ));
     }
 
     /** Forgets what {@link #encode} wrote: it is in this index record now. */

@@ -104,11 +104,11 @@ public final class Creations {
     }
 
     /** A request to create a value is about to run. */
-    public Begun begin(RRefId id, ForkId fork, Holder from, String type) {
+    public CreationDecision begin(RRefId id, ForkId fork, Holder from, String type) {
         gate.enter();
         try {
             peers.meet(from);
-            return gate.isClosed() ? Begun.DELETED : owners.begin(id, fork, from, type);
+            return gate.isClosed() ? CreationDecision.DELETED : owners.begin(id, fork, from, type);
         } finally {
             gate.leave();
         }

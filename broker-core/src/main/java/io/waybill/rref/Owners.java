@@ -74,22 +74,22 @@ final class Owners {
     }
 
     /** A request to create a value is about to run. Its fork is known from now on, so that a delete finds it. */
-    Begun begin(RRefId id, ForkId fork, Holder from, String type) {
+    CreationDecision begin(RRefId id, ForkId fork, Holder from, String type) {
         OwnerReference entry = table.find(id);
         if (entry != null && entry.state != OwnerReference.State.AWAITED) {
             if (fork.isOwnerOf(id) && entry.state == OwnerReference.State.CREATING && !entry.begunHere) {
                 entry.begunHere = true;
-                return Begun.RUN;
+                return CreationDecision.RUN;
             }
             ignored++;
             if (!fork.isOwnerOf(id) && !table.hasEnded(fork)) {
                 table.addFork(entry, fork, from); // it failed before its creation came
             }
-            return Begun.KNOWN;
+            return CreationDecision.KNOWN;
         }
         if (table.hasEnded(fork) || table.hasEnded(id) || lives.isOver(from)) {
             ignored++;
-            return Begun.DELETED;
+            return CreationDecision.DELETED;
         }
         if (entry == null) {
             entry = table.put(id, type, OwnerReference.State.CREATING);
@@ -97,7 +97,7 @@ final class Owners {
             table.become(entry, OwnerReference.State.CREATING);
         }
         table.addFork(entry, fork, from);
-        return Begun.RUN;
+        return CreationDecision.RUN;
     }
 
     void whenSettled(RRefId id, Runnable told) {

@@ -26,7 +26,7 @@ import java.util.List;
 public record Observations(List<Observation> seen, boolean isCut) {
 
     /** Most that are kept of one request. */
-    public static final int MOST = 1024;
+    public static final int MAX = 1024;
 
     /** Of a handler that observed nothing. */
     public static final Observations NONE = new Observations(List.of(), false);
@@ -42,8 +42,8 @@ public record Observations(List<Observation> seen, boolean isCut) {
 
     public Observations {
         seen = List.copyOf(seen);
-        if (seen.size() > MOST) {
-            throw new IllegalArgumentException("at most " + MOST + " observations are kept: " + seen.size());
+        if (seen.size() > MAX) {
+            throw new IllegalArgumentException("at most " + MAX + " observations are kept: " + seen.size());
         }
     }
 

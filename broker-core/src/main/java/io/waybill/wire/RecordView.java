@@ -95,8 +95,8 @@ public final class RecordView {
         int end = Envelope.HEADER_LENGTH + (int) before - Observations.END_LENGTH;
         int count = length == 0 ? 0 : Short.toUnsignedInt(memory.getShort(end, ByteOrder.LITTLE_ENDIAN));
         int more = length == 0 ? 0 : Short.toUnsignedInt(memory.getShort(end + 2, ByteOrder.LITTLE_ENDIAN));
-        if (count > Observations.MOST || length != Observations.length(count) || length > before || more > 1) {
-            throw new MalformedRecordException(count + " observations, of at most " + Observations.MOST + ", have "
+        if (count > Observations.MAX || length != Observations.length(count) || length > before || more > 1) {
+            throw new MalformedRecordException(count + " observations, of at most " + Observations.MAX + ", have "
                     + Observations.length(count) + " of the " + before + " bytes that end with them, and these "
                     + length
                     + "; whether there were more is 0 or 1, and here " + more);

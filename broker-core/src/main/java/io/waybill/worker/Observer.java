@@ -77,7 +77,7 @@ final class Observer implements InstantSource {
     }
 
     private void note(Kind kind, long value) {
-        if (seen.size() < Observations.MOST) {
+        if (seen.size() < Observations.MAX) {
             seen.add(new Observation(kind, value));
         } else {
             cut = true;

@@ -7,7 +7,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.host.failure.ForeignErrors;
-import io.waybill.rref.Begun;
+import io.waybill.rref.CreationDecision;
 import io.waybill.rref.ForkData;
 import io.waybill.rref.Holder;
 import io.waybill.wire.RecordView;
@@ -41,7 +41,7 @@ final class RequestReferences {
             creates = last(table, home, request);
             table = table.subList(0, table.size() - 1);
             if (home.references().creations().begin(creates.rref(), creates.fork(), from, creates.type())
-                    != Begun.RUN) {
+                    != CreationDecision.RUN) {
                 throw new RejectedMessageException(
                         ErrorCode.REFERENCE_DELETED, creates.rref() + " was created or given up before");
             }

@@ -112,7 +112,7 @@ public final class Worker implements Caller, AutoCloseable {
     private final Retention retention;
     private final WaitingCallers waits;
     private final Draining draining;
-    private final Answers answers;
+    private final Answers responder;
     private final Duration drainLimit;
     private final Object closing = new Object();
     private Thread closer; // guarded by closing; null until a close begins
@@ -179,7 +179,7 @@ public final class Worker implements Caller, AutoCloseable {
                 !settings.recovery().returnLimit().isZero());
         calls = new Calls(
                 id, callSettings, host.clock(), requestLane, pending, links, transit, poller, waits, counters, outlet);
-        answers = new Answers(
+        responder = new Answers(
                 id, responseLane, host.clock(), transit, settings.journal().maxRecordBytes(), invocations, counters);
         references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
         rpc = references.rpcFor(CallOrigin.PROGRAM);
@@ -188,7 +188,7 @@ public final class Worker implements Caller, AutoCloseable {
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
         earlierCalls = new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, calls);
         ServingContext context = new ServingContext(
-                host.clock(), answers, calls, transit, invocations, references, faults, new HandlerErrorLog());
+                host.clock(), responder, calls, transit, invocations, references, faults, new HandlerErrorLog());
         OpenRequests open = new OpenRequests();
         InboundPool pool = new InboundPool(own -> new Inbound(context, own), open);
         Parking parking = new Parking();
@@ -208,9 +208,9 @@ public final class Worker implements Caller, AutoCloseable {
                 parking,
                 reread,
                 transit,
-                answers,
+                responder,
                 earlier,
-                new Repeats(host, directory.name(), directory.path(), settings.journal(), answers, poller::wake),
+                new Repeats(host, directory.name(), directory.path(), settings.journal(), responder, poller::wake),
                 open,
                 counters);
         drainLimit = settings.drainLimit();
@@ -456,7 +456,7 @@ public final class Worker implements Caller, AutoCloseable {
         directory.publish(WorkerState.READY, new Served(List.copyOf(served), atLeastOnce(served)), settings);
     }
 
-    /** What it answers: operations and then functions only as many as a record has room for. */
+    /** What it responder: operations and then functions only as many as a record has room for. */
     private Set<String> served() {
         List<String> keys = new ArrayList<>(keysIn(HandlerStatus.State.SERVING));
         keys.sort(Comparator.comparing(key -> key.startsWith(HandlerKey.FUNCTION_PREFIX)));
@@ -772,7 +772,7 @@ public final class Worker implements Caller, AutoCloseable {
         steps.attempt(indexer::close) // may take a second, when the others know already
                 .attempt(archive::close)
                 .attempt(transit::close)
-                .attempt(answers::close);
+                .attempt(responder::close);
         if (syncer != null) {
             steps.attempt(syncer::close); // what it answered last can be read then
         }

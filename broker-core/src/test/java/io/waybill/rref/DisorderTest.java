@@ -39,7 +39,7 @@ class DisorderTest {
         exchange.worker(0).creations().creationFailed(user, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "late"));
         exchange.deliverAll();
         assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
-                .isEqualTo(Begun.DELETED);
+                .isEqualTo(CreationDecision.DELETED);
         requireClean(0, 1);
     }
 
@@ -62,7 +62,7 @@ class DisorderTest {
         List<String> answered = new ArrayList<>();
         exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor");
         assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
-                .isEqualTo(Begun.KNOWN);
+                .isEqualTo(CreationDecision.KNOWN);
         exchange.worker(1).whenSettled(user.id(), () -> answered.add("now"));
         assertThat(answered).isEmpty();
         exchange.worker(1).creations().finish(user.id(), value);
@@ -72,7 +72,7 @@ class DisorderTest {
         exchange.worker(0).release(user);
         exchange.deliverAll();
         assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
-                .isEqualTo(Begun.DELETED);
+                .isEqualTo(CreationDecision.DELETED);
         requireClean(0, 1);
     }
 

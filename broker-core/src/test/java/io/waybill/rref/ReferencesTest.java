@@ -50,7 +50,7 @@ class ReferencesTest {
         UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
         assertThat(counters(0).debugInfo()).containsEntry("num_pending_users", "1");
         assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
-                .isEqualTo(Begun.RUN);
+                .isEqualTo(CreationDecision.RUN);
         exchange.worker(1).creations().finish(user.id(), value);
         assertThat(exchange.worker(0).confirmedByOwner(user)).isFalse();
         exchange.worker(0).creations().created(user, user.id(), user.fork());
@@ -192,9 +192,9 @@ class ReferencesTest {
         exchange.worker(1).read(own, read);
         ForkId self = ForkId.ofOwner(own.id());
         assertThat(exchange.worker(1).creations().begin(own.id(), self, exchange.life(1), "Tensor"))
-                .isEqualTo(Begun.RUN);
+                .isEqualTo(CreationDecision.RUN);
         assertThat(exchange.worker(1).creations().begin(own.id(), self, exchange.life(1), "Tensor"))
-                .isEqualTo(Begun.KNOWN);
+                .isEqualTo(CreationDecision.KNOWN);
         exchange.worker(1).creations().finish(own.id(), value);
         assertThat(read.value).isSameAs(value);
         assertThat(counters(1).ownerRRefs()).isZero();

@@ -149,7 +149,7 @@ final class SimulatedPrograms {
             worker.references.creations().creationFailed(owner, why);
         });
         BiConsumer<SimulatedWorker, List<Reference>> body = (at, given) -> {
-            if (at.references.creations().begin(owner.id(), self, at.self, "int") == Begun.RUN) {
+            if (at.references.creations().begin(owner.id(), self, at.self, "int") == CreationDecision.RUN) {
                 home.time.in(home.delay(), () -> finishAt(at, call, owner.id(), given));
             }
         };

@@ -98,10 +98,10 @@ final class TensorCosts {
             whole[i] = time(() -> transit.receive(transit.send(tensor)).release());
         }
         Storage own = transit.pool.allocate(size);
-        Tensor loaned = Tensor.contiguous(DType.UINT8, new long[] {size}, own);
+        Tensor ownTensor = Tensor.contiguous(DType.UINT8, new long[] {size}, own);
         long[] lent = new long[ROUNDS];
         for (int i = 0; i < ROUNDS; i++) {
-            lent[i] = time(() -> transit.receive(transit.send(loaned)).release());
+            lent[i] = time(() -> transit.receive(transit.send(ownTensor)).release());
         }
         own.release();
         source.release();

@@ -77,12 +77,12 @@ class ObservationsTest {
         write(MessageType.EXCEPTION, Observations.LEFT_OUT.encode(), new byte[0]);
         view.check();
         assertThat(view.observations()).isEqualTo(Observations.LEFT_OUT);
-        Observations most = new Observations(Collections.nCopies(Observations.MOST, TIME), true);
+        Observations most = new Observations(Collections.nCopies(Observations.MAX, TIME), true);
         write(MessageType.NAMED_RET, most.encode(), new byte[0]);
         view.check();
         assertThat(view.observations()).isEqualTo(most);
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Observations(Collections.nCopies(Observations.MOST + 1, TIME), true));
+                .isThrownBy(() -> new Observations(Collections.nCopies(Observations.MAX + 1, TIME), true));
     }
 
     @Test

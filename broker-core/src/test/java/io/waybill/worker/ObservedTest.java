@@ -199,7 +199,7 @@ class ObservedTest {
             late.set(outbox.later());
             returned.countDown();
         });
-        var answer = caller.callAsync(Request.operation("callee", OPERATION));
+        var pending = caller.callAsync(Request.operation("callee", OPERATION));
         returned.await();
         Thread other = new Thread(() -> kept.get().instant(), "observer");
         other.start();
@@ -207,7 +207,7 @@ class ObservedTest {
         Instant last = kept.get().instant();
         long drawn = random.get().nextLong();
         late.get().send(Value.tuple(Value.of(ns(last)), Value.of(drawn)));
-        try (Response response = answer.join()) {
+        try (Response response = pending.join()) {
             List<Value> told = ((Value.Tuple) response.value()).values();
             Observations observed = observed();
             assertThat(observed.seen()).extracting(Observation::kind).containsExactly(Kind.SEED, Kind.TIME, Kind.TIME);
@@ -230,7 +230,7 @@ class ObservedTest {
     @Test
     void isBoundedAndSaysSo() throws IOException {
         join((message, outbox) -> {
-            for (int i = 0; i < Observations.MOST + 10; i++) {
+            for (int i = 0; i < Observations.MAX + 10; i++) {
                 outbox.clock().millis();
             }
             outbox.reply(Value.of("done"));
@@ -238,7 +238,7 @@ class ObservedTest {
         try (Response response = call()) {
             assertThat(response.value()).isEqualTo(Value.of("done"));
         }
-        assertThat(observed().seen()).hasSize(Observations.MOST);
+        assertThat(observed().seen()).hasSize(Observations.MAX);
         assertThat(observed().isCut()).isTrue();
     }
 

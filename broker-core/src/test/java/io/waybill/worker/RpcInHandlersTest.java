@@ -239,12 +239,12 @@ class RpcInHandlersTest {
     @Test
     void doNotWaitOnThePoller() {
         workers.handleOnPoller(ofA, "0x142", (message, outbox) -> {
-            LateReply reply = outbox.later();
+            LateReply late = outbox.later();
             assertThatThrownBy(() -> outbox.rpc().rpcSync("b", call("test::origin")))
                     .isInstanceOf(IllegalStateException.class);
             outbox.rpc()
                     .rpcAsync("b", call("test::down", Value.of(0), Value.of("later")))
-                    .whenComplete((response, failure) -> reply.send(response.value()));
+                    .whenComplete((response, failure) -> late.send(response.value()));
         });
         try (Response answer =
                 b.call(Request.raw("a", MessageType.userRequest(0x42), ByteBuffer.allocate(0), List.of()))) {

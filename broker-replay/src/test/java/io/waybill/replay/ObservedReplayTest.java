@@ -119,7 +119,7 @@ class ObservedReplayTest {
     @Test
     void areNamedWhenTheRecordHadNoRoom() throws Exception {
         MessageHandler looks = (message, outbox) -> {
-            for (int i = 0; i < Observations.MOST + 1; i++) {
+            for (int i = 0; i < Observations.MAX + 1; i++) {
                 outbox.clock().millis();
             }
             outbox.reply().int64("n", 1);
@@ -129,6 +129,6 @@ class ObservedReplayTest {
 
         assertThat(replay(home, looks, reasons).count(Verdict.NOT_REPLAYABLE)).isEqualTo(CALLS);
         assertThat(reasons.get(0))
-                .endsWith("of all that it observed only the first " + Observations.MOST + " had room in the record");
+                .endsWith("of all that it observed only the first " + Observations.MAX + " had room in the record");
     }
 }

@@ -121,8 +121,8 @@ final class RRefsCommand implements Callable<Integer> {
         }
     }
 
-    private static Said said(Peer peer, CompletableFuture<Response> answer) {
-        try (Response response = answer.join()) {
+    private static Said said(Peer peer, CompletableFuture<Response> pending) {
+        try (Response response = pending.join()) {
             return new Said(peer, response.value(), "");
         } catch (CompletionException e) {
             return new Said(peer, Value.NONE, e.getCause().getMessage());

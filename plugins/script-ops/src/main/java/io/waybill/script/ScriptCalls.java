@@ -92,9 +92,9 @@ final class ScriptCalls implements AutoCloseable {
                             isDefault ? rpc.get().rpcSync(to, call) : rpc.get().rpcSync(to, call, limit);
                     return result(site.result(), site.function(), response);
                 case RPC_ASYNC:
-                    CompletableFuture<Response> answer =
+                    CompletableFuture<Response> arriving =
                             isDefault ? rpc.get().rpcAsync(to, call) : rpc.get().rpcAsync(to, call, limit);
-                    return future(new Pending(site.result(), site.function(), answer, null));
+                    return future(new Pending(site.result(), site.function(), arriving, null));
                 case REMOTE:
                     RRef reference =
                             isDefault ? rpc.get().remote(to, call) : rpc.get().remote(to, call, limit);

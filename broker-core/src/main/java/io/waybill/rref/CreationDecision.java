@@ -1,7 +1,7 @@
 package io.waybill.rref;
 
 /** What is to be done with a request to create a value. */
-public enum Begun {
+public enum CreationDecision {
     /** Run its body, then call {@link Creations#finish} or {@link Creations#finishFailed}. */
     RUN,
     /** It runs or has run: answer when {@link References#whenSettled} says so. */
