@@ -13,7 +13,7 @@ public final class References {
         Home home = Home.open(Path.of(args[0]), Host.real());
         MessageHandler twice = (message, outbox) -> {
             RRef forked = ((Value.OfRRef) message.invocation().positional().get(0)).value();
-            outbox.reply(Value.of(2 * number(forked.toHere())));
+            outbox.respond(Value.of(2 * number(forked.toHere())));
         };
         try (Worker third = join(home, "third", twice); Worker user = join(home, "user", twice)) {
             Invocation add = new Invocation("aten::add", List.of(Value.of(2), Value.of(3)), Map.of());

@@ -18,7 +18,7 @@ public record Distribution(Path directory) {
     /** The same, libtorch and script-ops. */
     static final List<String> ALL_LEVELS = List.of("1", "2", "5", "10");
 
-    /** A bundle that answers {@code text.count}. */
+    /** A bundle that responses {@code text.count}. */
     Path wordCount() throws IOException {
         try (Stream<Path> jars = Files.list(directory.resolve("examples"))) {
             return jars.filter(jar -> jar.getFileName().toString().startsWith("word-count-"))

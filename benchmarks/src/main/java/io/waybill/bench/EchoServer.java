@@ -34,7 +34,7 @@ final class EchoServer {
 
     /** Arguments: home, waiting. */
     static void run(String[] arguments) throws IOException {
-        serve(arguments, (message, outbox) -> outbox.reply(message.payload()));
+        serve(arguments, (message, outbox) -> outbox.respond(message.payload()));
     }
 
     static void serve(String[] arguments, MessageHandler handler) throws IOException {

@@ -2,7 +2,7 @@ package io.waybill.bench;
 
 import io.waybill.api.Body;
 import io.waybill.api.Caller;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Rpc;
@@ -13,7 +13,7 @@ import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerTable;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.InboundMessage;
-import io.waybill.handling.Reply;
+import io.waybill.handling.OutgoingResponse;
 import io.waybill.handling.Route;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
@@ -22,7 +22,7 @@ import java.time.InstantSource;
 import java.util.List;
 import java.util.random.RandomGenerator;
 
-/** Handlers that are called one after the other with requests that lie in memory, and whose answers go nowhere. One thread. */
+/** Handlers that are called one after the other with requests that lie in memory, and whose responses go nowhere. One thread. */
 final class HandlersAlone implements Outbox {
 
     private final HandlerTable table;
@@ -30,7 +30,7 @@ final class HandlersAlone implements Outbox {
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
     private final InboundMessage message = new InboundMessage(view, deadlineNs -> deadlineNs);
-    private final Reply reply = new Reply();
+    private final OutgoingResponse response = new OutgoingResponse();
 
     HandlersAlone(HandlerTable table, List<byte[]> requests) {
         this.table = table;
@@ -52,31 +52,31 @@ final class HandlersAlone implements Outbox {
         message.open(entry.key(), Delivered.FIRST, List.of());
         entry.handler().handle(message, this);
         message.close();
-        reply.reset();
+        response.reset();
     }
 
     @Override
-    public Body reply() {
-        return reply.fields();
+    public Body response() {
+        return response.fields();
     }
 
     @Override
-    public void reply(Value value) {
-        reply.value(value);
+    public void respond(Value value) {
+        response.value(value);
     }
 
     @Override
-    public void reply(ByteBuffer payload) {
-        reply.raw(payload, List.of());
+    public void respond(ByteBuffer payload) {
+        response.raw(payload, List.of());
     }
 
     @Override
-    public void reply(ByteBuffer payload, List<Tensor> tensors) {
-        reply.raw(payload, tensors);
+    public void respond(ByteBuffer payload, List<Tensor> tensors) {
+        response.raw(payload, tensors);
     }
 
     @Override
-    public LateReply later() {
+    public LateResponse later() {
         throw new UnsupportedOperationException();
     }
 

@@ -32,8 +32,8 @@ final class HomeOnDisk {
     private final Map<Held, Integer> held = new HashMap<>();
     private final Set<Held> stuck = new HashSet<>();
     private Set<Path> there = Set.of();
-    private long mostBytes;
-    private long mostRemovedOpen;
+    private long maxBytes;
+    private long maxRemovedOpen;
     private long filesOpen;
     private long filesOpenAtStart = -1;
 
@@ -54,7 +54,7 @@ final class HomeOnDisk {
                     }
                 }
             }
-            mostBytes = Math.max(mostBytes, bytes);
+            maxBytes = Math.max(maxBytes, bytes);
         }
         seen.addAll(there);
         lookAtProcesses();
@@ -98,7 +98,7 @@ final class HomeOnDisk {
                 stuck.add(one);
             }
         }
-        mostRemovedOpen = Math.max(mostRemovedOpen, held.size());
+        maxRemovedOpen = Math.max(maxRemovedOpen, held.size());
         if (filesOpenAtStart < 0) {
             filesOpenAtStart = filesOpen;
         }
@@ -119,8 +119,8 @@ final class HomeOnDisk {
     }
 
     /** Of one worker, at any look. */
-    long mostBytes() {
-        return mostBytes;
+    long maxBytes() {
+        return maxBytes;
     }
 
     long filesRemoved() {
@@ -132,8 +132,8 @@ final class HomeOnDisk {
         return held.size();
     }
 
-    long mostRemovedOpen() {
-        return mostRemovedOpen;
+    long maxRemovedOpen() {
+        return maxRemovedOpen;
     }
 
     /** How many had a removed file open for half a minute. */

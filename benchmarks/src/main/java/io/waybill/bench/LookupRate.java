@@ -104,7 +104,7 @@ public record LookupRate(long messages, int lookups, int rounds) {
         Host host = Host.real();
         Home home = Home.open(path, host);
         HandlerRegistry handlers = EchoServer.registry(host);
-        EchoServer.handle(handlers, (message, outbox) -> outbox.reply(message.payload()));
+        EchoServer.handle(handlers, (message, outbox) -> outbox.respond(message.payload()));
         WorkerSettings settings = WorkerSettings.defaults();
         try (Worker server = EchoServer.join(home, EchoServer.NAME, settings, handlers);
                 Worker caller = EchoServer.join(home, "bench-caller", settings, EchoServer.registry(host))) {
@@ -160,12 +160,12 @@ public record LookupRate(long messages, int lookups, int rounds) {
         Histogram times = new Histogram(3);
         long tookNs = 0;
         try (JournalIndex asked = open(requests);
-                JournalIndex answered = open(responses)) {
+                JournalIndex responded = open(responses)) {
             require(asked, JournalQueue.REQUESTS, MessageId.of(caller, 0));
-            require(answered, JournalQueue.RESPONSES, MessageId.of(caller, 0));
+            require(responded, JournalQueue.RESPONSES, MessageId.of(caller, 0));
             for (int i = 0; i < lookups; i++) {
                 boolean isRequest = i % 2 == 0;
-                JournalIndex index = isRequest ? asked : answered;
+                JournalIndex index = isRequest ? asked : responded;
                 JournalQueue queue = isRequest ? JournalQueue.REQUESTS : JournalQueue.RESPONSES;
                 long id = MessageId.of(caller, (long) (random.nextDouble() * calls()));
                 long startNs = System.nanoTime();

@@ -94,7 +94,7 @@ public record Pairs(int processes, int seconds, int sizeBytes, int rounds, Strin
     static void call(String[] arguments) throws Exception {
         Host host = Host.real();
         HandlerRegistry handlers = EchoServer.registry(host);
-        EchoServer.handle(handlers, (message, outbox) -> outbox.reply(message.payload()));
+        EchoServer.handle(handlers, (message, outbox) -> outbox.respond(message.payload()));
         Request request = Request.raw(
                 arguments[2],
                 MessageType.userRequest(0x42),

@@ -49,7 +49,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
     private static final long FOLLOW_PAUSE_NS = 50_000_000L;
     private static final long SHORTEST_SLEEP_NS = 200_000L;
     /** Beyond the timeout of every call. */
-    private static final long LAST_ANSWERS_NS = 70_000_000_000L;
+    private static final long LAST_RESPONSES_NS = 70_000_000_000L;
 
     public Figures run(Consumer<String> progress) throws IOException {
         try (Children children = new Children()) {
@@ -66,7 +66,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
                 disk.look();
                 if (look % LOOKS_PER_MINUTE == 0) {
                     progress.accept("minute " + (look / LOOKS_PER_MINUTE + 1) + " of " + minutes + ": "
-                            + disk.mostBytes() + " bytes at most, " + disk.removedOpen() + " removed files open");
+                            + disk.maxBytes() + " bytes at most, " + disk.removedOpen() + " removed files open");
                 }
             }
             caller.process().getOutputStream().close(); // ends the load
@@ -85,7 +85,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
         return new Figures()
                 .put("minutes", minutes)
                 .put("quota_bytes", quotaBytes)
-                .put("most_bytes", disk.mostBytes())
+                .put("most_bytes", disk.maxBytes())
                 .put("calls", called.integer("calls"))
                 .put("calls_per_s", called.integer("calls_per_s"))
                 .put("refused", called.integer("refused"))
@@ -93,7 +93,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
                 .put("lost", called.integer("lost"))
                 .put("max_gap_ms", called.number("max_gap_ms"))
                 .put("files_removed", disk.filesRemoved())
-                .put("removed_files_open_at_most", disk.mostRemovedOpen())
+                .put("removed_files_open_at_most", disk.maxRemovedOpen())
                 .put("removed_files_open_at_the_end", disk.removedOpen())
                 .put("stuck_readers", disk.stuckReaders())
                 .put("records_followed", followed.integer("records"))
@@ -118,7 +118,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
                 Path.of(arguments[0]),
                 arguments[1],
                 settings(Long.parseLong(arguments[2])),
-                (message, outbox) -> outbox.reply(message.payload()));
+                (message, outbox) -> outbox.respond(message.payload()));
     }
 
     /** Reads all records of the home as they come, until its standard input ends. Arguments: home. */
@@ -154,18 +154,18 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
 
     /** Counts outcomes and the longest time without one. Settled by one thread at a time. */
     private static final class Outcomes implements ResponseListener {
-        private final AtomicLong answered = new AtomicLong();
+        private final AtomicLong responded = new AtomicLong();
         private final AtomicLong failed = new AtomicLong();
-        private volatile long longestGapNs;
+        private volatile long maxGapNs;
         private volatile String firstFailure = "";
         private long lastNs = System.nanoTime();
 
         @Override
         public void onResponse(Response response) {
-            answered.lazySet(answered.get() + 1);
+            responded.lazySet(responded.get() + 1);
             long nowNs = System.nanoTime();
-            if (nowNs - lastNs > longestGapNs) {
-                longestGapNs = nowNs - lastNs;
+            if (nowNs - lastNs > maxGapNs) {
+                maxGapNs = nowNs - lastNs;
             }
             lastNs = nowNs;
         }
@@ -178,7 +178,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
         }
 
         long settled() {
-            return answered.get() + failed.get();
+            return responded.get() + failed.get();
         }
     }
 
@@ -214,7 +214,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
                 }
             }
             double seconds = (System.nanoTime() - startNs) / (double) TimeUnit.SECONDS.toNanos(1);
-            long untilNs = System.nanoTime() + LAST_ANSWERS_NS;
+            long untilNs = System.nanoTime() + LAST_RESPONSES_NS;
             while (outcomes.settled() < calls && System.nanoTime() < untilNs) {
                 LockSupport.parkNanos(SHORTEST_SLEEP_NS);
             }
@@ -227,7 +227,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
                     .put("refused", refused)
                     .put("failed", outcomes.failed.get())
                     .put("lost", calls - outcomes.settled())
-                    .put("max_gap_ms", outcomes.longestGapNs / 1e6));
+                    .put("max_gap_ms", outcomes.maxGapNs / 1e6));
             BenchProcess.awaitEnd();
         }
     }

@@ -22,16 +22,16 @@ final class ReplayHandlers {
     private ReplayHandlers() {}
 
     static void fill(HandlerRegistry registry) {
-        add(registry, "0x142", (message, outbox) -> outbox.reply(reversed(message.payload())));
+        add(registry, "0x142", (message, outbox) -> outbox.respond(reversed(message.payload())));
         fillNamed(registry);
     }
 
     /** The same, with one wrong answer for so many calls: to those with raw bytes that begin with a multiple of it, and three. */
     static void fillWithOneWrong(HandlerRegistry registry, int oneIn) {
         add(registry, "0x142", (message, outbox) -> {
-            ByteBuffer answer = reversed(message.payload());
+            ByteBuffer response = reversed(message.payload());
             boolean wrong = message.payload().getInt() % oneIn == 3;
-            outbox.reply(wrong ? answer.put(0, (byte) ~answer.get(0)) : answer);
+            outbox.respond(wrong ? response.put(0, (byte) ~response.get(0)) : response);
         });
         fillNamed(registry);
     }
@@ -61,12 +61,12 @@ final class ReplayHandlers {
 
     private static void count(Message message, Outbox outbox) throws RejectedMessageException {
         String text = message.text("text");
-        outbox.reply().int64("words", new StringTokenizer(text).countTokens()).int64("characters", text.length());
+        outbox.response().int64("words", new StringTokenizer(text).countTokens()).int64("characters", text.length());
     }
 
     private static void total(Message message, Outbox outbox) throws RejectedMessageException {
         double total = message.float64("first") * message.float64("second") + message.int64("third");
-        outbox.reply().float64("total", total);
+        outbox.response().float64("total", total);
     }
 
     private static void join(Message message, Outbox outbox) throws RejectedMessageException {
@@ -74,7 +74,7 @@ final class ReplayHandlers {
         for (Value part : message.invocation().positional()) {
             joined.append(((Value.Text) part).value()).append(' ');
         }
-        outbox.reply(Value.of(joined.toString()));
+        outbox.respond(Value.of(joined.toString()));
     }
 
     private static ByteBuffer reversed(ByteBuffer payload) {

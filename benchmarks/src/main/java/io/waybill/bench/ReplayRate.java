@@ -150,7 +150,7 @@ public record ReplayRate(int calls, int rounds) {
         return tookNs / calls;
     }
 
-    /** With handlers that answer one of 10,000 calls wrongly: how many calls are named, which must be exactly those. */
+    /** With handlers that response one of 10,000 calls wrongly: how many calls are named, which must be exactly those. */
     private int wrongNamed(Path home) throws IOException {
         Set<Integer> wrong = new HashSet<>();
         ReplayReport report = Replay.of(home)

@@ -21,7 +21,7 @@ import java.util.function.Consumer;
  *
  * @param updates how many
  * @param callsPerSecond the rate at which calls are begun
- * @param distribution with a bundle that answers {@code text.count} among its examples
+ * @param distribution with a bundle that responses {@code text.count} among its examples
  */
 public record SwapUnderLoad(int updates, int callsPerSecond, Distribution distribution) {
 
@@ -72,7 +72,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, Distribution distri
     private static final class Outcomes implements ResponseListener {
         private final AtomicLong right = new AtomicLong();
         private final AtomicLong failed = new AtomicLong();
-        private volatile long longestGapNs;
+        private volatile long maxGapNs;
         private volatile String firstFailure = "";
         private long lastNs = System.nanoTime();
 
@@ -96,7 +96,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, Distribution distri
 
         private void gap() {
             long nowNs = System.nanoTime();
-            longestGapNs = Math.max(longestGapNs, nowNs - lastNs);
+            maxGapNs = Math.max(maxGapNs, nowNs - lastNs);
             lastNs = nowNs;
         }
 
@@ -141,7 +141,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, Distribution distri
                     .put("failed", outcomes.failed.get())
                     .put("lost", calls - outcomes.settled())
                     .put("late", worker.counters().lateResponses())
-                    .put("max_gap_ms", outcomes.longestGapNs / 1e6));
+                    .put("max_gap_ms", outcomes.maxGapNs / 1e6));
         }
     }
 

@@ -33,8 +33,8 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
     static final String ROLE = "tensor-client";
     static final String SERVER_ROLE = "tensor-server";
 
-    private static final int LOANED_WARMUP = 20_000;
-    private static final int LOANED_REPEATS = 5_000;
+    private static final int LEASED_WARMUP = 20_000;
+    private static final int LEASED_REPEATS = 5_000;
 
     public Figures run(Consumer<String> progress) throws IOException {
         List<Figures> rows = new ArrayList<>();
@@ -71,8 +71,8 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
     static void server(String[] arguments) throws IOException {
         EchoServer.serve(arguments, (message, outbox) -> {
             long beganNs = System.nanoTime();
-            ByteBuffer answer = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN);
-            outbox.reply(answer.putLong(0, beganNs));
+            ByteBuffer response = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN);
+            outbox.respond(response.putLong(0, beganNs));
         });
     }
 
@@ -96,11 +96,11 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
                     Request.raw(EchoServer.NAME, MessageType.userRequest(0x42), ByteBuffer.allocate(0), List.of());
             long[] memcpyNs = new long[repeats];
             long[] copiedNs = new long[repeats];
-            long[] loanedNs = new long[LOANED_REPEATS];
-            long[] emptyNs = new long[LOANED_REPEATS];
-            for (int i = -LOANED_WARMUP; i < LOANED_REPEATS; i++) { // below 0 it warms up
+            long[] leasedNs = new long[LEASED_REPEATS];
+            long[] emptyNs = new long[LEASED_REPEATS];
+            for (int i = -LEASED_WARMUP; i < LEASED_REPEATS; i++) { // below 0 it warms up
                 int at = Math.max(i, 0);
-                loanedNs[at] = oneWayNs(worker, uncopied);
+                leasedNs[at] = oneWayNs(worker, uncopied);
                 emptyNs[at] = oneWayNs(worker, empty);
             }
             for (int i = -Math.min(repeats, 200); i < repeats; i++) {
@@ -114,7 +114,7 @@ public record TensorTransfer(List<Long> sizesBytes, String waiting) {
             BenchProcess.report(new Figures()
                     .put("one_way_ns", Figures.median(copiedNs))
                     .put("memcpy_ns", Figures.median(memcpyNs))
-                    .put("loaned_ns", Figures.median(loanedNs))
+                    .put("loaned_ns", Figures.median(leasedNs))
                     .put("empty_ns", Figures.median(emptyNs))
                     .put("archived", worker.archiveStatus().archivedStorages())
                     .put("not_archived", worker.archiveStatus().droppedStorages()));

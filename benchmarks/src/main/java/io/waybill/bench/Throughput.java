@@ -74,12 +74,12 @@ public record Throughput(int sizeBytes, int calls, int inFlight, int rounds, Str
 
     /** Counts outcomes. One thread settles at a time. */
     private static final class Outcomes implements ResponseListener {
-        private final AtomicLong answered = new AtomicLong();
+        private final AtomicLong responded = new AtomicLong();
         private final AtomicLong failed = new AtomicLong();
 
         @Override
         public void onResponse(Response response) {
-            answered.lazySet(answered.get() + 1);
+            responded.lazySet(responded.get() + 1);
         }
 
         @Override
@@ -109,7 +109,7 @@ public record Throughput(int sizeBytes, int calls, int inFlight, int rounds, Str
                 for (int i = 0; i < count; i++) {
                     worker.call(request, outcomes); // waits, and polls meanwhile, when so many are in flight
                 }
-                while (outcomes.answered.get() + outcomes.failed.get() < count) {
+                while (outcomes.responded.get() + outcomes.failed.get() < count) {
                     Thread.onSpinWait();
                 }
                 perSecond = count * 1e9 / (System.nanoTime() - startNs);

@@ -3,8 +3,8 @@ package io.waybill.api;
 import java.nio.ByteBuffer;
 
 /**
- * The named fields of a request or a reply, written one after another. Obtained from {@link Outbox#reply()},
- * {@link LateReply#body()} or {@link Request#body()}; reusable by its owner, never by the writer.
+ * The named fields of a request or a response, written one after another. Obtained from {@link Outbox#response()},
+ * {@link LateResponse#body()} or {@link Request#body()}; reusable by its owner, never by the writer.
  *
  * <p>A field's name may come once; that is checked by the reader. For one thread at a time.
  */
@@ -14,13 +14,13 @@ public final class Body {
     private int countAt;
     private int count;
 
-    /** A body over an encoder; {@link #openReply} or {@link #openRequest} comes before the first field. */
+    /** A body over an encoder; {@link #openResponse} or {@link #openRequest} comes before the first field. */
     public Body(ValueEncoder encoder) {
         this.encoder = encoder;
     }
 
-    /** Starts the fields of a reply, which forgets what the encoder held: a dict. */
-    public Body openReply() {
+    /** Starts the fields of a response, which forgets what the encoder held: a dict. */
+    public Body openResponse() {
         encoder.reset();
         count = 0;
         countAt = encoder.openCollection(ValueEncoder.DICT);

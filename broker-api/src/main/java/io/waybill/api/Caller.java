@@ -24,7 +24,7 @@ public interface Caller {
 
     /**
      * Calls, and completes the future with the response or a {@link CallException} on the worker's poller: stages that take long belong
-     * on an executor. Cancelling the future drops the answer and does not stop the handler.
+     * on an executor. Cancelling the future drops the response and does not stop the handler.
      */
     CompletableFuture<Response> callAsync(Request request);
 

@@ -12,7 +12,7 @@ public enum ErrorCode {
     REFUSED(4, Blame.SENDER),
     /** A payload, tensor or count over its limit. */
     TOO_LARGE(5, Blame.SENDER),
-    /** The deadline had passed before the handler began, or passed before an answer came. */
+    /** The deadline had passed before the handler began, or passed before a response came. */
     TIMED_OUT(6, Blame.SENDER),
     /** No worker has this name or id. */
     UNKNOWN_WORKER(7, Blame.SENDER),
@@ -29,8 +29,8 @@ public enum ErrorCode {
     HANDLER_GONE(1002, Blame.HANDLER),
     /** The handler does not come back from its calls. */
     HANDLER_STUCK(1003, Blame.HANDLER),
-    /** The handler returned without an answer. */
-    NO_ANSWER(1004, Blame.HANDLER),
+    /** The handler returned without a response. */
+    NO_RESPONSE(1004, Blame.HANDLER),
 
     /** The worker's journal has no room on its disk. */
     JOURNAL_FULL(2001, Blame.BROKER),
@@ -50,8 +50,8 @@ public enum ErrorCode {
     NOT_KEPT(2008, Blame.BROKER),
     /** The caller's worker injects faults, and this request was to fail. */
     INTENTIONAL_FAILURE(2009, Blame.BROKER),
-    /** The answer is on record, but what it lent ended with the process that it was for. */
-    ANSWER_GONE(2010, Blame.BROKER),
+    /** The response is on record, but what it leased ended with the process that it was for. */
+    RESPONSE_GONE(2010, Blame.BROKER),
     /** The message's tensors lay in a segment of a process that is gone, and its segments with it. */
     TENSORS_GONE(2011, Blame.BROKER),
 

@@ -23,9 +23,9 @@ final class GatheredResponses {
         missing = count;
     }
 
-    static CompletableFuture<List<Response>> of(List<CompletableFuture<Response>> answers) {
-        GatheredResponses gathered = new GatheredResponses(answers.size());
-        if (answers.isEmpty()) {
+    static CompletableFuture<List<Response>> of(List<CompletableFuture<Response>> responses) {
+        GatheredResponses gathered = new GatheredResponses(responses.size());
+        if (responses.isEmpty()) {
             return CompletableFuture.completedFuture(List.of());
         }
         gathered.all.whenComplete((all, failure) -> {
@@ -33,9 +33,9 @@ final class GatheredResponses {
                 gathered.abandon();
             }
         });
-        for (int i = 0; i < answers.size(); i++) {
+        for (int i = 0; i < responses.size(); i++) {
             int at = i;
-            answers.get(i).whenComplete((response, failure) -> gathered.settle(at, response, failure));
+            responses.get(i).whenComplete((response, failure) -> gathered.settle(at, response, failure));
         }
         return gathered.all;
     }

@@ -21,15 +21,15 @@ import java.util.Map;
  * @param name of the operation, such as {@code text.count} or {@code aten::add.Tensor}
  * @param positional in order
  * @param named in order, read-only
- * @param mode when the answer is there
+ * @param mode when the response is there
  */
 public record Invocation(String name, List<Value> positional, Map<String, Value> named, Mode mode) {
 
-    /** When the answer of a call is there. */
+    /** When the response of a call is there. */
     public enum Mode {
-        /** When what is called returns: the answer is what it returned. */
+        /** When what is called returns: the response is what it returned. */
         DIRECT,
-        /** When the future that is returned completes: the answer is its value. For TorchScript functions. */
+        /** When the future that is returned completes: the response is its value. For TorchScript functions. */
         ASYNC
     }
 
@@ -43,7 +43,7 @@ public record Invocation(String name, List<Value> positional, Map<String, Value>
         named = Collections.unmodifiableMap(new LinkedHashMap<>(named));
     }
 
-    /** A call whose answer is there when what is called returns. */
+    /** A call whose response is there when what is called returns. */
     public Invocation(String name, List<Value> positional, Map<String, Value> named) {
         this(name, positional, named, Mode.DIRECT);
     }

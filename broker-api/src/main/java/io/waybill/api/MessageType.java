@@ -55,7 +55,7 @@ public final class MessageType {
     public static final MessageType UNKNOWN = define(0x3c, "UNKNOWN", 0);
     /** A call to an operation by its name, such as {@code text.count}. */
     public static final MessageType NAMED_CALL = define(0x140, "NAMED_CALL", 0x241);
-    /** The answer to a {@link #NAMED_CALL}. */
+    /** The response to a {@link #NAMED_CALL}. */
     public static final MessageType NAMED_RET = define(0x241, "NAMED_RET", 0);
 
     static {
@@ -71,16 +71,16 @@ public final class MessageType {
 
     private final int code;
     private final String name;
-    private final int answerCode;
+    private final int responseCode;
 
-    private MessageType(int code, String name, int answerCode) {
+    private MessageType(int code, String name, int responseCode) {
         this.code = code;
         this.name = name;
-        this.answerCode = answerCode;
+        this.responseCode = responseCode;
     }
 
-    private static MessageType define(int code, String name, int answerCode) {
-        MessageType type = new MessageType(code, name, answerCode);
+    private static MessageType define(int code, String name, int responseCode) {
+        MessageType type = new MessageType(code, name, responseCode);
         BY_CODE[code] = type;
         return type;
     }
@@ -140,13 +140,13 @@ public final class MessageType {
     }
 
     /** The type of the response to this request; empty when this is no request. */
-    public Optional<MessageType> answer() {
-        return answerCode == 0 ? Optional.empty() : Optional.of(BY_CODE[answerCode]);
+    public Optional<MessageType> response() {
+        return responseCode == 0 ? Optional.empty() : Optional.of(BY_CODE[responseCode]);
     }
 
-    /** Whether {@code response} may answer this request: its own answer, or an exception. */
-    public boolean isAnsweredBy(MessageType response) {
-        return isRequest() && (response.code == answerCode || response == EXCEPTION);
+    /** Whether {@code response} may answer this request: its own response, or an exception. */
+    public boolean hasResponse(MessageType response) {
+        return isRequest() && (response.code == responseCode || response == EXCEPTION);
     }
 
     @Override

@@ -7,13 +7,13 @@ import java.util.random.RandomGenerator;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * What a handler answers through. It gives one answer: by {@code reply}, or by {@link #later()}. What was put here is journalled when
+ * What a handler answers through. It gives one response: by {@code reply}, or by {@link #later()}. What was put here is journalled when
  * the handler returns, and dropped when it throws.
  *
- * <p><b>Tensors.</b> A tensor that is put here brings one count of its storage along, which the broker gives back once the answer is
+ * <p><b>Tensors.</b> A tensor that is put here brings one count of its storage along, which the broker gives back once the response is
  * sent or dropped: retain the storage of a tensor of the message before answering with it.
  *
- * <p><b>References.</b> The answer takes a handle of its own of each remote reference that is put here; the handler's may be closed.
+ * <p><b>References.</b> The response takes a handle of its own of each remote reference that is put here; the handler's may be closed.
  *
  * <p><b>Lifetime.</b> Dead when {@link MessageHandler#handle} returns, apart from what {@link #later()} gave. <b>Threads.</b> The
  * handler's only: a response from another thread, or behind the handler's return, is an {@link IllegalStateException}.
@@ -22,22 +22,22 @@ import org.osgi.annotation.versioning.ProviderType;
 public interface Outbox {
 
     /** Answers with named fields, to be filled before the handler returns. */
-    Body reply();
+    Body response();
 
     /** Answers with one value. */
-    void reply(Value value);
+    void respond(Value value);
 
     /** Answers with raw bytes: the buffer's remaining ones, copied at once. */
-    void reply(ByteBuffer payload);
+    void respond(ByteBuffer payload);
 
     /** Answers with raw bytes and tensors, whose elements must stay as they are until the handler returns. */
-    void reply(ByteBuffer payload, List<Tensor> tensors);
+    void respond(ByteBuffer payload, List<Tensor> tensors);
 
     /**
-     * Says that the answer comes after the handler returned. The handler must see to it that it does come; otherwise the caller's
+     * Says that the response comes after the handler returned. The handler must see to it that it does come; otherwise the caller's
      * deadline decides.
      */
-    LateReply later();
+    LateResponse later();
 
     /**
      * Calls to other workers. They carry this message's id as their parent, and end at this message's deadline when that is the
@@ -55,8 +55,8 @@ public interface Outbox {
     TensorBuffers buffers();
 
     /**
-     * The time, by the wall clock. What is read goes on record with the answer, so that a replay can show the same: the first 1,024
-     * readings of a request, those of {@link #random()} included. Any thread may read until the answer is sent; afterwards it throws
+     * The time, by the wall clock. What is read goes on record with the response, so that a replay can show the same: the first 1,024
+     * readings of a request, those of {@link #random()} included. Any thread may read until the response is sent; afterwards it throws
      * {@link IllegalStateException}.
      */
     InstantSource clock();

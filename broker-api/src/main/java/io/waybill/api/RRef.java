@@ -7,13 +7,13 @@ import org.osgi.annotation.versioning.ProviderType;
 /**
  * A handle of a remote reference: a name for a value that its owner, one worker, holds. As {@code torch.distributed.rpc.RRef}.
  *
- * <p>A reference travels as an argument of a call, or in its answer: the receiver gets a handle of its own. A handler does not begin before
+ * <p>A reference travels as an argument of a call, or in its response: the receiver gets a handle of its own. A handler does not begin before
  * the references among its arguments are known to their owners. The value stays until the last handle of the last worker is closed.
  *
  * <p>What is fetched on a handler's thread is fetched on behalf of its request: as a nested call, which ends at its deadline at the latest.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Whoever got it from {@link Rpc} or {@link #retain} closes it. A handle among the
- * arguments of a request is the broker's, and ends with the request; one in an answer ends when the {@link Response} is closed.
+ * arguments of a request is the broker's, and ends with the request; one in a response ends when the {@link Response} is closed.
  *
  * <p><b>Errors.</b> A {@link CallException}: the error of the value's creation; {@link ErrorCode#REFERENCE_DELETED} after the last handle
  * was closed; {@link ErrorCode#OWNER_LOST} when the owner died and does not come back with the value.

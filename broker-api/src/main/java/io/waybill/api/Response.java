@@ -6,7 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * The answer to a request.
+ * The response to a request.
  *
  * <p><b>Ownership.</b> From a blocking call or a future it is the receiver's, who closes it to release its tensors and its remote
  * references; without these closing does nothing. In a {@link ResponseListener} it is the broker's and dies when the callback returns.
@@ -54,12 +54,12 @@ public interface Response extends AutoCloseable {
 
     /**
      * Gathers answers, as {@code torch.futures.wait_all} does. The future has all of them, in order, once all are there; it fails as soon
-     * as one of them fails, without waiting for the others. When it fails or is cancelled, the other answers are closed, whether they are
+     * as one of them fails, without waiting for the others. When it fails or is cancelled, the other responses are closed, whether they are
      * there or still come.
      *
-     * @param answers futures of calls, each once; nobody else takes their answers
+     * @param responses futures of calls, each once; nobody else takes their responses
      */
-    static CompletableFuture<List<Response>> all(List<CompletableFuture<Response>> answers) {
-        return GatheredResponses.of(answers);
+    static CompletableFuture<List<Response>> all(List<CompletableFuture<Response>> responses) {
+        return GatheredResponses.of(responses);
     }
 }

@@ -73,17 +73,17 @@ class GatheredResponsesTest {
         assertThat(two.closed).isEqualTo(1);
     }
 
-    /** Whether the list or the caller that gives up is faster, each answer has one who closes it. */
+    /** Whether the list or the caller that gives up is faster, each response has one who closes it. */
     @Test
     void leavesEachAnswerToOne() throws InterruptedException {
         for (int i = 0; i < 2_000; i++) {
             CompletableFuture<Response> source = new CompletableFuture<>();
             CompletableFuture<List<Response>> gathered = Response.all(List.of(source));
             Recorded response = new Recorded();
-            Thread answering = new Thread(() -> source.complete(response));
-            answering.start();
+            Thread responding = new Thread(() -> source.complete(response));
+            responding.start();
             boolean gaveUp = gathered.cancel(false);
-            answering.join();
+            responding.join();
             assertThat(response.closed).as("run " + i).isEqualTo(gaveUp ? 1 : 0);
         }
     }

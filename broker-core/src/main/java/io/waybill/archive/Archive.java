@@ -62,7 +62,7 @@ public final class Archive implements RegionHolder, AutoCloseable {
      * The archive of a worker that has joined. With {@link ArchivePolicy#NONE} it does nothing, but for saying so in files that an earlier
      * process left.
      *
-     * @param generation of the worker
+     * @param epoch of the worker
      * @param firstRequest sequence of the first request of this process
      * @param keepFreeBytes what must stay free on the disk for the journals
      */
@@ -70,7 +70,7 @@ public final class Archive implements RegionHolder, AutoCloseable {
             ArchiveSettings settings,
             Path workerDirectory,
             int worker,
-            long generation,
+            long epoch,
             Host host,
             long firstRequest,
             long firstResponse,
@@ -80,8 +80,8 @@ public final class Archive implements RegionHolder, AutoCloseable {
                 workerDirectory,
                 host,
                 worker,
-                session(settings, generation, firstRequest),
-                session(settings, generation, firstResponse),
+                session(settings, epoch, firstRequest),
+                session(settings, epoch, firstResponse),
                 keepFreeBytes);
         if (settings.policy() == ArchivePolicy.NONE) {
             archive.sayThatNothingIsKept();
@@ -89,8 +89,8 @@ public final class Archive implements RegionHolder, AutoCloseable {
         return archive;
     }
 
-    private static ArchiveSession session(ArchiveSettings settings, long generation, long firstSequence) {
-        return new ArchiveSession(settings.policy(), generation, firstSequence, Math.max(0, settings.largestKept()));
+    private static ArchiveSession session(ArchiveSettings settings, long epoch, long firstSequence) {
+        return new ArchiveSession(settings.policy(), epoch, firstSequence, Math.max(0, settings.largestKept()));
     }
 
     private Archive(

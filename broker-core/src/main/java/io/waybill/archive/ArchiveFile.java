@@ -21,7 +21,7 @@ import java.util.function.Consumer;
 final class ArchiveFile implements Closeable {
 
     /** Records that no index names are remembered up to this number; beyond that each lookup goes through the file. */
-    private static final int MOST_REMEMBERED = 4 * ArchiveLayout.MAX_ENTRIES_READ;
+    private static final int MAX_REMEMBERED = 4 * ArchiveLayout.MAX_ENTRIES_READ;
 
     private final FileBytes bytes;
     private final Optional<ArchiveHeader> header;
@@ -150,7 +150,7 @@ final class ArchiveFile implements Closeable {
                 tail.clear();
             } else {
                 tail.add(scan.record());
-                isIndexed = tail.size() <= MOST_REMEMBERED;
+                isIndexed = tail.size() <= MAX_REMEMBERED;
             }
             step = scan.next();
         }

@@ -33,7 +33,7 @@ import java.nio.file.Path;
  *  14     1   flags           bit 0: the sender still had the storage when it was copied; other bits 0
  *  15     1   reserved        0
  *  16     8   offset          of this record in the file
- *  24     8   id              storage: of the message; gap: how many storages; session: the worker's generation;
+ *  24     8   id              storage: of the message; gap: how many storages; session: the worker's epoch;
  *                             index: offset of the index record before, 0 for none
  *  32     8   sequence        storage: of the message in its queue; session: of the first message that it is about; end: of the first
  *                             that it is not about; gap and index: the lowest

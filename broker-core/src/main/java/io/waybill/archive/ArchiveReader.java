@@ -27,12 +27,12 @@ import java.util.zip.CRC32C;
  */
 public final class ArchiveReader implements Closeable {
 
-    private static final int MOST_OPEN = 16;
+    private static final int MAX_OPEN = 16;
     private static final int PIECE_BYTES = FileBytes.LARGE;
 
     private final Path workerDirectory;
     private final SafeFiles files;
-    private final LinkedHashMap<Path, ArchiveFile> open = new LinkedHashMap<>(MOST_OPEN, 0.75f, true);
+    private final LinkedHashMap<Path, ArchiveFile> open = new LinkedHashMap<>(MAX_OPEN, 0.75f, true);
 
     private ArchiveReader(Path workerDirectory, SafeFiles files) {
         this.workerDirectory = workerDirectory;
@@ -81,7 +81,7 @@ public final class ArchiveReader implements Closeable {
         } catch (NoSuchFileException e) {
             return Optional.empty();
         }
-        if (open.size() >= MOST_OPEN) {
+        if (open.size() >= MAX_OPEN) {
             Path eldest = open.keySet().iterator().next();
             open.remove(eldest).close();
         }

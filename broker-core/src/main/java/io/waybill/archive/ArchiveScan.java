@@ -14,7 +14,7 @@ import java.util.Optional;
 final class ArchiveScan {
 
     /** So much of nothing but zeros ends a search: a file may be sparse, and as large as it likes. */
-    private static final long MOST_ZEROS = 1L << 30;
+    private static final long MAX_ZEROS = 1L << 30;
 
     /** What was found. */
     enum Step {
@@ -84,7 +84,7 @@ final class ArchiveScan {
         boolean unfinished = position >= size || isZero(position, size);
         long zeros = 0;
         for (long at = position + ArchiveLayout.ALIGNMENT;
-                at <= size - ArchiveLayout.RECORD_BYTES && zeros < MOST_ZEROS;
+                at <= size - ArchiveLayout.RECORD_BYTES && zeros < MAX_ZEROS;
                 at += ArchiveLayout.ALIGNMENT) {
             if (recordAt(at, size).isPresent()) {
                 position = at;

@@ -3,8 +3,8 @@ package io.waybill.archive;
 /**
  * What one process of a worker keeps of one of its queues. Immutable.
  *
- * @param generation of the worker
+ * @param epoch of the worker
  * @param firstSequence of the first message that this process put into the queue
  * @param maxStorageBytes of a storage that is kept
  */
-record ArchiveSession(ArchivePolicy policy, long generation, long firstSequence, long maxStorageBytes) {}
+record ArchiveSession(ArchivePolicy policy, long epoch, long firstSequence, long maxStorageBytes) {}

@@ -125,7 +125,7 @@ final class ArchiveWriter implements Closeable {
                 session.policy().ordinal(),
                 0,
                 end,
-                session.generation(),
+                session.epoch(),
                 session.firstSequence(),
                 session.maxStorageBytes(),
                 0,

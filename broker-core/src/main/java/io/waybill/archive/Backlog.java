@@ -12,34 +12,34 @@ import java.util.List;
 final class Backlog {
 
     /** Notes and storages; beyond that what is not kept is only told by a gap. */
-    private static final int MOST = 16_384;
+    private static final int MAX = 16_384;
 
     private final ArrayDeque<WaitingStorage> waiting = new ArrayDeque<>();
     private final List<Gap> spilled = new ArrayList<>(1);
-    private final long mostBytes;
+    private final long maxBytes;
     private long bytes; // of storages that are not given up, with the one that is being copied
     private long sentBytes;
     private WaitingStorage current;
 
-    Backlog(long mostBytes) {
-        this.mostBytes = mostBytes;
+    Backlog(long maxBytes) {
+        this.maxBytes = maxBytes;
     }
 
     /** Whether as much waits as may. */
     synchronized boolean isFull() {
-        return bytes >= mostBytes || waiting.size() >= MOST;
+        return bytes >= maxBytes || waiting.size() >= MAX;
     }
 
     /** Whether a storage has to be given up because too much waits. */
     synchronized boolean overflows(long size) {
-        return bytes > 0 && bytes + size > mostBytes || waiting.size() >= MOST;
+        return bytes > 0 && bytes + size > maxBytes || waiting.size() >= MAX;
     }
 
     synchronized void add(WaitingStorage storage) {
         Omission omission = storage.omission();
         boolean isNote = omission != null;
         sentBytes += isNote && omission != Omission.OVERFLOW ? 0 : storage.size;
-        if (isNote && waiting.size() >= MOST) {
+        if (isNote && waiting.size() >= MAX) {
             spill(storage);
             return;
         }

@@ -14,7 +14,7 @@ import java.util.zip.CRC32C;
 /** The index records of an archive file, oldest first, as far as they could be read. For one thread. */
 final class IndexBlocks {
 
-    private static final int MOST_BYTES = ArchiveLayout.MAX_ENTRIES_READ * ArchiveLayout.ENTRY_BYTES;
+    private static final int MAX_BYTES = ArchiveLayout.MAX_ENTRIES_READ * ArchiveLayout.ENTRY_BYTES;
 
     private final FileBytes bytes;
     private final int tag;
@@ -55,7 +55,7 @@ final class IndexBlocks {
     }
 
     private static boolean isBlock(ArchiveRecord record) {
-        return record.kind() == Kind.INDEX && record.length() > 0 && record.length() <= MOST_BYTES;
+        return record.kind() == Kind.INDEX && record.length() > 0 && record.length() <= MAX_BYTES;
     }
 
     /** Takes the next one, which a scan has found. Returns false when it does not go on where the last one ended. */

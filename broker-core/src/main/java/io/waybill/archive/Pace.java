@@ -13,7 +13,7 @@ import java.util.function.LongSupplier;
  */
 final class Pace {
 
-    private static final double MOST_PAUSES = 19;
+    private static final double MAX_PAUSES = 19;
     private static final long WINDOW_NS = 100_000_000;
 
     private final Clock clock;
@@ -65,7 +65,7 @@ final class Pace {
         }
         double couldCopy = (double) copiedBytes / Math.max(1, copyingNs) * windowNs;
         double times = (sentBytes.getAsLong() - sentAtFrom) / couldCopy;
-        return Math.max(0, Math.min(MOST_PAUSES, times * times - 1));
+        return Math.max(0, Math.min(MAX_PAUSES, times * times - 1));
     }
 
     private long endPiece(long nowNs) {

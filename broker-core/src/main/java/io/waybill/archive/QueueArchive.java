@@ -3,7 +3,7 @@ package io.waybill.archive;
 import io.waybill.host.Host;
 import io.waybill.host.NativeCallException;
 import io.waybill.journal.JournalQueue;
-import io.waybill.tensor.LentBytes;
+import io.waybill.tensor.LeasedBytes;
 import io.waybill.tensor.SentStorages;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -43,7 +43,7 @@ final class QueueArchive implements SentStorages {
     }
 
     @Override
-    public void sent(Path file, long sequence, long id, int storage, LentBytes bytes) {
+    public void sent(Path file, long sequence, long id, int storage, LeasedBytes bytes) {
         archive.take(new WaitingStorage(
                 this, file, sequence, id, storage, bytes, host.clock().monotonicNs()));
     }

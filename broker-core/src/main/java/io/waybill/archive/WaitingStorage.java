@@ -1,6 +1,6 @@
 package io.waybill.archive;
 
-import io.waybill.tensor.LentBytes;
+import io.waybill.tensor.LeasedBytes;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -25,10 +25,10 @@ final class WaitingStorage {
     final int storage;
     final long size;
     final long sinceNs; // monotonic clock
-    final LentBytes bytes;
+    final LeasedBytes bytes;
     private final AtomicInteger state = new AtomicInteger(WAITING);
 
-    WaitingStorage(QueueArchive queue, Path file, long sequence, long id, int storage, LentBytes bytes, long sinceNs) {
+    WaitingStorage(QueueArchive queue, Path file, long sequence, long id, int storage, LeasedBytes bytes, long sinceNs) {
         this.queue = queue;
         this.file = file;
         this.sequence = sequence;

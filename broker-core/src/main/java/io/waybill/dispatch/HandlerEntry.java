@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class HandlerEntry {
 
-    private static final long LONGEST_WAIT_MS = 50;
+    private static final long MAX_WAIT_MS = 50;
 
     private final HandlerKey key;
     private final HandlerSpec spec;
@@ -195,7 +195,7 @@ public final class HandlerEntry {
                 }
                 try {
                     drained.wait(
-                            Math.min(leftMs, LONGEST_WAIT_MS)); // not longer: the clock may be one that a test moves
+                            Math.min(leftMs, MAX_WAIT_MS)); // not longer: the clock may be one that a test moves
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }

@@ -231,20 +231,20 @@ public final class HandlerExecutor {
             toEnd = List.copyOf(alive);
             toEnd.forEach(PoolThread::interrupt);
         }
-        dropped.forEach(this::tellAbandoned);
+        dropped.forEach(this::notifyAbandoned);
         long untilNs = clock.monotonicNs() + limit.toNanos();
         int givenUp = 0;
         for (PoolThread pooled : toEnd) {
             Runnable unfinished = awaitEnd(pooled, untilNs);
             if (unfinished != null) {
                 givenUp++;
-                tellAbandoned(unfinished);
+                notifyAbandoned(unfinished);
             }
         }
         return givenUp;
     }
 
-    private void tellAbandoned(Runnable task) {
+    private void notifyAbandoned(Runnable task) {
         if (task instanceof Abandonable abandonable) {
             abandonable.abandoned();
         }

@@ -5,7 +5,7 @@ package io.waybill.dispatch;
  *
  * @param provider of the handler; of the last one when it left
  * @param sinceWallNs when the handler arrived, or left
- * @param inFlight requests that it has begun and not ended, late answers included
+ * @param inFlight requests that it has begun and not ended, late responses included
  * @param parked requests of the key that wait for a handler
  * @param done requests that it ended without an error
  * @param failed requests that it ended with an error

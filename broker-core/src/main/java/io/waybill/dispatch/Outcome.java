@@ -2,8 +2,8 @@ package io.waybill.dispatch;
 
 /** How a request ended, for the counters. */
 public enum Outcome {
-    /** With an answer. */
+    /** With a response. */
     DONE,
-    /** With an error: the handler threw, refused, or gave no answer. */
+    /** With an error: the handler threw, refused, or gave no response. */
     FAILED
 }

@@ -1,6 +1,6 @@
 package io.waybill.handling;
 
-/** Whether an earlier life may have begun a request. */
+/** Whether an earlier incarnation may have begun a request. */
 public enum Delivered {
     /** No handler has seen it. */
     FIRST,

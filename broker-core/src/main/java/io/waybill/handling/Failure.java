@@ -10,14 +10,14 @@ import io.waybill.host.Clock;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.RecordView;
 
-/** The error that answers a request whose handler gave no answer. Immutable. */
+/** The error that responses a request whose handler gave no response. Immutable. */
 public record Failure(ErrorKind kind, ErrorCode code, String text) {
 
     /** Of a caller that counted by the clock of an earlier boot. */
     private static final long UNKNOWN_TIMEOUT = Long.MIN_VALUE;
 
     /** What is longer is cut. */
-    public static final int MOST_TEXT_BYTES = 64 << 10;
+    public static final int MAX_TEXT_BYTES = 64 << 10;
 
     /** Takes what a bundle gave for what it is: without a code it is {@link ErrorCode#UNKNOWN}, without a text it says so. */
     public Failure {
@@ -44,17 +44,17 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
         return of(ErrorCode.HANDLER_FAILED, worker, ForeignErrors.describe(e));
     }
 
-    /** The handler returned, and gave no answer. */
-    public static Failure noAnswer(int worker, HandlerEntry entry) {
-        return of(ErrorCode.NO_ANSWER, worker, entry.provider() + " returned without an answer to " + entry.key());
+    /** The handler returned, and gave no response. */
+    public static Failure noResponse(int worker, HandlerEntry entry) {
+        return of(ErrorCode.NO_RESPONSE, worker, entry.provider() + " returned without an answer to " + entry.key());
     }
 
-    /** A late answer was sent, and there was none in it. */
-    public static Failure emptyLateAnswer(int worker) {
-        return of(ErrorCode.NO_ANSWER, worker, "a late answer was sent without a body");
+    /** A late response was sent, and there was none in it. */
+    public static Failure emptyLateResponse(int worker) {
+        return of(ErrorCode.NO_RESPONSE, worker, "a late answer was sent without a body");
     }
 
-    /** A late answer was an error; of the kind that its text begins with, as in PyTorch. */
+    /** A late response was an error; of the kind that its text begins with, as in PyTorch. */
     public static Failure late(ErrorCode code, String text) {
         ErrorKind kind = text == null ? ErrorKind.UNKNOWN_ERROR : ErrorKind.decode(text);
         return new Failure(kind, code, text);

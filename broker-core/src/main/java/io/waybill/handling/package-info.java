@@ -5,8 +5,8 @@
  * <ul>
  *   <li>{@link io.waybill.handling.Route} for which handler takes a request
  *   <li>{@link io.waybill.handling.InboundMessage} for a request as its handler sees it
- *   <li>{@link io.waybill.handling.Reply} for what it answers
- *   <li>{@link io.waybill.handling.Failure} for the errors that stand for an answer
+ *   <li>{@link io.waybill.handling.OutgoingResponse} for what it answers
+ *   <li>{@link io.waybill.handling.Failure} for the errors that stand for a response
  * </ul>
  */
 package io.waybill.handling;

@@ -19,7 +19,7 @@ import java.util.regex.Pattern;
  * Which name has which id, without a registry that anybody would have to lock: each claim is a symbolic link that only one
  * process can have made, and its text is the claim.
  *
- * <p>{@code id-<n>} is made first, {@code name-<name>} second. From then on both stay for ever. A name whose first claim was
+ * <p>{@code id-<n>} is made first, {@code name-<name>} second. From then on both stay indefinitely. A name whose first claim was
  * left alone by a crash uses it again. Only who made an id's claim removes it, and only when the name turned out to have
  * another id already; so a claim that a name points to is never removed.
  *
@@ -80,17 +80,17 @@ final class Claims {
         return checked(name, winner, wantedId);
     }
 
-    /** Others wait no more for this life of a worker to read what they wrote. Saying so again does nothing. */
-    void forget(int id, long generation) throws IOException {
-        files.createClaim(forgotten(id, generation), "forgotten");
+    /** Others wait no more for this incarnation of a worker to read what they wrote. Saying so again does nothing. */
+    void forget(int id, long epoch) throws IOException {
+        files.createClaim(forgotten(id, epoch), "forgotten");
     }
 
-    boolean isForgotten(int id, long generation) throws IOException {
-        return files.readClaim(forgotten(id, generation)).isPresent();
+    boolean isForgotten(int id, long epoch) throws IOException {
+        return files.readClaim(forgotten(id, epoch)).isPresent();
     }
 
-    private Path forgotten(int id, long generation) {
-        return directory.resolve(FORGOTTEN + id + "-" + generation);
+    private Path forgotten(int id, long epoch) {
+        return directory.resolve(FORGOTTEN + id + "-" + epoch);
     }
 
     /** All names with their ids, as far as both claims say the same; tells what does not fit. */

@@ -158,12 +158,12 @@ public final class Home {
      * again it is waited for again, from what is left on.
      */
     public void forget(Peer worker) throws IOException {
-        claims.forget(worker.id(), worker.generation());
+        claims.forget(worker.id(), worker.epoch());
     }
 
-    /** Whether this life of a worker was given up by {@link #forget}. */
+    /** Whether this incarnation of a worker was given up by {@link #forget}. */
     public boolean isForgotten(Peer worker) throws IOException {
-        return claims.isForgotten(worker.id(), worker.generation());
+        return claims.isForgotten(worker.id(), worker.epoch());
     }
 
     /** Joins with {@link JoinOptions#defaults()}. */
@@ -172,7 +172,7 @@ public final class Home {
     }
 
     /**
-     * Takes a name, with the id that it has for ever, unless a live worker has it.
+     * Takes a name, with the id that it has indefinitely, unless a live worker has it.
      *
      * @throws IllegalArgumentException when the name breaks the rules of {@link WorkerInfo}
      * @throws NameTakenException when a live worker has it
@@ -202,11 +202,11 @@ public final class Home {
     }
 
     /**
-     * Joins in the name of a worker that lived elsewhere, so that its next life here follows its last one there.
+     * Joins in the name of a worker that lived elsewhere, so that its next incarnation here follows its last one there.
      *
-     * @param generation of its last life; 0 when unknown
+     * @param epoch of its last incarnation; 0 when unknown
      */
-    public WorkerDirectory restore(WorkerInfo worker, long generation) throws IOException {
+    public WorkerDirectory restore(WorkerInfo worker, long epoch) throws IOException {
         claim(worker);
         Path directory = host.files().createPrivateDirectory(workerPath(worker));
         Optional<OwnerLock> lock = OwnerLock.take(directory, host.files());
@@ -214,7 +214,7 @@ public final class Home {
             throw new NameTakenException(worker.name(), 0, directory + " belongs to a process that is there");
         }
         try (OwnerLock taken = lock.get()) {
-            taken.writeGeneration(Math.max(0, generation - 1));
+            taken.writeEpoch(Math.max(0, epoch - 1));
         }
         return join(worker.name(), JoinOptions.defaults().withId(worker.id()));
     }

@@ -12,7 +12,7 @@ import java.util.Optional;
 
 /**
  * What keeps a worker's directory to one process: an flock on {@code lock/owner}, which nobody else may open. The kernel drops
- * it when the process ends, however it ends. In the file stands the generation, in decimal digits.
+ * it when the process ends, however it ends. In the file stands the epoch, in decimal digits.
  *
  * <p><b>Ownership.</b> Held from {@link #take} to {@link #close}. <b>Threads.</b> Thread-safe.
  */
@@ -42,8 +42,8 @@ final class OwnerLock implements AutoCloseable {
         }
     }
 
-    /** The last generation written; 0 when there is none that reads as one. */
-    long generation() throws IOException {
+    /** The last epoch written; 0 when there is none that reads as one. */
+    long epoch() throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(MAX_BYTES);
         try (FileChannel channel = files.channelOf(file, StandardOpenOption.READ)) {
             channel.read(bytes);
@@ -56,9 +56,9 @@ final class OwnerLock implements AutoCloseable {
         }
     }
 
-    void writeGeneration(long generation) throws IOException {
+    void writeEpoch(long epoch) throws IOException {
         // padded, so that a shorter number never leaves digits of a longer one behind
-        byte[] text = String.format("%-20d%n", generation).getBytes(StandardCharsets.US_ASCII);
+        byte[] text = String.format("%-20d%n", epoch).getBytes(StandardCharsets.US_ASCII);
         try (FileChannel channel = files.channelOf(file, StandardOpenOption.WRITE)) {
             channel.write(ByteBuffer.wrap(text), 0);
         }

@@ -58,9 +58,9 @@ public final class Peer {
         return Optional.ofNullable(record);
     }
 
-    /** Tells one life of the name from the next; 0 when {@link PeerState#UNREADABLE}. */
-    public long generation() {
-        return record == null ? 0 : record.generation();
+    /** Tells one incarnation of the name from the next; 0 when {@link PeerState#UNREADABLE}. */
+    public long epoch() {
+        return record == null ? 0 : record.epoch();
     }
 
     /** Why it does not read; empty text when it does. */

@@ -24,7 +24,7 @@ import java.util.regex.Pattern;
 public final class StoredWorker {
 
     private static final int MAX_LOCK_BYTES = 64;
-    private static final Pattern GENERATION = Pattern.compile("(0|[1-9][0-9]{0,17}) *\n?");
+    private static final Pattern EPOCH = Pattern.compile("(0|[1-9][0-9]{0,17}) *\n?");
 
     private final WorkerInfo info;
     private final Path path;
@@ -54,20 +54,20 @@ public final class StoredWorker {
         return List.copyOf(problems);
     }
 
-    /** The generation that took calls last, as {@link #cursors} found it; 0 when none did, or the file does not read. */
-    public long callableGeneration() {
+    /** The epoch that took calls last, as {@link #cursors} found it; 0 when none did, or the file does not read. */
+    public long callableEpoch() {
         return callable;
     }
 
-    /** The last life of the worker that anything there knows of; 0 when nothing does. */
-    public long generation() {
-        return Math.max(said().map(WorkerRecord::generation).orElse(0L), lockGeneration());
+    /** The last incarnation of the worker that anything there knows of; 0 when nothing does. */
+    public long epoch() {
+        return Math.max(said().map(WorkerRecord::epoch).orElse(0L), lockEpoch());
     }
 
-    /** Where {@code worker.json} and the lock name two lives; a worker that is joining is between the two. */
-    public Optional<String> generationProblem() {
-        long said = said().map(WorkerRecord::generation).orElse(0L);
-        long locked = lockGeneration();
+    /** Where {@code worker.json} and the lock name two incarnations; a worker that is joining is between the two. */
+    public Optional<String> epochProblem() {
+        long said = said().map(WorkerRecord::epoch).orElse(0L);
+        long locked = lockEpoch();
         return said == 0 || said == locked
                 ? Optional.empty()
                 : Optional.of(path + ": worker.json has generation " + said + ", and the lock " + locked);
@@ -93,11 +93,11 @@ public final class StoredWorker {
         return Optional.empty();
     }
 
-    private long lockGeneration() {
+    private long lockEpoch() {
         Path file = path.resolve("lock").resolve("owner");
         try {
             String text = new String(files.readSmall(file, MAX_LOCK_BYTES), StandardCharsets.ISO_8859_1);
-            if (GENERATION.matcher(text).matches()) {
+            if (EPOCH.matcher(text).matches()) {
                 return Long.parseLong(text.trim());
             }
             if (!text.isEmpty()) {
@@ -117,7 +117,7 @@ public final class StoredWorker {
         try {
             StoredCursors stored =
                     StoredCursors.read(path, info, files, damage -> problem(file, file + ": " + damage));
-            callable = stored.callableGeneration();
+            callable = stored.callableEpoch();
             return stored.slots();
         } catch (NoSuchFileException e) {
             if (Files.exists(path.resolve(WorkerDirectory.RECORD_FILE), LinkOption.NOFOLLOW_LINKS)) { // made after it

@@ -83,13 +83,13 @@ public final class WorkerDirectory implements AutoCloseable {
             }
             cursors = Cursors.openOwn(path, info.id(), host);
             long last = Math.max(
-                    lock.generation(), previous.map(WorkerRecord::generation).orElse(0L));
+                    lock.epoch(), previous.map(WorkerRecord::epoch).orElse(0L));
             if (last == 0) { // both files are gone, or there never was one
-                last = cursors.generation();
+                last = cursors.epoch();
             }
-            long generation = last + 1;
+            long epoch = last + 1;
             doorbell = Doorbell.openOwn(path, files);
-            lock.writeGeneration(generation);
+            lock.writeEpoch(epoch);
             WorkerRecord record = new WorkerRecord(
                     info.id(),
                     info.name(),
@@ -98,7 +98,7 @@ public final class WorkerDirectory implements AutoCloseable {
                     TimeUnit.NANOSECONDS.toMillis(host.clock().wallNs()),
                     options.version(),
                     Runtime.version().toString(),
-                    generation,
+                    epoch,
                     List.of(),
                     List.of(),
                     Map.of());
@@ -151,7 +151,7 @@ public final class WorkerDirectory implements AutoCloseable {
         return holder.state() != WorkerState.LEFT && host.processes().liveness(holder.process()) != Liveness.DEAD;
     }
 
-    /** With the lock in hand: whether the one before really is gone. */
+    /** With the lock in flight: whether the one before really is gone. */
     private static void requireGone(Home home, WorkerInfo info, WorkerRecord last, JoinOptions options)
             throws NameTakenException {
         if (last.state() == WorkerState.LEFT) {
@@ -228,14 +228,14 @@ public final class WorkerDirectory implements AutoCloseable {
         return path;
     }
 
-    /** How often this name has joined; tells one life of it from the next. */
-    public long generation() {
-        return record().generation();
+    /** How often this name has joined; tells one incarnation of it from the next. */
+    public long epoch() {
+        return record().epoch();
     }
 
-    /** From now on peers may call: those that know an earlier life of this name see at their next call that it is over. */
+    /** From now on peers may call: those that know an earlier incarnation of this name see at their next call that it is over. */
     public void takesCalls() {
-        cursors.generation(generation());
+        cursors.epoch(epoch());
     }
 
     /** What the last one of this name said of itself: not {@link WorkerState#LEFT} when it died. */
@@ -317,7 +317,7 @@ public final class WorkerDirectory implements AutoCloseable {
     }
 
     private void write(WorkerRecord next) throws IOException {
-        // not synced: after a power cut nobody lives, and the generation stands in the lock too
+        // not synced: after a power cut nobody lives, and the epoch stands in the lock too
         home.host().files().replaceUnsynced(path.resolve(RECORD_FILE), WorkerRecordJson.write(next));
         record = next;
         // so that whoever scans need not look at the workers that are not there

@@ -17,7 +17,7 @@ import java.util.Map;
  * joinedAtMs   wall clock, milliseconds since 1970
  * version      of the broker
  * javaVersion  it runs on
- * generation   1 for the first join of this name, one more for each that follows
+ * epoch   1 for the first join of this name, one more for each that follows
  * serves       list of strings: what it answers
  * atLeastOnce  list of strings: of what it answers, what it runs again after it died
  * settings     map of strings: what else it shows
@@ -33,7 +33,7 @@ public record WorkerRecord(
         long joinedAtMs,
         String version,
         String javaVersion,
-        long generation,
+        long epoch,
         List<String> serves,
         List<String> atLeastOnce,
         Map<String, String> settings) {
@@ -71,7 +71,7 @@ public record WorkerRecord(
                 joinedAtMs,
                 version,
                 javaVersion,
-                generation,
+                epoch,
                 newServed.keys(),
                 newServed.atLeastOnce(),
                 newSettings);

@@ -57,7 +57,7 @@ final class WorkerRecordJson {
             json.writeNumberField("joinedAtMs", record.joinedAtMs());
             json.writeStringField("version", record.version());
             json.writeStringField("javaVersion", record.javaVersion());
-            json.writeNumberField("generation", record.generation());
+            json.writeNumberField("generation", record.epoch());
             writeList("serves", record.serves(), json);
             writeList("atLeastOnce", record.atLeastOnce(), json);
             json.writeObjectFieldStart("settings");

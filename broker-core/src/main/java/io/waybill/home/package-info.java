@@ -9,7 +9,7 @@
  *   claims/name-&lt;name&gt;          symbolic link whose text is the id of the name; never followed, never removed
  *   workers/&lt;id&gt;-&lt;name&gt;/        0700, written by that worker alone
  *     worker.json               {@link io.waybill.home.WorkerRecord}
- *     lock/owner                0600, opened once and flocked while the worker lives; holds the generation
+ *     lock/owner                0600, opened once and flocked while the worker lives; holds the epoch
  *     cursors                   {@link io.waybill.home.cursor.Cursors}
  *     doorbell                  {@link io.waybill.home.Doorbell}
  * </pre>

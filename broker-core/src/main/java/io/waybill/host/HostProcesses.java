@@ -75,7 +75,7 @@ final class HostProcesses implements Processes {
             OptionalInt descriptor = calls.openProcess(process.pid());
             if (descriptor.isPresent()) {
                 PidFdWatch watch = new PidFdWatch(calls, descriptor.getAsInt());
-                // asked again with the descriptor in hand: in between, the pid may have come to mean another process
+                // asked again with the descriptor in flight: in between, the pid may have come to mean another process
                 if (liveness(process) == Liveness.ALIVE) {
                     return watch;
                 }

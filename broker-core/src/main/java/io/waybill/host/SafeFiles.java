@@ -38,7 +38,7 @@ public final class SafeFiles {
     private static final Pattern QUEUE_FILE = Pattern.compile(".*\\.cq4t?");
     private static final int MAX_LINK_TEXT = 4096;
     /** So often a file may be replaced while it is being opened: its writer does it now and then, not all the time. */
-    private static final int MOST_REPLACED = 100;
+    private static final int MAX_REPLACED = 100;
 
     private static final int MAX_SYSTEM_QUEUE_FILES = 1_000_000;
 
@@ -360,7 +360,7 @@ public final class SafeFiles {
             try (PinnedDirectory place = pin(file)) {
                 return place.open(kind, flags, maxBytes);
             } catch (ReplacedFileException e) {
-                if (tries == MOST_REPLACED) {
+                if (tries == MAX_REPLACED) {
                     throw e;
                 }
             }

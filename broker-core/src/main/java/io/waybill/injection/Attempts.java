@@ -14,7 +14,7 @@ import java.util.Map;
  */
 final class Attempts {
 
-    private static final int MOST = 1 << 16;
+    private static final int MAX = 1 << 16;
 
     private record Sent(MessageType type, int to, ByteBuffer digest) {}
 
@@ -24,7 +24,7 @@ final class Attempts {
 
         @Override
         protected boolean removeEldestEntry(Map.Entry<Sent, Long> eldest) {
-            return size() > MOST;
+            return size() > MAX;
         }
     };
 

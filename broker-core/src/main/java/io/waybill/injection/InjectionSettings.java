@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
  * @param fail types whose requests fail as they are sent, each at its first {@code times} attempts
  * @param drop types whose requests are lost, each at {@code times} attempts, after those that fail
  * @param times how often; attempts with the same receiver, type and payload are attempts to send one request
- * @param delay how long requests of a type are kept back, with the time for their answer running
+ * @param delay how long requests of a type are kept back, with the time for their response running
  * @param duplicate types of control messages that arrive twice
  * @param reorder types of control messages of which neighbours on their way to one receiver change places
  */

@@ -15,7 +15,7 @@ import io.waybill.api.Tensor;
  *  24     8   local_id        of the reference
  *  32     2   created_on      of the reference
  *  34     2   owner           the worker's id
- *  36     4   generation      of the owner, when it wrote this
+ *  36     4   epoch      of the owner, when it wrote this
  *  40     4   head length     of all that stands before the first storage
  *  44     4   payload length  at most 64 MiB
  *  48     2   tensor count    0..1024
@@ -24,7 +24,7 @@ import io.waybill.api.Tensor;
  *  53    11   reserved        0
  *
  * type        its name in UTF-8
- * payload     the value, as an answer to a fetch has it
+ * payload     the value, as a response to a fetch has it
  *
  * tensor, one behind the other
  *   0     1   dtype           libtorch's code
@@ -60,7 +60,7 @@ final class KeptLayout {
     static final int LOCAL_ID_AT = 24;
     static final int CREATED_ON_AT = 32;
     static final int OWNER_AT = 34;
-    static final int GENERATION_AT = 36;
+    static final int EPOCH_AT = 36;
     static final int HEAD_LENGTH_AT = 40;
     static final int PAYLOAD_LENGTH_AT = 44;
     static final int TENSOR_COUNT_AT = 48;

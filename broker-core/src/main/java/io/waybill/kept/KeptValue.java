@@ -12,7 +12,7 @@ import java.util.List;
  *
  * @param id the reference
  * @param type of the value, as its creator named it
- * @param payload its bytes, as an answer to a fetch has them
+ * @param payload its bytes, as a response to a fetch has them
  * @param tensors that the payload refers to, in host memory
  */
 public record KeptValue(RRefId id, String type, byte[] payload, List<Tensor> tensors) {

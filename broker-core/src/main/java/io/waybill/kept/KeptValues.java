@@ -36,14 +36,14 @@ public final class KeptValues {
 
     private final Path directory;
     private final int owner;
-    private final int generation;
+    private final int epoch;
     private final SafeFiles files;
 
-    /** @param directory of the worker, which has this id and this generation */
-    public KeptValues(Path directory, int owner, int generation, SafeFiles files) {
+    /** @param directory of the worker, which has this id and this epoch */
+    public KeptValues(Path directory, int owner, int epoch, SafeFiles files) {
         this.directory = directory.resolve(DIRECTORY);
         this.owner = owner;
-        this.generation = generation;
+        this.epoch = epoch;
         this.files = files;
     }
 
@@ -59,7 +59,7 @@ public final class KeptValues {
      * @throws IOException when it can't be written; nothing is left then
      */
     public void write(KeptValue value) throws IOException {
-        KeptWriter writer = new KeptWriter(value, owner, generation);
+        KeptWriter writer = new KeptWriter(value, owner, epoch);
         files.createPrivateDirectory(directory);
         files.replaceUnsynced(file(value.id()), writer);
     }
@@ -69,7 +69,7 @@ public final class KeptValues {
         files.remove(file(id));
     }
 
-    /** What earlier lives of the worker kept. Removes what one of them was killed in the middle of writing. */
+    /** What earlier incarnations of the worker kept. Removes what one of them was killed in the middle of writing. */
     public List<RRefId> list() throws IOException {
         List<RRefId> ids = new ArrayList<>();
         if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {

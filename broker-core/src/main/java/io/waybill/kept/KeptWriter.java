@@ -16,15 +16,15 @@ final class KeptWriter implements FileContent {
 
     private final KeptValue value;
     private final int owner;
-    private final int generation;
+    private final int epoch;
     private final byte[] type;
     private final List<Storage> storages;
 
     /** @throws IllegalArgumentException when the value is beyond the limits of a file */
-    KeptWriter(KeptValue value, int owner, int generation) {
+    KeptWriter(KeptValue value, int owner, int epoch) {
         this.value = value;
         this.owner = owner;
-        this.generation = generation;
+        this.epoch = epoch;
         this.type = value.type().getBytes(StandardCharsets.UTF_8);
         this.storages = value.storages();
         if (type.length > KeptLayout.MAX_TYPE_BYTES
@@ -87,7 +87,7 @@ final class KeptWriter implements FileContent {
                 .putLong(KeptLayout.LOCAL_ID_AT, value.id().localId())
                 .putShort(KeptLayout.CREATED_ON_AT, (short) value.id().createdOn())
                 .putShort(KeptLayout.OWNER_AT, (short) owner)
-                .putInt(KeptLayout.GENERATION_AT, generation)
+                .putInt(KeptLayout.EPOCH_AT, epoch)
                 .putInt(KeptLayout.HEAD_LENGTH_AT, head.capacity())
                 .putInt(KeptLayout.PAYLOAD_LENGTH_AT, value.payload().length)
                 .putShort(KeptLayout.TENSOR_COUNT_AT, (short) value.tensors().size())

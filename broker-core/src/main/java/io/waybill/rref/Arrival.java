@@ -6,7 +6,7 @@ import java.util.Optional;
 
 /**
  * The references of one request or answer that arrived. A body must not start before {@link Forks#whenReady} says so: until then their
- * owners may not know of them, and their parents keep them alive. Who reads an answer need not wait.
+ * owners may not know of them, and their parents keep them alive. Who reads a response need not wait.
  *
  * <p><b>Ownership.</b> Holds one handle of each reference, which {@link Forks#release(Arrival)} gives back.
  */

@@ -20,7 +20,7 @@ import java.util.Optional;
  * <pre>
  * RREF_USER_DELETE   (rref created_on, rref local_id, fork created_on, fork local_id)
  *                    and when the creation failed: error kind, error code, text
- * RREF_FORK_REQUEST  (rref created_on, rref local_id, fork created_on, fork local_id, the owner's generation)
+ * RREF_FORK_REQUEST  (rref created_on, rref local_id, fork created_on, fork local_id, the owner's epoch)
  * RREF_CHILD_ACCEPT  (fork created_on, fork local_id)
  * </pre>
  *
@@ -36,16 +36,16 @@ public final class ControlMessage {
     private final MessageType type;
     private final RRefId rref; // null in an accept
     private final ForkId fork;
-    private final int ownerGeneration;
+    private final int ownerEpoch;
     private final CallException failure; // null unless it says why a creation failed
     private final byte[] payload;
 
     private ControlMessage(
-            MessageType type, RRefId rref, ForkId fork, int ownerGeneration, CallException failure, Value content) {
+            MessageType type, RRefId rref, ForkId fork, int ownerEpoch, CallException failure, Value content) {
         this.type = type;
         this.rref = rref;
         this.fork = fork;
-        this.ownerGeneration = ownerGeneration;
+        this.ownerEpoch = ownerEpoch;
         this.failure = failure;
         this.payload = new ValueEncoder().value(content).toBytes();
     }
@@ -72,14 +72,14 @@ public final class ControlMessage {
         return new ControlMessage(MessageType.RREF_USER_DELETE, rref, fork, 0, why, content);
     }
 
-    static ControlMessage forkRequest(RRefId rref, ForkId fork, int ownerGeneration) {
+    static ControlMessage forkRequest(RRefId rref, ForkId fork, int ownerEpoch) {
         Value content = Value.tuple(
                 Value.of(rref.createdOn()),
                 Value.of(rref.localId()),
                 Value.of(fork.createdOn()),
                 Value.of(fork.localId()),
-                Value.of(ownerGeneration));
-        return new ControlMessage(MessageType.RREF_FORK_REQUEST, rref, fork, ownerGeneration, null, content);
+                Value.of(ownerEpoch));
+        return new ControlMessage(MessageType.RREF_FORK_REQUEST, rref, fork, ownerEpoch, null, content);
     }
 
     static ControlMessage childAccept(ForkId fork) {
@@ -171,8 +171,8 @@ public final class ControlMessage {
         return fork;
     }
 
-    int ownerGeneration() {
-        return ownerGeneration;
+    int ownerEpoch() {
+        return ownerEpoch;
     }
 
     Optional<CallException> failure() {

@@ -10,11 +10,11 @@ import java.util.Objects;
  * @param first before the first retry and before the second; each of the others waits half as long again as the one before it
  * @param slow the wait after those
  * @param attemptTimeout how long an attempt waits for its acknowledgement; zero for as long as a call that says nothing, and
- *     {@link #ATTEMPT_TIMEOUT_DEFAULT} where such a call waits for ever
+ *     {@link #ATTEMPT_TIMEOUT_DEFAULT} where such a call waits indefinitely
  */
 public record ControlRetries(int count, Duration first, Duration slow, Duration attemptTimeout) {
 
-    public static final int MOST = 20;
+    public static final int MAX = 20;
     public static final Duration ATTEMPT_TIMEOUT_DEFAULT = Duration.ofSeconds(60);
     /** Five retries, of which the first waits a second, are PyTorch's. */
     public static final ControlRetries DEFAULTS =
@@ -25,8 +25,8 @@ public record ControlRetries(int count, Duration first, Duration slow, Duration 
     public ControlRetries {
         Objects.requireNonNull(first);
         Objects.requireNonNull(slow);
-        if (count < 0 || count > MOST) {
-            throw new IllegalArgumentException("retries must be 0.." + MOST + ": " + count);
+        if (count < 0 || count > MAX) {
+            throw new IllegalArgumentException("retries must be 0.." + MAX + ": " + count);
         }
         if (first.isNegative() || first.isZero() || slow.isNegative() || slow.isZero()) {
             throw new IllegalArgumentException("the waits between retries must be positive: " + first + ", " + slow);

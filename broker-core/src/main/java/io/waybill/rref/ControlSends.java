@@ -29,7 +29,7 @@ final class ControlSends {
 
     private final Gate gate;
     private final Alarms alarms;
-    private final Lives lives;
+    private final Incarnations incarnations;
     private final ControlTransport transport;
     private final ReferenceListener listener;
     private final ControlRetries retries;
@@ -39,13 +39,13 @@ final class ControlSends {
     ControlSends(
             Gate gate,
             Alarms alarms,
-            Lives lives,
+            Incarnations incarnations,
             ControlTransport transport,
             ReferenceListener listener,
             ControlRetries retries) {
         this.gate = gate;
         this.alarms = alarms;
-        this.lives = lives;
+        this.incarnations = incarnations;
         this.transport = transport;
         this.listener = listener;
         this.retries = retries;
@@ -75,7 +75,7 @@ final class ControlSends {
     /** What is on its way to a worker that died has come to nothing; nobody is told. */
     void drop(Holder dead) {
         for (Send send : new ArrayList<>(open)) {
-            if (send.to == dead.worker() && send.toGeneration <= dead.generation()) {
+            if (send.to == dead.worker() && send.toEpoch <= dead.epoch()) {
                 open.remove(send);
             }
         }
@@ -90,7 +90,7 @@ final class ControlSends {
     private final class Send {
         private final ControlMessage message;
         private final int to;
-        private final int toGeneration;
+        private final int toEpoch;
         private final Ending ending;
         private final boolean persistent;
         private int failures;
@@ -99,7 +99,7 @@ final class ControlSends {
         Send(ControlMessage message, int to, Ending ending, boolean persistent) {
             this.message = message;
             this.to = to;
-            this.toGeneration = lives.current(to, 1);
+            this.toEpoch = incarnations.current(to, 1);
             this.ending = ending;
             this.persistent = persistent;
         }

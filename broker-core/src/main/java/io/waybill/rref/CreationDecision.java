@@ -4,7 +4,7 @@ package io.waybill.rref;
 public enum CreationDecision {
     /** Run its body, then call {@link Creations#finish} or {@link Creations#finishFailed}. */
     RUN,
-    /** It runs or has run: answer when {@link References#whenSettled} says so. */
+    /** It runs or has run: answer when {@link References#whenCompleted} says so. */
     KNOWN,
     /** Its creator has given it up, or is dead: run nothing, and answer with {@code REFERENCE_DELETED}. */
     DELETED

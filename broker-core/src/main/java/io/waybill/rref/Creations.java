@@ -38,7 +38,7 @@ public final class Creations {
             gate.requireOpen();
             peers.meet(owner);
             RRefId id = ids.nextRRef();
-            return users.create(owner.worker(), owner.generation(), id, ids.nextFork(), type);
+            return users.create(owner.worker(), owner.epoch(), id, ids.nextFork(), type);
         } finally {
             gate.leave();
         }
@@ -66,7 +66,7 @@ public final class Creations {
         }
     }
 
-    /** Takes back a value of an earlier life. It goes unless somebody claims a fork of it within the grace period. */
+    /** Takes back a value of an earlier incarnation. It goes unless somebody claims a fork of it within the grace period. */
     public OwnerReference restore(RRefId id, OwnedValue value, String type) {
         gate.enter();
         try {
@@ -77,7 +77,7 @@ public final class Creations {
         }
     }
 
-    /** A value of an earlier life can't be had, and whoever claims a fork of it within the grace period is told why. */
+    /** A value of an earlier incarnation can't be had, and whoever claims a fork of it within the grace period is told why. */
     public OwnerReference restoreFailed(RRefId id, CallException why) {
         gate.enter();
         try {

@@ -21,7 +21,7 @@ final class Drain {
     private final Users users;
     private final ControlSends sends;
     private final Gate gate;
-    private final Consumer<DrainReport> told;
+    private final Consumer<DrainReport> notified;
     private final StringBuilder inVain = new StringBuilder();
     private Phase phase = Phase.SETTLING;
 
@@ -31,13 +31,13 @@ final class Drain {
             Users users,
             ControlSends sends,
             Gate gate,
-            Consumer<DrainReport> told) {
+            Consumer<DrainReport> notified) {
         this.references = references;
         this.owners = owners;
         this.users = users;
         this.sends = sends;
         this.gate = gate;
-        this.told = told;
+        this.notified = notified;
     }
 
     void look() {
@@ -78,6 +78,6 @@ final class Drain {
     private void end() {
         phase = Phase.DONE;
         DrainReport report = new DrainReport(isOver(), references.countersUnderLock(), inVain.toString());
-        gate.later(() -> told.accept(report));
+        gate.later(() -> notified.accept(report));
     }
 }

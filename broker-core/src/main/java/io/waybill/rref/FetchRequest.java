@@ -15,16 +15,16 @@ import java.util.List;
  * What a {@code SCRIPT_RREF_FETCH_CALL} says: a tuple of four ints.
  *
  * @param owner id of the worker that has the value
- * @param generation the owner's life in which the value was made, as far as the sender knows
+ * @param epoch the owner's life in which the value was made, as far as the sender knows
  */
-public record FetchRequest(RRefId id, int owner, int generation) {
+public record FetchRequest(RRefId id, int owner, int epoch) {
 
     private static final int FIELDS = 4;
 
     /** A request to the owner. */
     public Request toRequest() {
         Value content =
-                Value.tuple(Value.of(id.createdOn()), Value.of(id.localId()), Value.of(owner), Value.of(generation));
+                Value.tuple(Value.of(id.createdOn()), Value.of(id.localId()), Value.of(owner), Value.of(epoch));
         ByteBuffer payload = ByteBuffer.wrap(new ValueEncoder().value(content).toBytes());
         return Request.raw(WorkerInfo.address(owner), MessageType.SCRIPT_RREF_FETCH_CALL, payload, List.of());
     }
@@ -45,8 +45,8 @@ public record FetchRequest(RRefId id, int owner, int generation) {
         }
         try {
             RRefId id = new RRefId(Math.toIntExact(number(tuple, 0)), number(tuple, 1));
-            int generation = (int) Math.min(Integer.MAX_VALUE, number(tuple, 3));
-            return new FetchRequest(id, Math.toIntExact(number(tuple, 2)), generation);
+            int epoch = (int) Math.min(Integer.MAX_VALUE, number(tuple, 3));
+            return new FetchRequest(id, Math.toIntExact(number(tuple, 2)), epoch);
         } catch (IllegalArgumentException | ArithmeticException e) {
             throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, "no reference: " + e.getMessage(), e);
         }

@@ -11,10 +11,10 @@ import java.util.Objects;
  * @param rref the reference
  * @param fork the receiver's fork
  * @param parent id of the worker that shared it
- * @param ownerGeneration the owner's life in which the value was made, as far as the parent knows
+ * @param ownerEpoch the owner's life in which the value was made, as far as the parent knows
  * @param type of the value, as its creator named it
  */
-public record ForkData(int owner, RRefId rref, ForkId fork, int parent, int ownerGeneration, String type) {
+public record ForkData(int owner, RRefId rref, ForkId fork, int parent, int ownerEpoch, String type) {
 
     public ForkData {
         Objects.requireNonNull(rref);
@@ -24,8 +24,8 @@ public record ForkData(int owner, RRefId rref, ForkId fork, int parent, int owne
             throw new IllegalArgumentException(
                     "owner and parent are worker ids, 0.." + WorkerInfo.MAX_ID + ": " + owner + ", " + parent);
         }
-        if (ownerGeneration < 1) {
-            throw new IllegalArgumentException("a generation is at least 1: " + ownerGeneration);
+        if (ownerEpoch < 1) {
+            throw new IllegalArgumentException("a generation is at least 1: " + ownerEpoch);
         }
     }
 

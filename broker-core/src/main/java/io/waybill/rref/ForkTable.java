@@ -21,7 +21,7 @@ import java.util.List;
  *   u16  created_on of the fork
  *   u64  local_id of the reference
  *   u64  local_id of the fork
- *   u32  generation of the owner
+ *   u32  epoch of the owner
  *   u8   length of the type's name, and the name in UTF-8
  * u16    count
  * u16    0
@@ -58,7 +58,7 @@ public final class ForkTable {
                     .putShort((short) fork.fork().createdOn())
                     .putLong(fork.rref().localId())
                     .putLong(fork.fork().localId())
-                    .putInt(fork.ownerGeneration())
+                    .putInt(fork.ownerEpoch())
                     .put((byte) type.length)
                     .put(type);
         }
@@ -104,14 +104,14 @@ public final class ForkTable {
         int forkBy = Short.toUnsignedInt(table.getShort());
         long rref = table.getLong();
         long fork = table.getLong();
-        int generation = table.getInt();
+        int epoch = table.getInt();
         int typeLength = Byte.toUnsignedInt(table.get());
         if (typeLength > table.remaining()) {
             throw malformed("it ends inside a type's name");
         }
         String type = text(table, typeLength);
         try {
-            return new ForkData(owner, new RRefId(rrefBy, rref), new ForkId(forkBy, fork), parent, generation, type);
+            return new ForkData(owner, new RRefId(rrefBy, rref), new ForkId(forkBy, fork), parent, epoch, type);
         } catch (IllegalArgumentException e) {
             throw malformed(e.getMessage());
         }

@@ -48,7 +48,7 @@ public final class Forks {
             }
             owners.share((OwnerReference) reference, fork, to);
             return new ForkData(
-                    self.worker(), reference.id(), fork, self.worker(), self.generation(), reference.type());
+                    self.worker(), reference.id(), fork, self.worker(), self.epoch(), reference.type());
         } finally {
             gate.leave();
         }
@@ -65,7 +65,7 @@ public final class Forks {
         });
     }
 
-    /** A request or an answer with these references was read. */
+    /** A request or a response with these references was read. */
     public Arrival arrive(List<ForkData> data, Holder from) {
         gate.enter();
         try {
@@ -83,7 +83,7 @@ public final class Forks {
 
     private Reference take(ForkData data) {
         if (data.owner() != self.worker()) {
-            peers.meet(new Holder(data.owner(), data.ownerGeneration()));
+            peers.meet(new Holder(data.owner(), data.ownerEpoch()));
             return users.take(data);
         }
         if (data.parent() != self.worker()) {
@@ -92,7 +92,7 @@ public final class Forks {
         return owners.take(data);
     }
 
-    /** A request with this reference was read, and will not be begun; or an answer, and nobody waits for it. */
+    /** A request with this reference was read, and will not be begun; or a response, and nobody waits for it. */
     public void decline(ForkData data, Holder from) {
         gate.run(() -> {
             peers.meet(from);
@@ -105,21 +105,21 @@ public final class Forks {
     }
 
     /** Tells once, with the first error if any reference failed, that every reference is confirmed by its owner or has failed. */
-    public void whenReady(Arrival arrival, Consumer<Optional<CallException>> told) {
+    public void whenReady(Arrival arrival, Consumer<Optional<CallException>> notified) {
         gate.run(() -> {
             List<UserReference> waiting = new ArrayList<>();
             for (Reference reference : arrival.references()) {
-                if (reference instanceof UserReference user && !user.isSettled()) {
+                if (reference instanceof UserReference user && !user.isCompleted()) {
                     waiting.add(user);
                 }
             }
             if (waiting.isEmpty()) {
                 Optional<CallException> failure = arrival.failure();
-                gate.later(() -> told.accept(failure));
+                gate.later(() -> notified.accept(failure));
                 return;
             }
             arrival.waitFor(waiting.size());
-            waiting.forEach(user -> user.whenSettled(() -> oneReady(arrival, told)));
+            waiting.forEach(user -> user.whenCompleted(() -> oneReady(arrival, notified)));
         });
     }
 
@@ -128,7 +128,7 @@ public final class Forks {
         gate.enter();
         try {
             for (Reference reference : arrival.references()) {
-                if (reference instanceof UserReference user && (!user.isSettled() || user.failure != null)) {
+                if (reference instanceof UserReference user && (!user.isCompleted() || user.failure != null)) {
                     return false;
                 }
             }
@@ -138,11 +138,11 @@ public final class Forks {
         }
     }
 
-    private void oneReady(Arrival arrival, Consumer<Optional<CallException>> told) {
+    private void oneReady(Arrival arrival, Consumer<Optional<CallException>> notified) {
         gate.run(() -> {
             if (arrival.oneLess()) {
                 Optional<CallException> failure = arrival.failure();
-                gate.later(() -> told.accept(failure));
+                gate.later(() -> notified.accept(failure));
             }
         });
     }

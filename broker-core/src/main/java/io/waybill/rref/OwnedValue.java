@@ -12,7 +12,7 @@ public interface OwnedValue extends AutoCloseable {
     @Override
     void close();
 
-    /** The worker closes while others have forks: what is kept on the disk stays for its next life. */
+    /** The worker closes while others have forks: what is kept on the disk stays for its next incarnation. */
     default void closeForNow() {
         close();
     }

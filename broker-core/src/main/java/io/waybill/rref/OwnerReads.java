@@ -27,10 +27,10 @@ final class OwnerReads {
     }
 
     /** Gives the value now, when it has come, or why there is none. */
-    void fetch(RRefId id, int ownerGeneration, ValueWaiter waiter) {
+    void fetch(RRefId id, int ownerEpoch, ValueWaiter waiter) {
         OwnerReference entry = table.find(id);
         if (entry == null) {
-            CallException absent = table.absent(id, ownerGeneration);
+            CallException absent = table.absent(id, ownerEpoch);
             if (absent != null) {
                 gate.later(() -> waiter.onFailure(absent));
                 return;
@@ -41,8 +41,8 @@ final class OwnerReads {
     }
 
     void read(OwnerReference entry, ValueWaiter waiter) {
-        if (entry.state == OwnerReference.State.SETTLED) {
-            answer(entry, waiter);
+        if (entry.state == OwnerReference.State.COMPLETED) {
+            respond(entry, waiter);
             return;
         }
         entry.waiters.add(waiter);
@@ -52,7 +52,7 @@ final class OwnerReads {
         waited.add(entry);
     }
 
-    private void answer(OwnerReference entry, ValueWaiter waiter) {
+    private void respond(OwnerReference entry, ValueWaiter waiter) {
         CallException failure = entry.failure;
         if (failure != null) {
             gate.later(() -> waiter.onFailure(failure));
@@ -94,17 +94,17 @@ final class OwnerReads {
     }
 
     /** The value has come, or an error instead. */
-    void settle(OwnerReference entry, OwnedValue value, CallException failure) {
-        table.become(entry, OwnerReference.State.SETTLED);
+    void complete(OwnerReference entry, OwnedValue value, CallException failure) {
+        table.become(entry, OwnerReference.State.COMPLETED);
         entry.value = value;
         entry.failure = failure;
         waited.remove(entry);
         for (ValueWaiter waiter : entry.waiters) {
-            answer(entry, waiter);
+            respond(entry, waiter);
         }
         entry.waiters.clear();
-        entry.whenSettled.forEach(gate::later);
-        entry.whenSettled.clear();
+        entry.whenCompleted.forEach(gate::later);
+        entry.whenCompleted.clear();
     }
 
     /** Forgets who waits; they have been told. */

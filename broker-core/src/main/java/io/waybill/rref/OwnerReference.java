@@ -18,7 +18,7 @@ public final class OwnerReference implements Reference {
         /** Others know of it, and its creation has not begun here. */
         AWAITED,
         CREATING,
-        SETTLED
+        COMPLETED
     }
 
     private final int owner;
@@ -27,7 +27,7 @@ public final class OwnerReference implements Reference {
 
     final Map<ForkId, Holder> forks = new LinkedHashMap<>(4);
     final List<ValueWaiter> waiters = new ArrayList<>(2);
-    final List<Runnable> whenSettled = new ArrayList<>(2);
+    final List<Runnable> whenCompleted = new ArrayList<>(2);
     State state;
     OwnedValue value; // null until SETTLED, and when it failed or was closed
     CallException failure; // null unless it failed
@@ -39,8 +39,8 @@ public final class OwnerReference implements Reference {
     boolean inTable;
     /** The worker closes, and others had forks. */
     boolean closesForNow;
-    /** While AWAITED: the life of its creator that was known when it was first heard of. */
-    int creatorGeneration;
+    /** While AWAITED: the incarnation of its creator that was known when it was first heard of. */
+    int creatorEpoch;
     /** Whether the request that this worker sent to itself has begun. */
     boolean begunHere;
 

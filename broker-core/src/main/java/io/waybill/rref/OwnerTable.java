@@ -17,9 +17,9 @@ import java.util.Set;
 final class OwnerTable {
 
     private final int self;
-    private final int generation;
+    private final int epoch;
     private final Gate gate;
-    private final Lives lives;
+    private final Incarnations incarnations;
     private final Map<RRefId, OwnerReference> table = new LinkedHashMap<>();
     private final Set<OwnerReference> held = new LinkedHashSet<>();
     /** Forks that were given back. A message that wants one of them to be made comes too late. */
@@ -29,11 +29,11 @@ final class OwnerTable {
     private int forks;
     private int awaited;
 
-    OwnerTable(int self, int generation, Gate gate, Alarms alarms, Lives lives, long memoryNs) {
+    OwnerTable(int self, int epoch, Gate gate, Alarms alarms, Incarnations incarnations, long memoryNs) {
         this.self = self;
-        this.generation = generation;
+        this.epoch = epoch;
         this.gate = gate;
-        this.lives = lives;
+        this.incarnations = incarnations;
         this.endedForks = new RecentIds<>(alarms, memoryNs);
         this.endedRRefs = new RecentIds<>(alarms, memoryNs);
     }
@@ -52,7 +52,7 @@ final class OwnerTable {
         held.add(entry);
         if (state == OwnerReference.State.AWAITED) {
             awaited++;
-            entry.creatorGeneration = lives.current(id.createdOn(), 0);
+            entry.creatorEpoch = incarnations.current(id.createdOn(), 0);
         }
         return entry;
     }
@@ -81,14 +81,14 @@ final class OwnerTable {
     }
 
     /** Why a reference that is not in the table is not coming; null when it may come. */
-    CallException absent(RRefId id, int ownerGeneration) {
+    CallException absent(RRefId id, int ownerEpoch) {
         if (endedRRefs.contains(id)) {
             return RRefErrors.gone(id, self);
         }
-        if (ownerGeneration < generation) {
+        if (ownerEpoch < epoch) {
             return RRefErrors.ownerLost(id, self);
         }
-        return id.createdOn() != self && lives.isDown(id.createdOn())
+        return id.createdOn() != self && incarnations.isDown(id.createdOn())
                 ? RRefErrors.neverCreated(id, id.createdOn())
                 : null;
     }
@@ -145,7 +145,7 @@ final class OwnerTable {
 
     private static boolean isOver(OwnerReference entry) {
         return switch (entry.state) {
-            case SETTLED -> true;
+            case COMPLETED -> true;
             case CREATING -> false;
             case AWAITED -> entry.handles == 0 && entry.waiters.isEmpty();
         };

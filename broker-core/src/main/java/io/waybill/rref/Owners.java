@@ -18,20 +18,20 @@ import java.util.function.Consumer;
 final class Owners {
 
     private final int self;
-    private final int generation;
+    private final int epoch;
     private final Gate gate;
     private final Alarms alarms;
-    private final Lives lives;
+    private final Incarnations incarnations;
     private final OwnerTable table;
     private final OwnerReads reads;
     private long ignored;
 
-    Owners(int self, int generation, Gate gate, Alarms alarms, Lives lives, OwnerTable table) {
+    Owners(int self, int epoch, Gate gate, Alarms alarms, Incarnations incarnations, OwnerTable table) {
         this.self = self;
-        this.generation = generation;
+        this.epoch = epoch;
         this.gate = gate;
         this.alarms = alarms;
-        this.lives = lives;
+        this.incarnations = incarnations;
         this.table = table;
         this.reads = new OwnerReads(table, gate, alarms);
     }
@@ -48,7 +48,7 @@ final class Owners {
 
     /** A value that is here, in a handle and not in the table. */
     OwnerReference own(RRefId id, OwnedValue value, String type) {
-        OwnerReference entry = new OwnerReference(self, id, type, OwnerReference.State.SETTLED);
+        OwnerReference entry = new OwnerReference(self, id, type, OwnerReference.State.COMPLETED);
         entry.value = value;
         table.hold(entry);
         return entry;
@@ -58,17 +58,17 @@ final class Owners {
     OwnerReference createHere(RRefId id, String type) {
         OwnerReference entry = table.put(id, type, OwnerReference.State.CREATING);
         entry.handles = 1;
-        table.addFork(entry, ForkId.ofOwner(id), new Holder(self, generation));
+        table.addFork(entry, ForkId.ofOwner(id), new Holder(self, epoch));
         return entry;
     }
 
-    /** A value of an earlier life, or why it can't be read, for those who had forks of it until they ask again. */
+    /** A value of an earlier incarnation, or why it can't be read, for those who had forks of it until they ask again. */
     OwnerReference restore(RRefId id, OwnedValue value, CallException failure, String type, long forNs) {
-        OwnerReference entry = table.put(id, type, OwnerReference.State.SETTLED);
+        OwnerReference entry = table.put(id, type, OwnerReference.State.COMPLETED);
         entry.value = value;
         entry.failure = failure;
         ForkId own = ForkId.ofOwner(id);
-        table.addFork(entry, own, new Holder(self, generation));
+        table.addFork(entry, own, new Holder(self, epoch));
         alarms.in(forNs, () -> table.removeFork(entry, own));
         return entry;
     }
@@ -87,7 +87,7 @@ final class Owners {
             }
             return CreationDecision.KNOWN;
         }
-        if (table.hasEnded(fork) || table.hasEnded(id) || lives.isOver(from)) {
+        if (table.hasEnded(fork) || table.hasEnded(id) || incarnations.isOver(from)) {
             ignored++;
             return CreationDecision.DELETED;
         }
@@ -100,12 +100,12 @@ final class Owners {
         return CreationDecision.RUN;
     }
 
-    void whenSettled(RRefId id, Runnable told) {
+    void whenCompleted(RRefId id, Runnable notified) {
         OwnerReference entry = table.find(id);
-        if (entry == null || entry.state == OwnerReference.State.SETTLED) {
-            gate.later(told);
+        if (entry == null || entry.state == OwnerReference.State.COMPLETED) {
+            gate.later(notified);
         } else {
-            entry.whenSettled.add(told);
+            entry.whenCompleted.add(notified);
         }
     }
 
@@ -119,7 +119,7 @@ final class Owners {
             }
             return;
         }
-        reads.settle(entry, value, failure);
+        reads.complete(entry, value, failure);
         table.removeFork(entry, ForkId.ofOwner(id));
         table.dropIfUnused(entry);
     }
@@ -157,14 +157,14 @@ final class Owners {
      */
     CallException forkRequest(ControlMessage request, Holder from) {
         OwnerReference entry = table.find(request.rref());
-        if (lives.isOver(from)
+        if (incarnations.isOver(from)
                 || table.hasEnded(request.fork())
                 || entry != null && entry.forks.containsKey(request.fork())) {
             ignored++;
             return null;
         }
         if (entry == null) {
-            CallException absent = table.absent(request.rref(), request.ownerGeneration());
+            CallException absent = table.absent(request.rref(), request.ownerEpoch());
             if (absent != null) {
                 return absent;
             }
@@ -187,7 +187,7 @@ final class Owners {
             return;
         }
         if (failure != null && entry.state == OwnerReference.State.AWAITED) {
-            reads.settle(entry, null, failure);
+            reads.complete(entry, null, failure);
         }
         if (!table.removeFork(entry, delete.fork())) {
             ignored++;
@@ -199,7 +199,7 @@ final class Owners {
     OwnerReference take(ForkData data) {
         OwnerReference entry = table.find(data.rref());
         if (entry == null) {
-            CallException absent = table.absent(data.rref(), data.ownerGeneration());
+            CallException absent = table.absent(data.rref(), data.ownerEpoch());
             entry = absent == null
                     ? table.put(data.rref(), data.type(), OwnerReference.State.AWAITED)
                     : failed(data, absent);
@@ -212,7 +212,7 @@ final class Owners {
     }
 
     private static OwnerReference failed(ForkData data, CallException failure) {
-        OwnerReference entry = new OwnerReference(data.owner(), data.rref(), data.type(), OwnerReference.State.SETTLED);
+        OwnerReference entry = new OwnerReference(data.owner(), data.rref(), data.type(), OwnerReference.State.COMPLETED);
         entry.failure = failure;
         return entry;
     }
@@ -223,12 +223,12 @@ final class Owners {
         for (OwnerReference entry : table.all()) {
             if (entry.state == OwnerReference.State.AWAITED
                     && entry.id().createdOn() == dead.worker()
-                    && entry.creatorGeneration <= dead.generation()) {
-                reads.settle(entry, null, RRefErrors.neverCreated(entry.id(), dead.worker()));
+                    && entry.creatorEpoch <= dead.epoch()) {
+                reads.complete(entry, null, RRefErrors.neverCreated(entry.id(), dead.worker()));
             }
             for (Map.Entry<ForkId, Holder> fork : new HashMap<>(entry.forks).entrySet()) {
                 if (fork.getValue().worker() == dead.worker()
-                        && fork.getValue().generation() <= dead.generation()
+                        && fork.getValue().epoch() <= dead.epoch()
                         && table.removeFork(entry, fork.getKey())) {
                     table.ended(fork.getKey());
                     released++;
@@ -262,10 +262,10 @@ final class Owners {
             if (!entry.forks.isEmpty() && entry.value != null && entry.value.isKept()) {
                 kept++;
             } else {
-                tellLeaks(entry, listener);
+                reportLeaks(entry, listener);
             }
-            if (entry.state != OwnerReference.State.SETTLED) {
-                reads.settle(entry, null, RRefErrors.closed());
+            if (entry.state != OwnerReference.State.COMPLETED) {
+                reads.complete(entry, null, RRefErrors.closed());
             }
             entry.closesForNow = !entry.forks.isEmpty();
             entry.forks.clear();
@@ -281,7 +281,7 @@ final class Owners {
         }
     }
 
-    private void tellLeaks(OwnerReference entry, ReferenceListener listener) {
+    private void reportLeaks(OwnerReference entry, ReferenceListener listener) {
         entry.forks.forEach((fork, holder) -> {
             if (holder.worker() != self) {
                 ReferenceStatus leaked = status(entry, fork, holder);
@@ -294,7 +294,7 @@ final class Owners {
     void list(Consumer<ReferenceStatus> lines) {
         for (OwnerReference entry : table.allHeld()) {
             if (entry.forks.isEmpty()) {
-                lines.accept(status(entry, ForkId.ofOwner(entry.id()), new Holder(self, generation)));
+                lines.accept(status(entry, ForkId.ofOwner(entry.id()), new Holder(self, epoch)));
             }
             entry.forks.forEach((fork, holder) -> lines.accept(status(entry, fork, holder)));
         }

@@ -9,7 +9,7 @@ final class Peers {
 
     private final Gate gate;
     private final Alarms alarms;
-    private final Lives lives;
+    private final Incarnations incarnations;
     private final ControlSends sends;
     private final Owners owners;
     private final Users users;
@@ -19,7 +19,7 @@ final class Peers {
     Peers(
             Gate gate,
             Alarms alarms,
-            Lives lives,
+            Incarnations incarnations,
             ControlSends sends,
             Owners owners,
             Users users,
@@ -27,7 +27,7 @@ final class Peers {
             ReferenceListener listener) {
         this.gate = gate;
         this.alarms = alarms;
-        this.lives = lives;
+        this.incarnations = incarnations;
         this.sends = sends;
         this.owners = owners;
         this.users = users;
@@ -35,26 +35,26 @@ final class Peers {
         this.listener = listener;
     }
 
-    /** Whatever comes from a life says that it is there, though nobody has told so before. */
-    void meet(Holder life) {
-        if (lives.endsAnother(life)) {
-            lost(new Holder(life.worker(), life.generation() - 1));
+    /** Whatever comes from an incarnation says that it is there, though nobody has told so before. */
+    void meet(Holder incarnation) {
+        if (incarnations.endsAnother(incarnation)) {
+            lost(new Holder(incarnation.worker(), incarnation.epoch() - 1));
         }
-        if (lives.meet(life)) {
-            users.ownerReturned(life.worker());
+        if (incarnations.meet(incarnation)) {
+            users.ownerReturned(incarnation.worker());
         }
     }
 
     void lost(Holder dead) {
-        lives.lost(dead);
+        incarnations.lost(dead);
         sends.drop(dead);
         users.ownerLost(dead);
         releaseLater(dead);
     }
 
-    /** A fork was made for a life: when that is over already, what it holds goes as that of any dead one. */
+    /** A fork was made for an incarnation: when that is over already, what it holds goes as that of any dead one. */
     void shared(Holder to) {
-        if (lives.isOver(to)) {
+        if (incarnations.isOver(to)) {
             releaseLater(to);
         }
     }

@@ -7,7 +7,7 @@ package io.waybill.rref;
  * @param rref the reference
  * @param fork the fork; the {@linkplain ForkId#ofOwner owner's own} where only the owner has handles
  * @param peer who is at the other end: the fork's holder, the value's owner, or the receiver, by {@code part}
- * @param state in lower case: of the value {@code awaited}, {@code creating}, {@code settled} or {@code failed}, of a held fork
+ * @param state in lower case: of the value {@code awaited}, {@code creating}, {@code completed} or {@code failed}, of a held fork
  *     {@code pending}, {@code confirmed}, {@code failed} or {@code orphan}, and {@code pending} of one that was passed on
  * @param handles that are open on this worker, of the reference as a whole
  * @param kept whether this worker has the value, and has it on the disk too

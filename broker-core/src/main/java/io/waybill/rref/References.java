@@ -31,7 +31,7 @@ public final class References implements AutoCloseable {
     private final Forks forks;
     private Drain drain; // null until asked for
 
-    /** @param firstLocalId a number that no earlier life of this worker gave to an id, nor any above it */
+    /** @param firstLocalId a number that no earlier incarnation of this worker gave to an id, nor any above it */
     public References(
             Holder self,
             long firstLocalId,
@@ -42,15 +42,15 @@ public final class References implements AutoCloseable {
         this.self = self;
         this.listener = listener;
         alarms = new Alarms(clock);
-        Lives lives = new Lives();
+        Incarnations incarnations = new Incarnations();
         int id = self.worker();
-        sends = new ControlSends(gate, alarms, lives, transport, listener, settings.retries());
+        sends = new ControlSends(gate, alarms, incarnations, transport, listener, settings.retries());
         OwnerTable table = new OwnerTable(
-                id, self.generation(), gate, alarms, lives, settings.memory().toNanos());
-        owners = new Owners(id, self.generation(), gate, alarms, lives, table);
-        users = new Users(id, gate, alarms, lives, sends, settings.ownerReturn().toNanos());
+                id, self.epoch(), gate, alarms, incarnations, settings.memory().toNanos());
+        owners = new Owners(id, self.epoch(), gate, alarms, incarnations, table);
+        users = new Users(id, gate, alarms, incarnations, sends, settings.ownerReturn().toNanos());
         long graceNs = settings.grace().toNanos();
-        peers = new Peers(gate, alarms, lives, sends, owners, users, graceNs, listener);
+        peers = new Peers(gate, alarms, incarnations, sends, owners, users, graceNs, listener);
         handles = new Handles(gate, owners, users);
         Ids ids = new Ids(id, firstLocalId);
         creations = new Creations(id, ids, gate, peers, owners, users, graceNs);
@@ -75,17 +75,17 @@ public final class References implements AutoCloseable {
     // ---- values
 
     /** Tells when the value has come, or an error instead. */
-    public void whenSettled(RRefId id, Runnable told) {
-        gate.run(() -> owners.whenSettled(id, told));
+    public void whenCompleted(RRefId id, Runnable notified) {
+        gate.run(() -> owners.whenCompleted(id, notified));
     }
 
     /**
      * Another worker wants the value.
      *
-     * @param ownerGeneration the life of this worker in which that one believes the value to be
+     * @param ownerEpoch the incarnation of this worker in which that one believes the value to be
      */
-    public void fetch(RRefId id, int ownerGeneration, ValueWaiter waiter) {
-        gate.run(() -> owners.reads().fetch(id, ownerGeneration, waiter));
+    public void fetch(RRefId id, int ownerEpoch, ValueWaiter waiter) {
+        gate.run(() -> owners.reads().fetch(id, ownerEpoch, waiter));
     }
 
     /** This worker wants its own value. */
@@ -155,12 +155,12 @@ public final class References implements AutoCloseable {
     }
 
     /** Tells with nothing when the owner has confirmed it, or with the error when it failed. */
-    public void whenSettled(UserReference reference, Consumer<Optional<CallException>> told) {
+    public void whenCompleted(UserReference reference, Consumer<Optional<CallException>> notified) {
         gate.run(() -> {
-            if (reference.isSettled()) {
-                gate.later(() -> told.accept(Optional.ofNullable(reference.failure)));
+            if (reference.isCompleted()) {
+                gate.later(() -> notified.accept(Optional.ofNullable(reference.failure)));
             } else {
-                reference.whenSettled(() -> told.accept(Optional.ofNullable(reference.failure)));
+                reference.whenCompleted(() -> notified.accept(Optional.ofNullable(reference.failure)));
             }
         });
     }
@@ -190,14 +190,14 @@ public final class References implements AutoCloseable {
         }
     }
 
-    /** A worker's process is gone. To be told before anything of its next life. */
+    /** A worker's process is gone. To be told before anything of its next incarnation. */
     public void lost(Holder dead) {
         gate.run(() -> peers.lost(dead));
     }
 
     /** A worker that had died is there again. */
-    public void returned(Holder life) {
-        gate.run(() -> peers.meet(life));
+    public void returned(Holder incarnation) {
+        gate.run(() -> peers.meet(incarnation));
     }
 
     // ---- time
@@ -218,9 +218,9 @@ public final class References implements AutoCloseable {
      * Begins the graceful end: waits until every reference is settled, gives back every fork, waits until nobody has a fork of a value of
      * this worker. Half of the limit goes to the first wait at most.
      */
-    public void drain(Duration limit, Consumer<DrainReport> told) {
+    public void drain(Duration limit, Consumer<DrainReport> notified) {
         gate.run(() -> {
-            Drain begun = new Drain(this, owners, users, sends, gate, told);
+            Drain begun = new Drain(this, owners, users, sends, gate, notified);
             drain = begun;
             alarms.in(limit.toNanos() / 2, begun::onHalf);
             alarms.in(limit.toNanos(), begun::onLimit);
@@ -247,10 +247,10 @@ public final class References implements AutoCloseable {
     }
 
     /** The owner's life in which a value was made, as far as this worker knows. */
-    public int ownerGeneration(Reference reference) {
+    public int ownerEpoch(Reference reference) {
         gate.enter();
         try {
-            return reference instanceof UserReference user ? user.ownerGeneration : self.generation();
+            return reference instanceof UserReference user ? user.ownerEpoch : self.epoch();
         } finally {
             gate.leave();
         }

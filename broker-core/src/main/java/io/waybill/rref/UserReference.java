@@ -31,7 +31,7 @@ public final class UserReference implements Reference {
 
     final boolean created;
     State state = State.PENDING;
-    int ownerGeneration;
+    int ownerEpoch;
     int handles = 1;
     /** Values of this worker's that hold it. */
     int inValues;
@@ -46,11 +46,11 @@ public final class UserReference implements Reference {
 
     boolean ended;
     CallException failure; // null unless FAILED
-    private List<Runnable> whenSettled = new ArrayList<>(2);
+    private List<Runnable> whenCompleted = new ArrayList<>(2);
 
-    UserReference(int owner, int ownerGeneration, RRefId id, ForkId fork, String type, int parent) {
+    UserReference(int owner, int ownerEpoch, RRefId id, ForkId fork, String type, int parent) {
         this.owner = owner;
-        this.ownerGeneration = ownerGeneration;
+        this.ownerEpoch = ownerEpoch;
         this.id = id;
         this.fork = fork;
         this.type = type;
@@ -82,17 +82,17 @@ public final class UserReference implements Reference {
         return handles + inValues;
     }
 
-    boolean isSettled() {
+    boolean isCompleted() {
         return state != State.PENDING && !orphan;
     }
 
-    void whenSettled(Runnable told) {
-        whenSettled.add(told);
+    void whenCompleted(Runnable notified) {
+        whenCompleted.add(notified);
     }
 
     List<Runnable> takeListeners() {
-        List<Runnable> taken = whenSettled;
-        whenSettled = new ArrayList<>(2);
+        List<Runnable> taken = whenCompleted;
+        whenCompleted = new ArrayList<>(2);
         return taken;
     }
 

@@ -25,7 +25,7 @@ final class Users {
     private final int self;
     private final Gate gate;
     private final Alarms alarms;
-    private final Lives lives;
+    private final Incarnations incarnations;
     private final ControlSends sends;
     private final long ownerReturnNs;
     private final Map<ForkId, UserReference> pending = new LinkedHashMap<>();
@@ -33,19 +33,19 @@ final class Users {
     private final Map<ForkId, Child> children = new LinkedHashMap<>();
     private long ignored;
 
-    Users(int self, Gate gate, Alarms alarms, Lives lives, ControlSends sends, long ownerReturnNs) {
+    Users(int self, Gate gate, Alarms alarms, Incarnations incarnations, ControlSends sends, long ownerReturnNs) {
         this.self = self;
         this.gate = gate;
         this.alarms = alarms;
-        this.lives = lives;
+        this.incarnations = incarnations;
         this.sends = sends;
         this.ownerReturnNs = ownerReturnNs;
     }
 
     // ---- creation
 
-    UserReference create(int owner, int ownerGeneration, RRefId id, ForkId fork, String type) {
-        UserReference user = new UserReference(owner, ownerGeneration, id, fork, type, UserReference.NO_PARENT);
+    UserReference create(int owner, int ownerEpoch, RRefId id, ForkId fork, String type) {
+        UserReference user = new UserReference(owner, ownerEpoch, id, fork, type, UserReference.NO_PARENT);
         pending.put(fork, user);
         return user;
     }
@@ -82,12 +82,12 @@ final class Users {
         }
         boolean fromOwner = data.parent() == data.owner();
         UserReference user = new UserReference(
-                data.owner(), data.ownerGeneration(), data.rref(), data.fork(), data.type(), data.parent());
+                data.owner(), data.ownerEpoch(), data.rref(), data.fork(), data.type(), data.parent());
         if (fromOwner) {
             user.awaitingParent = UserReference.NO_PARENT;
         }
         pending.put(data.fork(), user);
-        if (lives.isOver(data.owner(), data.ownerGeneration())) {
+        if (incarnations.isOver(data.owner(), data.ownerEpoch())) {
             orphan(user);
         } else if (fromOwner) {
             confirm(user);
@@ -112,19 +112,19 @@ final class Users {
 
     /** Tells a parent that it need not wait for this fork any more. */
     void accept(ForkId fork, int parent) {
-        if (!lives.isDown(parent)) {
+        if (!incarnations.isDown(parent)) {
             sends.persist(ControlMessage.childAccept(fork), parent);
         }
     }
 
     private void request(UserReference user) {
-        user.requestedOf = lives.current(user.owner(), user.ownerGeneration);
-        ControlMessage message = ControlMessage.forkRequest(user.id(), user.fork(), user.ownerGeneration);
+        user.requestedOf = incarnations.current(user.owner(), user.ownerEpoch);
+        ControlMessage message = ControlMessage.forkRequest(user.id(), user.fork(), user.ownerEpoch);
         sends.attempt(message, user.owner(), new ControlSends.Ending() {
             @Override
             public void acknowledged() {
                 user.requestedOf = 0;
-                user.ownerGeneration = lives.current(user.owner(), user.ownerGeneration);
+                user.ownerEpoch = incarnations.current(user.owner(), user.ownerEpoch);
                 confirm(user);
             }
 
@@ -150,7 +150,7 @@ final class Users {
         if (!user.ended) {
             confirmed.put(user.fork(), user);
         }
-        settled(user);
+        completed(user);
     }
 
     private void fail(UserReference user, CallException why) {
@@ -162,10 +162,10 @@ final class Users {
         user.failure = why;
         pending.remove(user.fork());
         confirmed.remove(user.fork());
-        settled(user);
+        completed(user);
     }
 
-    private void settled(UserReference user) {
+    private void completed(UserReference user) {
         if (user.awaitingParent != UserReference.NO_PARENT) {
             accept(user.fork(), user.awaitingParent);
             user.awaitingParent = UserReference.NO_PARENT;
@@ -185,7 +185,7 @@ final class Users {
         }
         user.ended = true;
         confirmed.remove(user.fork());
-        if (user.orphan || user.unknownToOwner || lives.isOver(user.owner(), user.ownerGeneration)) {
+        if (user.orphan || user.unknownToOwner || incarnations.isOver(user.owner(), user.ownerEpoch)) {
             return;
         }
         sends.persist(
@@ -200,7 +200,7 @@ final class Users {
     ForkData share(UserReference user, ForkId fork, Holder to) {
         children.put(fork, new Child(user, to));
         user.children++;
-        return new ForkData(user.owner(), user.id(), fork, self, user.ownerGeneration, user.type());
+        return new ForkData(user.owner(), user.id(), fork, self, user.ownerEpoch, user.type());
     }
 
     /** The receiver has reported, or there is none. */
@@ -219,7 +219,7 @@ final class Users {
         int released = 0;
         for (Map.Entry<ForkId, Child> child : new ArrayList<>(children.entrySet())) {
             Holder to = child.getValue().to();
-            if (to.worker() == dead.worker() && to.generation() <= dead.generation()) {
+            if (to.worker() == dead.worker() && to.epoch() <= dead.epoch()) {
                 childDone(child.getKey());
                 released++;
             }
@@ -246,12 +246,12 @@ final class Users {
             if (user.owner() != dead.worker()) {
                 continue;
             }
-            if (user.requestedOf <= dead.generation()) {
+            if (user.requestedOf <= dead.epoch()) {
                 user.requestedOf = 0; // it was dropped
             }
-            boolean itsLife = user.ownerGeneration <= dead.generation();
+            boolean ownIncarnation = user.ownerEpoch <= dead.epoch();
             boolean byCall = user.created && user.state == UserReference.State.PENDING; // the call will tell
-            if (user.orphan || itsLife && !byCall) {
+            if (user.orphan || ownIncarnation && !byCall) {
                 orphan(user);
                 endIfUnused(user);
             }
@@ -266,11 +266,11 @@ final class Users {
         }
         user.orphan = true;
         alarms.in(ownerReturnNs, () -> {
-            if (user.orphan && lives.isDown(user.owner())) {
+            if (user.orphan && incarnations.isDown(user.owner())) {
                 lost(user);
             }
         });
-        if (!lives.isDown(user.owner()) && user.requestedOf == 0) {
+        if (!incarnations.isDown(user.owner()) && user.requestedOf == 0) {
             request(user);
         }
     }
@@ -301,7 +301,7 @@ final class Users {
                     ReferenceStatus.Part.HOLDS,
                     user.id(),
                     user.fork(),
-                    new Holder(user.owner(), user.ownerGeneration),
+                    new Holder(user.owner(), user.ownerEpoch),
                     user.orphan ? "orphan" : user.state.name().toLowerCase(Locale.ROOT),
                     user.holds(),
                     false,

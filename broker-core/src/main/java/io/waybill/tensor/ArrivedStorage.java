@@ -10,14 +10,14 @@ import java.nio.ByteBuffer;
 final class ArrivedStorage implements HostBytes {
 
     private final SegmentMapping.Part part;
-    private final ArrivedLoan loan;
+    private final ArrivedLease lease;
     private final UseCount count = new UseCount();
     /** Native code had the address: whichever thread releases last must see it. */
     private volatile boolean maybeWritten;
 
-    ArrivedStorage(SegmentMapping.Part part, ArrivedLoan loan) {
+    ArrivedStorage(SegmentMapping.Part part, ArrivedLease lease) {
         this.part = part;
-        this.loan = loan;
+        this.lease = lease;
     }
 
     @Override
@@ -63,7 +63,7 @@ final class ArrivedStorage implements HostBytes {
     @Override
     public void release() {
         if (count.release()) {
-            loan.oneDone();
+            lease.oneDone();
         }
     }
 
@@ -72,7 +72,7 @@ final class ArrivedStorage implements HostBytes {
         return part.isCut();
     }
 
-    /** Gives its part of the mapping back; all storages of the loan are released. */
+    /** Gives its part of the mapping back; all storages of the lease are released. */
     void end() {
         if (maybeWritten) {
             part.dropPrivatePages();

@@ -23,8 +23,8 @@ final class Outgoing {
     /** Of an inlined one, from the record's start. */
     int recordOffset;
 
-    /** The loan it travels under, and where in a segment it lies; unless it is inlined. */
-    Loan loan;
+    /** The lease it travels under, and where in a segment it lies; unless it is inlined. */
+    Lease lease;
 
     Region region;
     long offsetInRegion;
@@ -36,7 +36,7 @@ final class Outgoing {
         size = onlyTensor == null ? hostStorage.sizeBytes() : onlyTensor.elementBytes();
         inline = false;
         recordOffset = 0;
-        loan = null;
+        lease = null;
         region = null;
         offsetInRegion = 0;
     }
@@ -44,7 +44,7 @@ final class Outgoing {
     void clear() {
         host = null;
         clone = null;
-        loan = null;
+        lease = null;
         region = null;
     }
 

@@ -34,8 +34,8 @@ public final class Plan {
     private static final long CLONE_FROM_BYTES = 8192;
     /** Smaller ones of a message are put into one region together. */
     private static final long ALONE_FROM_BYTES = 256 << 10;
-    /** So that one message with many storages does not use up a receiver's loans. */
-    private static final int MAX_LOANS = 16;
+    /** So that one message with many storages does not use up a receiver's leases. */
+    private static final int MAX_LEASES = 16;
 
     private static final Logger LOG = LoggerFactory.getLogger(Plan.class);
 
@@ -51,7 +51,7 @@ public final class Plan {
     private final List<Device> devices = new ArrayList<>(0);
     private final List<Outgoing> spare = new ArrayList<>();
     private final List<Outgoing> outgoing = new ArrayList<>();
-    private final List<Loan> loans = new ArrayList<>();
+    private final List<Lease> leases = new ArrayList<>();
     private int[] outgoingOfTensor = new int[8];
     private int[] outgoingOfSource = new int[8];
     private int tablesLength;
@@ -163,11 +163,11 @@ public final class Plan {
         return devices.size();
     }
 
-    /** Decides where each storage goes, opens the loans and copies what must be copied. */
+    /** Decides where each storage goes, opens the leases and copies what must be copied. */
     private void place(int toWorker) {
         long inlined = 0;
         long shared = 0;
-        int lent = 0;
+        int leased = 0;
         for (int i = 0; i < outgoing.size(); i++) {
             Outgoing next = outgoing.get(i);
             long aligned = TensorSection.align(next.size);
@@ -178,13 +178,13 @@ public final class Plan {
             } else if (sharesRegion(next)) {
                 shared += aligned;
             } else {
-                lent++;
+                leased++;
             }
         }
-        if (shared == 0 && lent == 0) {
+        if (shared == 0 && leased == 0) {
             return;
         }
-        pool.loans().open(toWorker, Math.min(MAX_LOANS, lent + (shared > 0 ? 1 : 0)), loans);
+        pool.leases().open(toWorker, Math.min(MAX_LEASES, leased + (shared > 0 ? 1 : 0)), leases);
         if (shared > 0) {
             placeTogether(shared);
         }
@@ -196,43 +196,43 @@ public final class Plan {
     }
 
     private void placeTogether(long bytes) {
-        Loan loan = loans.get(0);
+        Lease lease = leases.get(0);
         Region region = pool.take(bytes);
-        loan.add(region);
+        lease.add(region);
         long offset = 0;
         for (int i = 0; i < outgoing.size(); i++) {
             Outgoing next = outgoing.get(i);
             if (!next.inline && sharesRegion(next)) {
-                place(next, loan, region, offset);
+                place(next, lease, region, offset);
                 offset += TensorSection.align(next.size);
                 next.copyTo(region.address() + next.offsetInRegion, memory);
             }
         }
     }
 
-    private void placeAlone(int firstLoan) {
-        int number = firstLoan;
+    private void placeAlone(int firstLease) {
+        int number = firstLease;
         for (int i = 0; i < outgoing.size(); i++) {
             Outgoing next = outgoing.get(i);
             if (next.inline || sharesRegion(next)) {
                 continue;
             }
-            Loan loan = loans.get(Math.min(number++, loans.size() - 1));
+            Lease lease = leases.get(Math.min(number++, leases.size() - 1));
             if (next.isIn(pool)) {
-                Region region = ((SegmentStorage) next.host).lend();
-                loan.add(region);
-                place(next, loan, region, 0);
+                Region region = ((SegmentStorage) next.host).lease();
+                lease.add(region);
+                place(next, lease, region, 0);
             } else {
                 Region region = pool.take(next.size);
-                loan.add(region);
-                place(next, loan, region, 0);
+                lease.add(region);
+                place(next, lease, region, 0);
                 next.copyTo(region.address(), memory);
             }
         }
     }
 
-    private static void place(Outgoing next, Loan loan, Region region, long offset) {
-        next.loan = loan;
+    private static void place(Outgoing next, Lease lease, Region region, long offset) {
+        next.lease = lease;
         next.region = region;
         next.offsetInRegion = offset;
     }
@@ -320,7 +320,7 @@ public final class Plan {
                 at + TensorSection.SEGMENT_ID,
                 next.inline ? 0 : next.region.segment().id(),
                 LITTLE_ENDIAN);
-        to.putLong(at + TensorSection.LOAN_ID, next.inline ? 0 : next.loan.id(), LITTLE_ENDIAN);
+        to.putLong(at + TensorSection.LEASE_ID, next.inline ? 0 : next.lease.id(), LITTLE_ENDIAN);
     }
 
     private int writeTensor(UnsafeBuffer to, int at, Tensor tensor, int number) {
@@ -357,30 +357,30 @@ public final class Plan {
         keptId = id;
     }
 
-    /** Whether storages travel through segments: the receiver is lent memory of this life of the sender. */
-    public boolean lends() {
-        return !loans.isEmpty();
+    /** Whether storages travel through segments: the receiver is leased memory of this incarnation of the sender. */
+    public boolean leases() {
+        return !leases.isEmpty();
     }
 
     /** The message is in the journal: what it names in segments stays until the receiver releases it. Ends the plan. */
     public void committed() {
         requireActive();
         if (keeper != SentStorages.NONE) {
-            tellKeeper();
+            notifyKeeper();
         }
-        for (int i = 0; i < loans.size(); i++) {
-            pool.loans().stand(loans.get(i));
+        for (int i = 0; i < leases.size(); i++) {
+            pool.leases().stand(leases.get(i));
         }
         clear();
     }
 
-    private void tellKeeper() {
+    private void notifyKeeper() {
         for (int i = 0; i < outgoing.size(); i++) {
             Outgoing next = outgoing.get(i);
-            if (!next.inline && next.region.tryHold()) { // the loan holds it: it is only planned yet
+            if (!next.inline && next.region.tryHold()) { // the lease holds it: it is only planned yet
                 boolean isShared = next.isIn(pool) && !converted.contains(next.host);
-                LentBytes bytes =
-                        new LentBytes(next.region, next.region.offset() + next.offsetInRegion, next.size, isShared);
+                LeasedBytes bytes =
+                        new LeasedBytes(next.region, next.region.offset() + next.offsetInRegion, next.size, isShared);
                 keeper.sent(keptFile, keptSequence, keptId, i, bytes);
             }
         }
@@ -389,8 +389,8 @@ public final class Plan {
     /** The message did not get into the journal. Ends the plan. */
     public void abandoned() {
         requireActive();
-        for (int i = 0; i < loans.size(); i++) {
-            pool.loans().cancel(loans.get(i));
+        for (int i = 0; i < leases.size(); i++) {
+            pool.leases().cancel(leases.get(i));
         }
         clear();
     }
@@ -420,7 +420,7 @@ public final class Plan {
         sources.clear();
         hosts.clear();
         devices.clear();
-        loans.clear();
+        leases.clear();
         keeper = SentStorages.NONE;
         sender.done(this);
     }

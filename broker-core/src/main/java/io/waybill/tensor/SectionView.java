@@ -162,7 +162,7 @@ final class SectionView {
                         + " and ends below 2^63, not at " + offset + " with " + size + " bytes");
             }
             if (kind == TensorSection.INLINE) {
-                if (offset < tablesEnd || offset + size > end || segment(i) != 0 || loan(i) != 0) {
+                if (offset < tablesEnd || offset + size > end || segment(i) != 0 || lease(i) != 0) {
                     throw new MalformedRecordException(
                             "the inlined storage " + i + " lies between " + tablesEnd + " and "
                                     + end + " of the record and in no segment, not at " + offset + " with " + size
@@ -233,8 +233,8 @@ final class SectionView {
         return memory.getLong(storageAt(storage) + TensorSection.SEGMENT_ID, LITTLE_ENDIAN);
     }
 
-    long loan(int storage) {
-        return memory.getLong(storageAt(storage) + TensorSection.LOAN_ID, LITTLE_ENDIAN);
+    long lease(int storage) {
+        return memory.getLong(storageAt(storage) + TensorSection.LEASE_ID, LITTLE_ENDIAN);
     }
 
     int storageOf(int tensor) {

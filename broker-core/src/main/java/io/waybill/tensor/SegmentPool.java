@@ -42,7 +42,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
     private final TensorConfig config;
     private final SafeFiles files;
     private final NativeMemory memory;
-    private final Loans loans;
+    private final Leases leases;
     private final RegionHolder holder;
     private final List<Segment> segments = new ArrayList<>();
     private final TreeSet<Extent> free = new TreeSet<>();
@@ -63,7 +63,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
 
     /**
      * @param directory where the segment files lie; made when missing
-     * @param firstId of segments and of loans: larger than any that an earlier process of this worker may have used, such as the wall
+     * @param firstId of segments and of leases: larger than any that an earlier process of this worker may have used, such as the wall
      *     clock in ns, so that no peer takes a new segment for an old one
      * @param released where receivers say what they are done with
      * @param holder who else holds regions
@@ -74,7 +74,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
             SafeFiles files,
             NativeMemory memory,
             long firstId,
-            ReleasedLoans released,
+            ReleasedLeases released,
             RegionHolder holder)
             throws IOException {
         this.directory = files.createPrivateDirectory(directory);
@@ -83,7 +83,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         this.memory = memory;
         this.firstId = firstId;
         this.nextId = firstId;
-        this.loans = new Loans(firstId, released);
+        this.leases = new Leases(firstId, released);
         this.holder = holder;
     }
 
@@ -106,7 +106,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
     Region take(long bytes) {
         Region region = tryTake(bytes, Room.TOUCHED);
         if (region == null) {
-            loans.pollAll(); // outside the lock: what comes back is put into the pool from here
+            leases.pollAll(); // outside the lock: what comes back is put into the pool from here
             region = tryTake(bytes, Room.ANY);
         }
         if (region == null && bytes <= config.totalBytes() && holder.giveWay()) {
@@ -312,8 +312,8 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         }
     }
 
-    Loans loans() {
-        return loans;
+    Leases leases() {
+        return leases;
     }
 
     RegionHolder holder() {
@@ -328,7 +328,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         return memory;
     }
 
-    /** The first id of segments and loans. */
+    /** The first id of segments and leases. */
     public long firstId() {
         return firstId;
     }
@@ -365,7 +365,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
     /** Removes the files. Regions in use stay mapped until they are released. */
     @Override
     public void close() {
-        loans.endAll(); // outside the lock: what they held is put into the pool from here
+        leases.endAll(); // outside the lock: what they held is put into the pool from here
         synchronized (this) {
             if (closed) {
                 throw new IllegalStateException("a segment pool is closed once");

@@ -22,7 +22,7 @@ final class SegmentStorage implements HostBytes {
     }
 
     /** The region, with one more hold: the caller's. */
-    Region lend() {
+    Region lease() {
         count.require();
         if (!region.tryHold()) {
             throw new IllegalStateException("the storage was released while it was being sent");

@@ -18,5 +18,5 @@ public interface SentStorages {
      * @param storage number of the storage in it
      * @param bytes to be let go; they stay as they are until then
      */
-    void sent(Path file, long sequence, long id, int storage, LentBytes bytes);
+    void sent(Path file, long sequence, long id, int storage, LeasedBytes bytes);
 }

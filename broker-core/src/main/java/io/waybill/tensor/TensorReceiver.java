@@ -21,28 +21,28 @@ import org.agrona.concurrent.UnsafeBuffer;
 
 /**
  * Makes tensors of the tensor sections of records. Every record with a section is either decoded or discarded, once, or its sender waits
- * for ever for its memory.
+ * indefinitely for its memory.
  *
  * <p><b>Threads.</b> Thread-safe.
  *
- * <p><b>Errors.</b> {@link MalformedRecordException} when the section can't be what its sender wrote; its loans may stay open, since
+ * <p><b>Errors.</b> {@link MalformedRecordException} when the section can't be what its sender wrote; its leases may stay open, since
  * nothing in it can be believed. {@link RejectedMessageException} when the section is right and its tensors can't be had:
  * {@link ErrorCode#TENSORS_GONE} for a segment that is missing, {@link ErrorCode#PEER_CORRUPT} for one that is cut short, {@link ErrorCode#DEVICE_UNAVAILABLE} and others of the
- * converters; its loans are given back. A record that failed here is not discarded as well.
+ * converters; its leases are given back. A record that failed here is not discarded as well.
  */
 public final class TensorReceiver {
 
-    private final LoanReturns returns;
+    private final LeaseReturns returns;
     private final Converters converters;
     private final HostMemory hostMemory;
     private final NativeMemory memory;
     private final SafeFiles files;
     private final Clock clock;
-    private final AtomicInteger loansHeld = new AtomicInteger();
+    private final AtomicInteger leasesHeld = new AtomicInteger();
     private final ConcurrentLinkedQueue<SectionView> views = new ConcurrentLinkedQueue<>();
 
     public TensorReceiver(
-            LoanReturns returns,
+            LeaseReturns returns,
             Converters converters,
             HostMemory hostMemory,
             NativeMemory memory,
@@ -109,25 +109,25 @@ public final class TensorReceiver {
         }
     }
 
-    /** Whether a record's storages lie in segments: memory that was lent to the process that the record was for. */
-    public boolean lends(RecordView record) throws MalformedRecordException {
+    /** Whether a record's storages lie in segments: memory that was leased to the process that the record was for. */
+    public boolean leases(RecordView record) throws MalformedRecordException {
         if (record.tensorCount() == 0) {
             return false;
         }
         SectionView view = view();
         try {
             view.check(record);
-            boolean lends = false;
-            for (int i = 0; i < view.storageCount() && !lends; i++) {
-                lends = !view.isInline(i);
+            boolean leases = false;
+            for (int i = 0; i < view.storageCount() && !leases; i++) {
+                leases = !view.isInline(i);
             }
-            return lends;
+            return leases;
         } finally {
             views.offer(view);
         }
     }
 
-    /** Gives back what was lent with a record whose tensors nobody will use. */
+    /** Gives back what was leased with a record whose tensors nobody will use. */
     public void discard(RecordView record, PeerSegments peer) throws MalformedRecordException {
         if (record.tensorCount() == 0) {
             return;
@@ -136,8 +136,8 @@ public final class TensorReceiver {
         try {
             view.check(record);
             for (int i = 0; i < view.storageCount(); i++) {
-                if (isFirstOfItsLoan(view, i)) {
-                    returns.released(peer.peer(), view.loan(i));
+                if (isFirstOfItsLease(view, i)) {
+                    returns.released(peer.peer(), view.lease(i));
                 }
             }
         } finally {
@@ -145,21 +145,21 @@ public final class TensorReceiver {
         }
     }
 
-    private static boolean isFirstOfItsLoan(SectionView view, int storage) {
+    private static boolean isFirstOfItsLease(SectionView view, int storage) {
         if (view.isInline(storage)) {
             return false;
         }
         for (int i = 0; i < storage; i++) {
-            if (!view.isInline(i) && view.loan(i) == view.loan(storage)) {
+            if (!view.isInline(i) && view.lease(i) == view.lease(storage)) {
                 return false;
             }
         }
         return true;
     }
 
-    /** Loans of all peers whose storages are in use here. */
-    public int loansHeld() {
-        return loansHeld.get();
+    /** Leases of all peers whose storages are in use here. */
+    public int leasesHeld() {
+        return leasesHeld.get();
     }
 
     private SectionView view() {
@@ -174,7 +174,7 @@ public final class TensorReceiver {
         private final PeerSegments peer;
         private final List<Storage> storages;
         private final List<InlineStorage> inlined = new ArrayList<>(2);
-        private final List<ArrivedLoan> loans = new ArrayList<>(2);
+        private final List<ArrivedLease> leases = new ArrayList<>(2);
 
         Decoding(SectionView view, UnsafeBuffer record, PeerSegments peer) {
             this.view = view;
@@ -187,7 +187,7 @@ public final class TensorReceiver {
             boolean whole = false;
             boolean forDevice = false;
             try {
-                openLoans();
+                openLeases();
                 for (int i = 0; i < view.storageCount(); i++) {
                     storages.add(arrived(i));
                     forDevice |= !view.targetDevice(i).isCpu();
@@ -203,7 +203,7 @@ public final class TensorReceiver {
                 if (!whole) {
                     storages.forEach(Storage::release);
                 }
-                loans.forEach(ArrivedLoan::oneDone);
+                leases.forEach(ArrivedLease::oneDone);
             }
         }
 
@@ -227,18 +227,18 @@ public final class TensorReceiver {
             }
         }
 
-        private void openLoans() {
+        private void openLeases() {
             for (int i = 0; i < view.storageCount(); i++) {
-                if (!view.isInline(i) && loan(view.loan(i)) == null) {
-                    loans.add(new ArrivedLoan(peer.peer(), view.loan(i), returns, loansHeld));
+                if (!view.isInline(i) && lease(view.lease(i)) == null) {
+                    leases.add(new ArrivedLease(peer.peer(), view.lease(i), returns, leasesHeld));
                 }
             }
         }
 
-        private ArrivedLoan loan(long id) {
-            for (ArrivedLoan loan : loans) {
-                if (loan.id() == id) {
-                    return loan;
+        private ArrivedLease lease(long id) {
+            for (ArrivedLease lease : leases) {
+                if (lease.id() == id) {
+                    return lease;
                 }
             }
             return null;
@@ -253,9 +253,9 @@ public final class TensorReceiver {
                 inlined.add(inline);
                 return inline;
             }
-            ArrivedLoan loan = loan(view.loan(storage));
-            ArrivedStorage arrived = new ArrivedStorage(peer.use(view.segment(storage), offset, size), loan);
-            loan.add(arrived);
+            ArrivedLease lease = lease(view.lease(storage));
+            ArrivedStorage arrived = new ArrivedStorage(peer.use(view.segment(storage), offset, size), lease);
+            lease.add(arrived);
             return arrived;
         }
 

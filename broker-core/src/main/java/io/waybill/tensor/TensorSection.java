@@ -34,7 +34,7 @@ import io.waybill.wire.Envelope;
  *  16     8   offset          inlined: of the first byte from the record's start, in a segment: from the segment's start;
  *                             a multiple of 64
  *  24     8   segment id      inlined: 0
- *  32     8   loan id         unsigned; inlined: 0. Storages of one record may share a loan
+ *  32     8   lease id         unsigned; inlined: 0. Storages of one record may share a lease
  *
  * tensor
  *   0     1   dtype           libtorch's code
@@ -78,7 +78,7 @@ final class TensorSection {
     static final int SIZE = 8;
     static final int OFFSET = 16;
     static final int SEGMENT_ID = 24;
-    static final int LOAN_ID = 32;
+    static final int LEASE_ID = 32;
     static final int STORAGE_LENGTH = 40;
 
     static final int DTYPE = 0;

@@ -9,27 +9,27 @@ import java.util.List;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
 /**
- * Puts tensors into messages: decides what is inlined, what is lent and what is copied into a segment, and keeps what receivers still
+ * Puts tensors into messages: decides what is inlined, what is leased and what is copied into a segment, and keeps what receivers still
  * read.
  *
  * <p><b>Threads.</b> Thread-safe. Each plan belongs to the thread that asked for it, until it is committed or abandoned.
  */
 public final class TensorSender {
 
-    /** Most loans of one receiver: as many as its ring of released loans has places, so that the ring can't overflow. */
-    public static final int MAX_LOANS = 256;
+    /** Most leases of one receiver: as many as its ring of released leases has places, so that the ring can't overflow. */
+    public static final int MAX_LEASES = 256;
 
     /** Plans kept for the next message; more than this many at a time are possible. */
     private static final int PLANS_KEPT = 64;
 
     private final SegmentPool pool;
-    private final Loans loans;
+    private final Leases leases;
     private final Converters converters;
     private final ManyToManyConcurrentArrayQueue<Plan> plans = new ManyToManyConcurrentArrayQueue<>(PLANS_KEPT);
 
     public TensorSender(SegmentPool pool, Converters converters) {
         this.pool = pool;
-        this.loans = pool.loans();
+        this.leases = pool.leases();
         this.converters = converters;
     }
 
@@ -71,26 +71,26 @@ public final class TensorSender {
         plans.offer(plan); // when there are enough, it is garbage
     }
 
-    /** Takes back what receivers have released. Happens by itself before memory runs short; calling it keeps {@link #loans} true. */
+    /** Takes back what receivers have released. Happens by itself before memory runs short; calling it keeps {@link #leases} true. */
     public void reclaim() {
-        loans.pollAll();
+        leases.pollAll();
     }
 
     /**
-     * Ends all loans of a receiver. Only when what lies unread for it will not be read any more, or its next process would find other
+     * Ends all leases of a receiver. Only when what lies unread for it will not be read any more, or its next process would find other
      * bytes there.
      */
     public void receiverGone(int receiver) {
-        loans.receiverGone(receiver);
+        leases.receiverGone(receiver);
     }
 
-    /** Loans that receivers have not released. */
-    public long loans() {
-        return loans.outstanding();
+    /** Leases that receivers have not released. */
+    public long leases() {
+        return leases.outstanding();
     }
 
-    /** How often a receiver claimed to have released what it had not been lent. */
+    /** How often a receiver claimed to have released what it had not been leased. */
     public long wrongClaims() {
-        return loans.wrongClaims();
+        return leases.wrongClaims();
     }
 }

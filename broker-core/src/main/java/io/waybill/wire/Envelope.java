@@ -10,8 +10,8 @@ package io.waybill.wire;
  *   4     2   magic           0x4257, "WB"
  *   6     1   version         1
  *   7     1   flags           bit 0: the sender repeats a request that it had sent before; bit 1: references stand at the
- *                            end of the payload; bit 2: requests: a later life of the receiver may run it; responses: an
- *                            earlier life of the sender may have begun the request; bit 3: responses: what the handler
+ *                            end of the payload; bit 2: requests: a later incarnation of the receiver may run it; responses: an
+ *                            earlier incarnation of the sender may have begun the request; bit 3: responses: what the handler
  *                            observed stands at the end of the payload, in front of the references; other bits 0
  *   8     8   sequence        number of this record in its queue, from 0
  *  16     8   id              of the message: worker id of the caller (16 bits), the caller's counter (48 bits)
@@ -32,7 +32,7 @@ package io.waybill.wire;
  *  96     1   error kind      EXCEPTION only: 0 unknown, 1 timeout, 2 intentional failure
  *  97     1   reserved        0
  *  98     2   error code      EXCEPTION only: number of an ErrorCode
- * 100     4   generation      requests: low 32 bits of the generation of the receiver that it is for; responses: 0
+ * 100     4   epoch      requests: low 32 bits of the epoch of the receiver that it is for; responses: 0
  * 104     …   payload
  *   …     …   zeros up to the next multiple of 8, when there is a tensor section
  *   …     …   tensor section
@@ -68,7 +68,7 @@ public final class Envelope {
     public static final int ERROR_KIND = 96;
     public static final int RESERVED_BYTE = 97;
     public static final int ERROR_CODE = 98;
-    public static final int GENERATION = 100;
+    public static final int EPOCH = 100;
     public static final int HEADER_LENGTH = 104;
 
     /** The first byte that the checksum covers. */
@@ -81,16 +81,16 @@ public final class Envelope {
     public static final int REFERENCES = 2;
 
     /**
-     * The flag of a request that a later life of its receiver may run as well, and of a response to one that an earlier life of its sender
+     * The flag of a request that a later incarnation of its receiver may run as well, and of a response to one that an earlier incarnation of its sender
      * may have begun.
      */
-    public static final int ACROSS_LIVES = 4;
+    public static final int ACROSS_INCARNATIONS = 4;
 
     /** The flag of a response whose payload ends with what its handler observed, in front of the references. */
     public static final int OBSERVATIONS = 8;
 
     /** All flags that there are. */
-    public static final int KNOWN_FLAGS = REPEATED | REFERENCES | ACROSS_LIVES | OBSERVATIONS;
+    public static final int KNOWN_FLAGS = REPEATED | REFERENCES | ACROSS_INCARNATIONS | OBSERVATIONS;
 
     /** At the end of the references: their count (u16), zeros (u16), and how many bytes they have with this (u32). */
     public static final int REFERENCES_END = 8;

@@ -160,8 +160,8 @@ public final class MessageBuffer {
     }
 
     /** Which life of the receiver a request is for; the low 32 bits count. */
-    public MessageBuffer generation(long generation) {
-        memory.putInt(Envelope.GENERATION, (int) generation, ByteOrder.LITTLE_ENDIAN);
+    public MessageBuffer epoch(long epoch) {
+        memory.putInt(Envelope.EPOCH, (int) epoch, ByteOrder.LITTLE_ENDIAN);
         return this;
     }
 

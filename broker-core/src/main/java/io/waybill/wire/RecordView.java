@@ -112,7 +112,7 @@ public final class RecordView {
     }
 
     /**
-     * What the handler observed until it gave this answer.
+     * What the handler observed until it gave this response.
      *
      * @throws MalformedRecordException when there is something that this Waybill does not know
      */
@@ -154,9 +154,9 @@ public final class RecordView {
         return Short.toUnsignedInt(memory.getShort(Envelope.TO, ByteOrder.LITTLE_ENDIAN));
     }
 
-    /** Which life of the receiver a request is for: the low 32 bits of its generation. */
-    public long generation() {
-        return Integer.toUnsignedLong(memory.getInt(Envelope.GENERATION, ByteOrder.LITTLE_ENDIAN));
+    /** Which life of the receiver a request is for: the low 32 bits of its epoch. */
+    public long epoch() {
+        return Integer.toUnsignedLong(memory.getInt(Envelope.EPOCH, ByteOrder.LITTLE_ENDIAN));
     }
 
     public int typeCode() {
@@ -171,9 +171,9 @@ public final class RecordView {
         return (memory.getByte(Envelope.FLAGS) & Envelope.REPEATED) != 0;
     }
 
-    /** Of a request: whether a later life of its receiver may run it; of a response: whether an earlier one of its sender may have begun. */
-    public boolean isAcrossLives() {
-        return (memory.getByte(Envelope.FLAGS) & Envelope.ACROSS_LIVES) != 0;
+    /** Of a request: whether a later incarnation of its receiver may run it; of a response: whether an earlier one of its sender may have begun. */
+    public boolean isAcrossIncarnations() {
+        return (memory.getByte(Envelope.FLAGS) & Envelope.ACROSS_INCARNATIONS) != 0;
     }
 
     public int tensorCount() {

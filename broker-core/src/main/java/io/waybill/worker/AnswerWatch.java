@@ -31,7 +31,7 @@ final class AnswerWatch implements Closeable {
     enum Added {
         SETTLED,
         AWAITED,
-        /** The answer is there, and its writer has not said yet that it is on the disk. */
+        /** The response is there, and its writer has not said yet that it is on the disk. */
         TOO_EARLY
     }
 
@@ -40,17 +40,17 @@ final class AnswerWatch implements Closeable {
     private final int workerId;
     private final JournalTail tail;
     private final JournalIndex index;
-    private final StoredAnswer answers;
+    private final StoredAnswer responses;
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
     private final Map<Long, List<Claim>> open = new HashMap<>();
 
     /** What is appended from here on is not missed. */
-    AnswerWatch(Peer peer, int workerId, JournalSettings settings, Host host, StoredAnswer answers) throws IOException {
+    AnswerWatch(Peer peer, int workerId, JournalSettings settings, Host host, StoredAnswer responses) throws IOException {
         this.peer = peer;
         this.cursors = PeerCursors.open(peer.path(), peer.id(), host.files());
         this.workerId = workerId;
-        this.answers = answers;
+        this.responses = responses;
         this.tail = JournalTail.open(JournalQueue.RESPONSES.in(peer.path()), settings);
         try {
             this.tail.moveToEnd();
@@ -62,7 +62,7 @@ final class AnswerWatch implements Closeable {
     }
 
     /**
-     * Settles a claim with what the peer has answered, or keeps it until it does. Where the peer is asked again, only a handler's answer
+     * Settles a claim with what the peer has answered, or keeps it until it does. Where the peer is asked again, only a handler's response
      * counts.
      *
      */
@@ -71,11 +71,11 @@ final class AnswerWatch implements Closeable {
         if (place.isPresent() && place.get().index() >= cursors.responsesReadableBefore()) {
             return Added.TOO_EARLY;
         }
-        boolean answered = place.isPresent()
+        boolean responded = place.isPresent()
                 && (claim.way() == Claim.Way.WAIT
                         || index.record(JournalQueue.RESPONSES).handlerSequence() != 0);
-        if (answered) {
-            answers.settle(claim, index.record(JournalQueue.RESPONSES), peer.path());
+        if (responded) {
+            responses.settle(claim, index.record(JournalQueue.RESPONSES), peer.path());
             return Added.SETTLED;
         }
         open.computeIfAbsent(claim.id(), id -> new ArrayList<>(1)).add(claim);
@@ -125,7 +125,7 @@ final class AnswerWatch implements Closeable {
     /** It waits here no more: whatever happens is its outcome. */
     private void settle(Claim claim) {
         try {
-            answers.settle(claim, view, peer.path());
+            responses.settle(claim, view, peer.path());
         } catch (RuntimeException | Error e) {
             claim.fail(ErrorCode.PEER_CORRUPT, "the answer can't be read: " + e);
             throw e;

@@ -7,7 +7,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Tensor;
 import io.waybill.handling.Failure;
-import io.waybill.handling.Reply;
+import io.waybill.handling.OutgoingResponse;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.journal.JournalFailedException;
@@ -82,7 +82,7 @@ final class Answers {
         this.counters = counters;
     }
 
-    /** Whether new requests may be begun, because there is room for their answers. */
+    /** Whether new requests may be begun, because there is room for their responses. */
     boolean isComfortable() {
         return lane.journal().isComfortable() || toppedUp() && lane.journal().isComfortable();
     }
@@ -97,14 +97,14 @@ final class Answers {
         }
     }
 
-    /** The time on the wall clock at which an answer was written last, as far as this thread knows. No look at the clock. */
+    /** The time on the wall clock at which a response was written last, as far as this thread knows. No look at the clock. */
     long latestNs() {
         return (long) LATEST.getOpaque(this);
     }
 
     /** Whether requests may be read: there is room to answer them, if only to say that there is none. */
-    boolean canAnswer() {
-        return lane.journal().hasRoomForAnswers();
+    boolean canRespond() {
+        return lane.journal().hasRoomForResponses();
     }
 
     /**
@@ -114,9 +114,9 @@ final class Answers {
      * @return whether it was what the handler gave
      */
     boolean send(
-            PeerLink to, long id, MessageType request, long parent, long handlerSequence, int flags, ReplyBody body) {
+            PeerLink to, long id, MessageType request, long parent, long handlerSequence, int flags, ResponseBody body) {
         int length = body.length();
-        if (!canAnswer() && !isComfortable()) {
+        if (!canRespond() && !isComfortable()) {
             refuse(
                     to,
                     id,
@@ -140,7 +140,7 @@ final class Answers {
             sharing = body.references().isEmpty() ? null : share(body, to);
             body.travelsWith(plan, sharing);
             body.fit(maxRecordBytes / 2);
-            written = append(to, id, Reply.typeFor(request), parent, handlerSequence, flags, body);
+            written = append(to, id, OutgoingResponse.typeFor(request), parent, handlerSequence, flags, body);
         } catch (CallException e) { // the tensors or the references can't travel
             fail(to, id, parent, handlerSequence, flags, e.kind(), e.code(), nodeError(e.getMessage()));
         } catch (Throwable e) { // the boundary around storages, which may be released or a bundle's own
@@ -167,7 +167,7 @@ final class Answers {
     }
 
     /** Makes a fork of each reference for the caller, which is a user of it from now on. */
-    private Sharing share(ReplyBody body, PeerLink to) {
+    private Sharing share(ResponseBody body, PeerLink to) {
         Sharing sharing;
         try {
             sharing = Sharing.of(body.references(), to, null);
@@ -212,28 +212,28 @@ final class Answers {
         }
     }
 
-    /** Sends an answer again that is on record, for a caller that asked again. */
-    void again(PeerLink to, RecordView answer) {
-        boolean leansOnItsCaller = answer.hasReferences() || lends(answer);
+    /** Sends a response again that is on record, for a caller that asked again. */
+    void again(PeerLink to, RecordView response) {
+        boolean leansOnItsCaller = response.hasReferences() || leases(response);
         if (leansOnItsCaller) {
             fail(
                     to,
-                    answer.id(),
-                    answer.parent(),
-                    answer.handlerSequence(),
+                    response.id(),
+                    response.parent(),
+                    response.handlerSequence(),
                     0,
                     ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.ANSWER_GONE,
+                    ErrorCode.RESPONSE_GONE,
                     nodeError("the answer brought references or tensors in a segment, which were for who asked first"));
             return;
         }
-        int length = answer.buffer().length();
+        int length = response.buffer().length();
         long wallNs = clock.wallNs();
         lane.lock();
         try {
             MessageBuffer record = lane.buffer();
             record.reserve(length);
-            record.memory().putBytes(0, answer.buffer().memory(), 0, length);
+            record.memory().putBytes(0, response.buffer().memory(), 0, length);
             record.sentNs(wallNs).addFlag(Envelope.REPEATED);
             lane.journal().append(record, wallNs);
         } catch (JournalFullException | JournalFailedException e) {
@@ -245,9 +245,9 @@ final class Answers {
         to.announce();
     }
 
-    private boolean lends(RecordView answer) {
+    private boolean leases(RecordView response) {
         try {
-            return receiver.lends(answer);
+            return receiver.leases(response);
         } catch (MalformedRecordException e) {
             return true;
         }
@@ -285,7 +285,7 @@ final class Answers {
         return Failure.nodeError(workerId, text);
     }
 
-    /** What an answer carries. */
+    /** What a response carries. */
     interface Content {
 
         int payloadLength();
@@ -315,7 +315,7 @@ final class Answers {
         }
 
         private int textLength() {
-            return Math.min(utf8.length, Failure.MOST_TEXT_BYTES);
+            return Math.min(utf8.length, Failure.MAX_TEXT_BYTES);
         }
 
         @Override

@@ -30,11 +30,11 @@ final class ArrivedReferences {
         this.arrival = arrival;
         this.held = arrival == null
                 ? List.of()
-                : arrival.references().stream().map(this::borrowed).toList();
+                : arrival.references().stream().map(this::leased).toList();
     }
 
-    private HeldReference borrowed(Reference reference) {
-        return new HeldReference(home, reference, HeldReference.Holding.BORROWED);
+    private HeldReference leased(Reference reference) {
+        return new HeldReference(home, reference, HeldReference.Holding.LEASED);
     }
 
     /** What a record without references brings. */

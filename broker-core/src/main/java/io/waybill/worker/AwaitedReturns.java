@@ -6,7 +6,7 @@ import java.util.Iterator;
 import java.util.List;
 
 /**
- * The ended lives of peers to which there are calls that a later life may answer: until it does, or the peer has not returned for too
+ * The ended lives of peers to which there are calls that a later incarnation may answer: until it does, or the peer has not returned for too
  * long.
  *
  * <p>Belongs to the holder of the {@link PollPermit}.
@@ -15,7 +15,7 @@ final class AwaitedReturns {
 
     private static final long LOOK_NS = 10_000_000;
 
-    /** Is told of a life whose calls are to end. */
+    /** Is told of an incarnation whose calls are to end. */
     @FunctionalInterface
     interface Ending {
         void end(PeerLink link);
@@ -86,7 +86,7 @@ final class AwaitedReturns {
     private boolean hasReturned(PeerLink ended) {
         for (PeerLink link : links.current()) {
             if (link.id() == ended.id()
-                    && link.generation() > ended.generation()
+                    && link.epoch() > ended.epoch()
                     && link.condition() == PeerLink.Condition.OPEN) {
                 return true;
             }

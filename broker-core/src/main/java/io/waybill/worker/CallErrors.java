@@ -46,7 +46,7 @@ final class CallErrors {
         return Failure.timedOut(timeoutNs, "nothing was sent, because " + what).toException(MessageId.NONE);
     }
 
-    /** The link to the peer ended before the answer came. */
+    /** The link to the peer ended before the response came. */
     static CallException ended(long id, PeerLink link) {
         ErrorCode code =
                 link.condition() == PeerLink.Condition.UNREADABLE ? ErrorCode.PEER_CORRUPT : ErrorCode.WORKER_LOST;

@@ -117,7 +117,7 @@ final class Calls implements Caller {
         return callAsync(request, origin.parent(), origin.deadlineNs());
     }
 
-    /** How long this thread may wait: so long, and not beyond the deadline of the handler that it is inside of. 0 for ever. */
+    /** How long this thread may wait: so long, and not beyond the deadline of the handler that it is inside of. 0 indefinitely. */
     long boundedHere(long timeoutNs) {
         long deadlineNs = waits.origin().deadlineNs();
         if (deadlineNs == 0) {
@@ -217,9 +217,9 @@ final class Calls implements Caller {
         return again != null
                         && settings.acrossIncarnations()
                         && sharing == null
-                        && (plan == null || !plan.lends())
+                        && (plan == null || !plan.leases())
                         && again.takes(request.type(), request.payloadArray(), request.payloadLength())
-                ? Envelope.ACROSS_LIVES
+                ? Envelope.ACROSS_INCARNATIONS
                 : 0;
     }
 
@@ -320,7 +320,7 @@ final class Calls implements Caller {
                     .deadlineNs(deadlineNs)
                     .sentNs(wallNs)
                     .parent(parent)
-                    .generation(link.generation())
+                    .epoch(link.epoch())
                     .payload(request.payloadArray(), 0, request.payloadLength());
             if (sharing != null) {
                 sharing.write(record, request.payloadLength());
@@ -359,7 +359,7 @@ final class Calls implements Caller {
         throw new IllegalStateException("a link that is open was swept");
     }
 
-    /** Sends a request again, under its id, to the life of its receiver that is there now. Nobody here waits for the answer. */
+    /** Sends a request again, under its id, to the incarnation of its receiver that is there now. Nobody here waits for the response. */
     void repeat(RecordView request, long deadlineNs) {
         PeerLink link = links.require(request.to(), deadlineNs);
         int length = request.buffer().length();
@@ -376,7 +376,7 @@ final class Calls implements Caller {
             record.addFlag(Envelope.REPEATED)
                     .deadlineNs(deadlineNs)
                     .sentNs(wallNs)
-                    .generation(link.generation());
+                    .epoch(link.epoch());
             lane.journal().append(record, wallNs);
             counters.countSent();
             link.sent(length);

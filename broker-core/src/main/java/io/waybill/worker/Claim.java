@@ -8,7 +8,7 @@ import io.waybill.api.Response;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A wait for the outcome of a call that an earlier life of the worker made.
+ * A wait for the outcome of a call that an earlier incarnation of the worker made.
  *
  * <p><b>Threads.</b> Settled by the thread of {@link EarlierCalls}, or by who closes it.
  */
@@ -16,7 +16,7 @@ final class Claim {
 
     /** Whether the receiver is asked again. */
     enum Way {
-        /** Its answer is on record, or will be. */
+        /** Its response is on record, or will be. */
         WAIT,
         /** It is sent the request again, under its id. */
         REPEAT
@@ -27,7 +27,7 @@ final class Claim {
     private final long deadlineNs;
     private final Way way;
     private final CompletableFuture<Response> outcome = new CompletableFuture<>();
-    private boolean acrossLives;
+    private boolean acrossIncarnations;
     private long lostSinceNs; // 0: the peer is there, as far as is known
 
     /**
@@ -58,9 +58,9 @@ final class Claim {
         return outcome;
     }
 
-    /** Whether the request may be run by a later life of its receiver. */
-    void acrossLives(boolean may) {
-        acrossLives = may;
+    /** Whether the request may be run by a later incarnation of its receiver. */
+    void acrossIncarnations(boolean may) {
+        acrossIncarnations = may;
     }
 
     void complete(OwnedResponse response) {
@@ -92,7 +92,7 @@ final class Claim {
     /** The peer is gone, and has not answered. Returns whether that is the outcome. */
     boolean endsWithPeer(long nowNs, long returnLimitNs, String peer) {
         lostSinceNs = lostSinceNs == 0 ? nowNs : lostSinceNs;
-        boolean mayReturn = acrossLives && nowNs - lostSinceNs < returnLimitNs;
+        boolean mayReturn = acrossIncarnations && nowNs - lostSinceNs < returnLimitNs;
         if (!mayReturn) {
             fail(ErrorCode.WORKER_LOST, "worker " + peer + " is gone, and has not answered call " + MessageId.text(id));
         }

@@ -30,7 +30,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The outcomes of calls that earlier lives of this worker made. Journals are read behind the path of a call: claims have a thread of their
+ * The outcomes of calls that earlier incarnations of this worker made. Journals are read behind the path of a call: claims have a thread of their
  * own, which lives as long as there is one.
  *
  * <p><b>Threads.</b> Any.
@@ -47,7 +47,7 @@ final class EarlierCalls {
     private final Links links;
     private final TensorTransit transit;
     private final Calls calls;
-    private final StoredAnswer answers;
+    private final StoredAnswer responses;
     private final BlockingQueue<Claim> added = new LinkedBlockingQueue<>();
     private final List<Claim> tooEarly = new ArrayList<>(); // of the claims' thread
     private boolean running; // guarded by this
@@ -67,10 +67,10 @@ final class EarlierCalls {
         this.links = links;
         this.transit = transit;
         this.calls = calls;
-        this.answers = new StoredAnswer(transit.receiver());
+        this.responses = new StoredAnswer(transit.receiver());
     }
 
-    /** The outcome of a call that an earlier life made. */
+    /** The outcome of a call that an earlier incarnation made. */
     CompletableFuture<Response> claim(long id, Claim.Way way, Duration timeout) {
         if (MessageId.worker(id) != directory.id()) {
             throw CallErrors.refused(
@@ -183,10 +183,10 @@ final class EarlierCalls {
                     ErrorCode.UNKNOWN_CALL, "no request " + MessageId.text(claim.id()) + " is on record here");
         }
         RecordView request = own.record(JournalQueue.REQUESTS);
-        claim.acrossLives(request.isAcrossLives());
+        claim.acrossIncarnations(request.isAcrossIncarnations());
         AnswerWatch watch = watches.get(request.to());
         if (watch == null) {
-            watch = new AnswerWatch(peer(request.to()), directory.id(), journal, host, answers);
+            watch = new AnswerWatch(peer(request.to()), directory.id(), journal, host, responses);
             watches.put(request.to(), watch);
         }
         switch (watch.add(claim)) {
@@ -206,7 +206,7 @@ final class EarlierCalls {
 
     private void repeat(Claim claim, RecordView request) {
         try {
-            if (request.hasReferences() || transit.receiver().lends(request)) {
+            if (request.hasReferences() || transit.receiver().leases(request)) {
                 throw CallErrors.refused(
                         ErrorCode.REFUSED,
                         "call " + MessageId.text(claim.id())

@@ -22,7 +22,7 @@ final class EndedLinks {
     }
 
     /**
-     * A link to the next life of a peer reads the responses from this position on.
+     * A link to the next incarnation of a peer reads the responses from this position on.
      *
      * @param responsesIndex 0 when there is no response yet
      */

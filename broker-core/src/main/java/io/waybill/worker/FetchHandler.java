@@ -29,13 +29,13 @@ final class FetchHandler implements MessageHandler {
     @Override
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
         FetchRequest fetch = FetchRequest.decode(message.payload());
-        references.fetch(fetch.id(), fetch.generation(), waiting((InboundMessage) message, outbox));
+        references.fetch(fetch.id(), fetch.epoch(), waiting((InboundMessage) message, outbox));
     }
 
     private Waiting waiting(InboundMessage message, Outbox outbox) {
         long dueNs = message.deadlineNs();
         long deadlineNs = dueNs == 0 ? Long.MAX_VALUE : clock.monotonicNs() + dueNs - clock.bootNs();
-        return new Waiting((ValueReply) outbox.later(), deadlineNs, message.sentNs(), dueNs, clock);
+        return new Waiting((ValueResponse) outbox.later(), deadlineNs, message.sentNs(), dueNs, clock);
     }
 
     /**
@@ -44,13 +44,13 @@ final class FetchHandler implements MessageHandler {
      * @param deadlineNs on CLOCK_MONOTONIC
      * @param dueNs the same on CLOCK_BOOTTIME
      */
-    private record Waiting(ValueReply reply, long deadlineNs, long sentNs, long dueNs, Clock clock)
+    private record Waiting(ValueResponse response, long deadlineNs, long sentNs, long dueNs, Clock clock)
             implements ValueWaiter {
 
         @Override
         public void onValue(OwnedValue value) {
             try {
-                reply.send((StoredValue) value);
+                response.send((StoredValue) value);
             } catch (CallException e) { // a reference that it holds has failed
                 onFailure(e);
             }
@@ -65,7 +65,7 @@ final class FetchHandler implements MessageHandler {
 
         @Override
         public void onFailure(CallException failure) {
-            reply.fail(failure.code(), failure.getMessage());
+            response.fail(failure.code(), failure.getMessage());
         }
     }
 }

@@ -7,9 +7,9 @@ import org.agrona.collections.Long2LongHashMap;
 
 /**
  * Writes down, for each peer, before which place in its requests all for this worker are finished, and behind which place in its own
- * responses the answers to the others stand: so that a later life of this worker need not look further back.
+ * responses the responses to the others stand: so that a later incarnation of this worker need not look further back.
  *
- * <p><b>Threads.</b> The housekeeper, and at the end who closes the worker. What requests are in hand is looked at while they come and go:
+ * <p><b>Threads.</b> The housekeeper, and at the end who closes the worker. What requests are in flight is looked at while they come and go:
  * a place may be told too low, never too high.
  */
 final class FinishedPlaces {
@@ -33,7 +33,7 @@ final class FinishedPlaces {
 
     /** Looks again. */
     synchronized void update() {
-        long answered = responses.lastIndex(); // first: what is read from here on is answered behind it
+        long responded = responses.lastIndex(); // first: what is read from here on is answered behind it
         PeerLink[] current = links.current();
         if (!findLowest(current)) {
             return;
@@ -41,12 +41,12 @@ final class FinishedPlaces {
         for (PeerLink link : current) {
             long place = lowest.get(link.id());
             if (place != Unserved.NONE && link.position().peerId() == link.id()) {
-                finishedBefore(link, place, answered);
+                finishedBefore(link, place, responded);
             }
         }
     }
 
-    private void finishedBefore(PeerLink link, long place, long answered) {
+    private void finishedBefore(PeerLink link, long place, long responded) {
         CursorSlot slot = link.position();
         if (place > slot.requestsFinished()) {
             slot.requestsFinished(place);
@@ -54,10 +54,10 @@ final class FinishedPlaces {
         Mark mark = marks.get(link.id());
         if (mark == null || slot.requestsFinished() >= mark.requests()) {
             if (mark != null) {
-                slot.answersFrom(mark.responses());
+                slot.responsesFrom(mark.responses());
             }
-            if (answered > 0) {
-                marks.put(link.id(), new Mark(slot.requestsIndex(), answered));
+            if (responded > 0) {
+                marks.put(link.id(), new Mark(slot.requestsIndex(), responded));
             }
         }
     }
@@ -68,7 +68,7 @@ final class FinishedPlaces {
         long parkedAgain = parking.parkedAgain();
         for (PeerLink link : current) {
             if (link.requests() != null && link.isRecovered()) {
-                lowest.put(link.id(), link.position().requestsIndex()); // before what is in hand: see Inlet
+                lowest.put(link.id(), link.position().requestsIndex()); // before what is in flight: see Inlet
             }
         }
         // A request goes from hand to parking and back, and is always in one of them.

@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
 final class HandlerErrorLog {
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerErrorLog.class);
-    private static final int MOST_PLACES = 1000;
+    private static final int MAX_PLACES = 1000;
 
     private final Set<String> seen = ConcurrentHashMap.newKeySet();
 
@@ -35,7 +35,7 @@ final class HandlerErrorLog {
     }
 
     private boolean isNew(HandlerEntry entry, Throwable error) {
-        return seen.size() < MOST_PLACES && seen.add(entry.provider() + " " + entry.key() + placeOf(error));
+        return seen.size() < MAX_PLACES && seen.add(entry.provider() + " " + entry.key() + placeOf(error));
     }
 
     private static String placeOf(Throwable error) {

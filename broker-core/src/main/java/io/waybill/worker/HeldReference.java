@@ -40,7 +40,7 @@ final class HeldReference implements RRef {
         /** Likewise, when the value that holds it goes. */
         IN_VALUE,
         /** The end of the request does. */
-        BORROWED
+        LEASED
     }
 
     private final WorkerReferences home;
@@ -210,8 +210,8 @@ final class HeldReference implements RRef {
     }
 
     /** The same without a handle. */
-    HeldReference borrowed() {
-        return new HeldReference(home, reference, Holding.BORROWED);
+    HeldReference leased() {
+        return new HeldReference(home, reference, Holding.LEASED);
     }
 
     @Override
@@ -230,7 +230,7 @@ final class HeldReference implements RRef {
 
     @Override
     public void close() {
-        if (holding == Holding.BORROWED || !closed.compareAndSet(false, true)) {
+        if (holding == Holding.LEASED || !closed.compareAndSet(false, true)) {
             return;
         }
         if (holding == Holding.OWN) {

@@ -28,7 +28,7 @@ final class Housekeeper {
     private static final long LOOK_NS = 50_000_000;
     private static final long IDLE_TICK_NS = 80_000_000;
     /** Messages don't end a rest: so long until a burst finds space and pages made ready ahead of it again. */
-    private static final long LONGEST_REST_NS = 250_000_000;
+    private static final long MAX_REST_NS = 250_000_000;
 
     /** A cut file may as well look like one that ends there. A look costs some 20 us a peer. */
     private static final long FILE_LOOK_NS = 1_000_000_000;
@@ -135,7 +135,7 @@ final class Housekeeper {
         if (!isIdle()) {
             return TICK_NS;
         }
-        long restNs = Math.max(IDLE_TICK_NS, Math.min(LONGEST_REST_NS, links.restNs()));
+        long restNs = Math.max(IDLE_TICK_NS, Math.min(MAX_REST_NS, links.restNs()));
         long dueNs = references.nextDueNs();
         return dueNs == Long.MAX_VALUE ? restNs : Math.max(TICK_NS, Math.min(restNs, dueNs - clock.monotonicNs()));
     }
@@ -233,7 +233,7 @@ final class Housekeeper {
     }
 
     private void topUp() {
-        // the answers first: they settle what others wait for
+        // the responses first: they settle what others wait for
         boolean full = !topUp(responses);
         full |= !topUp(requests);
         if (diskFull && !full) {
@@ -255,7 +255,7 @@ final class Housekeeper {
         }
     }
 
-    /** Ends the thread, and waits until it has ended: it touches what is closed next. Not for ever: a disk may hang. */
+    /** Ends the thread, and waits until it has ended: it touches what is closed next. Not indefinitely: a disk may hang. */
     void close() {
         closed = true;
         changes.close();

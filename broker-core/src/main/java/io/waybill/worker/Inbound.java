@@ -4,7 +4,7 @@ import io.waybill.api.Body;
 import io.waybill.api.Caller;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Rpc;
@@ -33,7 +33,7 @@ import java.util.random.RandomGenerator;
 
 /**
  * One request on its way through its handler: the record, what the handler sees of it, and what it answers. Pooled: from being read
- * until the answer is in the journal it belongs to this request, then to the next.
+ * until the response is in the journal it belongs to this request, then to the next.
  *
  * <p><b>Threads.</b> Handed from the poller to the handler's thread, and with {@link #later} to whoever answers.
  */
@@ -45,7 +45,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     private final RecordView view = new RecordView(buffer);
     private final InboundMessage message;
     private final Consumer<Throwable> releaseErrors = this::releaseFailed;
-    private final ReplyBody reply = new ReplyBody(releaseErrors);
+    private final ResponseBody response = new ResponseBody(releaseErrors);
     private final NestedCaller caller;
     private Rpc rpc; // on behalf of what the caller is; null until a handler wants it
     private Observer observer; // of the handler; null until it wants to see something
@@ -112,14 +112,14 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         return inHand;
     }
 
-    /** Whether an earlier life may have begun the request. */
+    /** Whether an earlier incarnation may have begun the request. */
     Delivered delivered() {
         return delivered;
     }
 
-    /** Of its answer. */
+    /** Of its response. */
     private int flags() {
-        return delivered == Delivered.AGAIN ? Envelope.ACROSS_LIVES : 0;
+        return delivered == Delivered.AGAIN ? Envelope.ACROSS_INCARNATIONS : 0;
     }
 
     /** Where the record is in the peer's requests. */
@@ -135,7 +135,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         begunNs = 0;
         begun.lazySet(false);
         late = null;
-        reply.reset();
+        response.reset();
         message.open(chosen.key(), delivered, arrived == null ? List.of() : arrived.tensors());
         caller.open(view.id(), view.deadlineNs());
         open.lazySet(sequence); // last: who sees it sees the rest
@@ -201,11 +201,11 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             settle(
                     ErrorKind.UNKNOWN_ERROR,
                     gone ? ErrorCode.HANDLER_GONE : ErrorCode.BACK_PRESSURE,
-                    context.answers().nodeError(e.getMessage()));
+                    context.responses().nodeError(e.getMessage()));
         }
     }
 
-    /** Calls the handler and sends its answer. */
+    /** Calls the handler and sends its response. */
     private void run(InvocationSlot slot) {
         if (inlineThread == null) {
             begunNs = context.clock().wallNs();
@@ -275,7 +275,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
 
     /** Its outcome was given elsewhere: gives back what it holds. */
     private void giveUp() {
-        reply.reset();
+        response.reset();
         if (tensors != null) {
             tensors.release(releaseErrors);
         }
@@ -291,8 +291,8 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     private void returned() {
         if (late != null) {
             late.handlerReturned();
-        } else if (reply.isEmpty()) {
-            settle(Failure.noAnswer(context.answers().workerId(), entry));
+        } else if (response.isEmpty()) {
+            settle(Failure.noResponse(context.responses().workerId(), entry));
         } else {
             settle();
         }
@@ -303,12 +303,12 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             late.handlerThrew();
         }
         if (e instanceof RejectedMessageException refusal) {
-            settle(Failure.rejected(context.answers().workerId(), refusal));
+            settle(Failure.rejected(context.responses().workerId(), refusal));
         } else if (tensorsWereCut()) {
             settleCut();
         } else {
             context.handlerErrors().log(entry, e);
-            settle(Failure.threw(context.answers().workerId(), e));
+            settle(Failure.threw(context.responses().workerId(), e));
         }
     }
 
@@ -325,7 +325,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         } else {
             references.createFailed(kind, code, text);
         }
-        context.answers()
+        context.responses()
                 .fail(
                         link,
                         view.id(),
@@ -335,7 +335,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
                         kind,
                         code,
                         // a timeout reads the same whichever side notices it
-                        kind == ErrorKind.TIMEOUT ? text : context.answers().nodeError(text));
+                        kind == ErrorKind.TIMEOUT ? text : context.responses().nodeError(text));
         free();
     }
 
@@ -352,7 +352,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         settle(
                 ErrorKind.UNKNOWN_ERROR,
                 ErrorCode.PEER_CORRUPT,
-                context.answers()
+                context.responses()
                         .nodeError("the segment of worker " + link
                                 + " that the request's tensors lie in was cut short while they were in use"));
     }
@@ -362,19 +362,19 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
             settleCut();
             return;
         }
-        settleWith(reply);
+        settleWith(response);
     }
 
-    private void settleWith(ReplyBody body) {
+    private void settleWith(ResponseBody body) {
         if (open.compareAndSet(handlerSequence, 0)) {
             Outcome outcome = Outcome.FAILED;
             try {
-                outcome = answer(body) ? Outcome.DONE : Outcome.FAILED;
+                outcome = respond(body) ? Outcome.DONE : Outcome.FAILED;
             } finally {
                 ended(outcome);
             }
         } else {
-            giveUp(); // abandoned: the answer was sent without this thread
+            giveUp(); // abandoned: the response was sent without this thread
         }
     }
 
@@ -394,39 +394,39 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         }
     }
 
-    /** Returns whether the body was the answer. */
-    private boolean answer(ReplyBody body) {
+    /** Returns whether the body was the response. */
+    private boolean respond(ResponseBody body) {
         if (references != null && references.creates()) {
             references.create(body);
         }
         return send(body);
     }
 
-    private boolean send(ReplyBody body) {
+    private boolean send(ResponseBody body) {
         body.begunAt(begunNs);
         if (observer != null) {
             body.observed(observer.end());
         }
-        return context.answers().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
+        return context.responses().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
     }
 
     private void answerFailure(ErrorKind kind, ErrorCode code, String text) {
         if (references != null && references.creates()) {
             references.createFailed(kind, code, text);
-            ReplyBody body = new ReplyBody(releaseErrors);
+            ResponseBody body = new ResponseBody(releaseErrors);
             references.nameCreated(body);
             send(body);
         } else {
             byte[] observed = observer == null ? Observations.NO_BYTES : observer.end();
             Answers.Error error = new Answers.Error(kind, code, text, begunNs, observed);
-            context.answers().fail(link, view.id(), view.parent(), handlerSequence, flags(), error);
+            context.responses().fail(link, view.id(), view.parent(), handlerSequence, flags(), error);
         }
     }
 
     private void ended(Outcome outcome) {
         HandlerEntry ended = entry;
         try {
-            reply.reset();
+            response.reset();
             free();
         } finally { // otherwise a drain of this handler would never end
             ended.end(outcome);
@@ -434,7 +434,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     }
 
     private void free() {
-        inHand.close(); // its answer is in the journal
+        inHand.close(); // its response is in the journal
         boolean reusable = tensors == null || tensors.release(releaseErrors) == ReceivedTensors.RecordCopy.FREE;
         tensors = null;
         if (references != null) {
@@ -491,7 +491,7 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
         return new Failure(
                 ErrorKind.UNKNOWN_ERROR,
                 ErrorCode.HANDLER_STUCK,
-                context.answers().nodeError(text));
+                context.responses().nodeError(text));
     }
 
     // ---- Invocation, read by the housekeeper's thread
@@ -524,42 +524,42 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     // ---- Outbox
 
     @Override
-    public Body reply() {
+    public Body response() {
         return open().fields();
     }
 
     @Override
-    public void reply(Value value) {
+    public void respond(Value value) {
         open().value(value);
     }
 
     @Override
-    public void reply(ByteBuffer payload) {
+    public void respond(ByteBuffer payload) {
         open().raw(payload, List.of());
     }
 
     @Override
-    public void reply(ByteBuffer payload, List<Tensor> tensors) {
+    public void respond(ByteBuffer payload, List<Tensor> tensors) {
         open().raw(payload, tensors);
     }
 
     /** The response, for the handler's thread alone: this object serves other requests behind it. */
-    private ReplyBody open() {
+    private ResponseBody open() {
         if (inHandler != Thread.currentThread()) {
             throw new IllegalStateException(
                     "an outbox takes a response from the thread of its handler, until that returned;"
                             + " outbox.later() gives what any thread may respond with afterwards");
         }
-        return reply;
+        return response;
     }
 
     @Override
-    public LateReply later() {
+    public LateResponse later() {
         open();
         if (late == null) {
             HandlerEntry of = entry;
             late = new LateAnswer(
-                    this, context.answers(), e -> context.handlerErrors().logRelease(of, e));
+                    this, context.responses(), e -> context.handlerErrors().logRelease(of, e));
         }
         return late;
     }
@@ -600,11 +600,11 @@ final class Inbound implements HandlerExecutor.Abandonable, Invocation, Outbox {
     }
 
     /**
-     * Ends the request with its late answer.
+     * Ends the request with its late response.
      *
-     * @param failure null when the body is the answer
+     * @param failure null when the body is the response
      */
-    void settleLate(ReplyBody body, Failure failure) {
+    void settleLate(ResponseBody body, Failure failure) {
         try {
             if (tensorsWereCut()) {
                 settleCut();

@@ -41,7 +41,7 @@ final class InboundPool {
         }
     }
 
-    /** What a new one has in hand. */
+    /** What a new one has in flight. */
     OpenRequest open(Inbound added) {
         return open.add(added);
     }

@@ -126,7 +126,7 @@ final class InjectingOutlet implements Outlet {
         release(first);
     }
 
-    /** Writes what was written once more, for each further copy. Nobody waits for the answers. */
+    /** Writes what was written once more, for each further copy. Nobody waits for the responses. */
     private void repeat(MessageBuffer request, PeerLink link, int copies, long wallNs) {
         try {
             for (int i = 1; i < copies; i++) {

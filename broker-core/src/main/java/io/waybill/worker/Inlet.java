@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
 final class Inlet implements Polled {
 
     private static final Logger LOG = LoggerFactory.getLogger(Inlet.class);
-    private static final int MOST_PER_LINK = 64;
+    private static final int MAX_PER_LINK = 64;
     private static final int POLLS_PER_CLOCK_READ = 64;
     private static final long ALL_INTERVAL_NS = 1_000_000;
 
@@ -247,7 +247,7 @@ final class Inlet implements Polled {
     private int pollResponses(PeerLink link) {
         JournalTail tail = link.responses();
         int work = 0;
-        while (work < MOST_PER_LINK) {
+        while (work < MAX_PER_LINK) {
             Inbound inbound = next();
             Poll found = poll(tail, inbound);
             if (found == Poll.NONE || link.isBeyondEnd()) {
@@ -380,10 +380,10 @@ final class Inlet implements Polled {
         return view;
     }
 
-    /** Requests that an earlier life left unanswered, of a peer that may have gone meanwhile. */
+    /** Requests that an earlier incarnation left unanswered, of a peer that may have gone meanwhile. */
     private int serveUnanswered(PeerLink link) {
         int work = 0;
-        while (work < MOST_PER_LINK && serving.isOpen() && link.nextUnanswered() >= 0) {
+        while (work < MAX_PER_LINK && serving.isOpen() && link.nextUnanswered() >= 0) {
             work++;
             if (!serving.serveUnanswered(link)) {
                 return PERMIT_LOST;
@@ -401,8 +401,8 @@ final class Inlet implements Polled {
         }
         JournalTail tail = link.placedRequests();
         int work = 0;
-        // a later life of the peer may be read by another link, from where this one stopped
-        while (work < MOST_PER_LINK && link.condition() == PeerLink.Condition.OPEN) {
+        // a later incarnation of the peer may be read by another link, from where this one stopped
+        while (work < MAX_PER_LINK && link.condition() == PeerLink.Condition.OPEN) {
             Inbound inbound = next();
             Poll found = poll(tail, inbound);
             if (found == Poll.NONE) {
@@ -485,7 +485,7 @@ final class Inlet implements Polled {
         }
     }
 
-    /** The peer is gone and all that it answered was read: what is left has no answer. */
+    /** The peer is gone and all that it answered was read: what is left has no response. */
     private void sweep(PeerLink link) {
         if (pollResponses(link) > 0) {
             return; // again at the next poll, until nothing is left
@@ -499,9 +499,9 @@ final class Inlet implements Polled {
         link.swept(); // first: a call that is sent from here on sees it and ends by itself
         boolean mayReturn = link.condition() != PeerLink.Condition.UNREADABLE;
         pending.takeWhere(
-                slot -> slot.link() == link && !slot.hasArrived() && !(mayReturn && slot.isAcrossLives()),
+                slot -> slot.link() == link && !slot.hasArrived() && !(mayReturn && slot.isAcrossIncarnations()),
                 (slot, id) -> delivery.fail(pending.free(slot), CallErrors.ended(id, link)));
-        if (mayReturn && link.expectsResponses()) { // from a later life
+        if (mayReturn && link.expectsResponses()) { // from a later incarnation
             deadlines.add(returns.await(link, clock.bootNs()));
         }
     }

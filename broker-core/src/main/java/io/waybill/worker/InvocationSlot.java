@@ -5,7 +5,7 @@ import java.lang.invoke.VarHandle;
 
 /**
  * Which handlers one thread is inside of: one that runs on a thread of its bundle, or a non-blocking one that a polling thread runs, or
- * the second within the first, when a handler waits for an answer and polls meanwhile.
+ * the second within the first, when a handler waits for a response and polls meanwhile.
  *
  * <p><b>Threads.</b> Written by its thread; the housekeeper's reads it.
  */

@@ -41,7 +41,7 @@ final class Keeper {
         this.values = new KeptValues(
                 directory.path(),
                 owner,
-                (int) directory.generation(),
+                (int) directory.epoch(),
                 directory.home().host().files());
         this.keeping = keeping;
         this.calls = calls;
@@ -141,7 +141,7 @@ final class Keeper {
 
     // ---- restoring
 
-    /** Takes over what earlier lives kept, before anybody can ask for it. */
+    /** Takes over what earlier incarnations kept, before anybody can ask for it. */
     void restore(TensorBuffers buffers) {
         try {
             for (RRefId id : values.list()) {

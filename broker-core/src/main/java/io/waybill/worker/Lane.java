@@ -52,7 +52,7 @@ final class Lane {
         return journal;
     }
 
-    /** The index of the record that was appended last; 0 when this life has appended none. */
+    /** The index of the record that was appended last; 0 when this incarnation has appended none. */
     long lastIndex() {
         lock.lock();
         try {

@@ -11,25 +11,25 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
- * The answer to a request that comes after its handler returned. Not pooled: a bundle may keep it for as long as it likes.
+ * The response to a request that comes after its handler returned. Not pooled: a bundle may keep it for as long as it likes.
  *
- * <p><b>Threads.</b> Any; the first answer counts.
+ * <p><b>Threads.</b> Any; the first response counts.
  */
-final class LateAnswer implements ValueReply, DeferredResponse {
+final class LateAnswer implements ValueResponse, DeferredResponse {
 
     private final Inbound request;
-    private final Answers answers;
+    private final Answers responses;
     // Set by the handler's thread and by the answering one; the second of the two ends the request.
     private final AtomicBoolean first = new AtomicBoolean();
     private final AtomicBoolean given = new AtomicBoolean();
-    private final ReplyBody body;
-    private Failure failure; // null when the body is the answer
+    private final ResponseBody body;
+    private Failure failure; // null when the body is the response
     private boolean dropped; // set before first, read behind it: the handler threw, and that is the request's outcome
 
-    LateAnswer(Inbound request, Answers answers, Consumer<? super Throwable> onFailure) {
+    LateAnswer(Inbound request, Answers responses, Consumer<? super Throwable> onFailure) {
         this.request = request;
-        this.answers = answers;
-        this.body = new ReplyBody(onFailure);
+        this.responses = responses;
+        this.body = new ResponseBody(onFailure);
     }
 
     void handlerReturned() {
@@ -83,7 +83,7 @@ final class LateAnswer implements ValueReply, DeferredResponse {
     public void send() {
         if (begin()) {
             if (body.isEmpty()) {
-                failure = Failure.emptyLateAnswer(answers.workerId());
+                failure = Failure.emptyLateResponse(responses.workerId());
             }
             give();
         }
@@ -115,7 +115,7 @@ final class LateAnswer implements ValueReply, DeferredResponse {
         }
     }
 
-    /** What can't be put into an answer was none: another may be given. */
+    /** What can't be put into a response was none: another may be given. */
     private void undo() {
         body.reset();
         given.set(false);

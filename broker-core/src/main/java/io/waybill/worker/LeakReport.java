@@ -10,13 +10,13 @@ import org.slf4j.LoggerFactory;
 final class LeakReport {
 
     private static final Logger LOG = LoggerFactory.getLogger(LeakReport.class);
-    private static final int MOST_LINES = 100;
+    private static final int MAX_LINES = 100;
 
     private int found;
 
     /** @param peer the worker at the other end, as {@link ReferenceStatus#peer} says */
     void add(ReferenceStatus leaked, String peer) {
-        if (found++ < MOST_LINES) {
+        if (found++ < MAX_LINES) {
             LOG.warn(text(leaked, peer));
         }
     }
@@ -33,8 +33,8 @@ final class LeakReport {
 
     /** There are no more. */
     void end() {
-        if (found > MOST_LINES) {
-            LOG.warn("{} more references were not given back", found - MOST_LINES);
+        if (found > MAX_LINES) {
+            LOG.warn("{} more references were not given back", found - MAX_LINES);
         }
     }
 }

@@ -65,8 +65,8 @@ final class Links {
     // Written under refreshing, read by the permit's holder at every poll.
     private volatile PeerLink[] current = new PeerLink[0];
     private volatile Runnable changeListener = () -> {};
-    private volatile LifeListener lifeListener; // null for none
-    private final List<Runnable> livesToTell = new ArrayList<>(); // guarded by refreshing
+    private volatile IncarnationListener incarnationListener; // null for none
+    private final List<Runnable> incarnationsToNotify = new ArrayList<>(); // guarded by refreshing
     private Consumer<PeerLink> dropListener = link -> {};
     private Announcement announcement = Announcement.AT_ONCE;
     private Consumer<PeerLink> makeListener = link -> {};
@@ -93,16 +93,16 @@ final class Links {
         changeListener = listener;
     }
 
-    /** Called when a life of a peer ends or begins, after the links have changed, in this order. */
-    void onLife(LifeListener listener) {
-        lifeListener = listener;
+    /** Called when an incarnation of a peer ends or begins, after the links have changed, in this order. */
+    void onIncarnation(IncarnationListener listener) {
+        incarnationListener = listener;
     }
 
-    /** Hears of the lives of peers. */
-    interface LifeListener {
-        void ended(int worker, long generation);
+    /** Hears of the incarnations of peers. */
+    interface IncarnationListener {
+        void ended(int worker, long epoch);
 
-        void began(int worker, long generation);
+        void began(int worker, long epoch);
     }
 
     /** Called with a link that was made, before anybody polls it. To be set before the first refresh. */
@@ -163,9 +163,9 @@ final class Links {
             if (changed) {
                 publish();
             }
-            if (!livesToTell.isEmpty()) {
-                tell = List.copyOf(livesToTell);
-                livesToTell.clear();
+            if (!incarnationsToNotify.isEmpty()) {
+                tell = List.copyOf(incarnationsToNotify);
+                incarnationsToNotify.clear();
             }
         }
         tell.forEach(Runnable::run);
@@ -174,20 +174,20 @@ final class Links {
         }
     }
 
-    private void tellOfLives(PeerLink ended, Peer now) {
-        LifeListener told = lifeListener;
+    private void notifyOfIncarnations(PeerLink ended, Peer now) {
+        IncarnationListener told = incarnationListener;
         boolean over = now.state() == PeerState.LEFT
                 || now.state() == PeerState.DEAD
-                || now.state() != PeerState.UNREADABLE && now.generation() != ended.generation();
+                || now.state() != PeerState.UNREADABLE && now.epoch() != ended.epoch();
         if (told != null && over && !ended.isSelf()) {
-            livesToTell.add(() -> told.ended(ended.id(), ended.generation()));
+            incarnationsToNotify.add(() -> told.ended(ended.id(), ended.epoch()));
         }
     }
 
-    private void tellOfLife(PeerLink begun) {
-        LifeListener told = lifeListener;
+    private void notifyOfIncarnation(PeerLink begun) {
+        IncarnationListener told = incarnationListener;
         if (told != null && !begun.isSelf()) {
-            livesToTell.add(() -> told.began(begun.id(), begun.generation()));
+            incarnationsToNotify.add(() -> told.began(begun.id(), begun.epoch()));
         }
     }
 
@@ -195,7 +195,7 @@ final class Links {
         PeerLink link = byId.get(peer.id());
         if (link != null
                 && link.condition() != PeerLink.Condition.UNREADABLE
-                && link.generation() == peer.generation()
+                && link.epoch() == peer.epoch()
                 && peer.state().isThere()) {
             tellWhatRunsAgain(link, peer);
             return false;
@@ -213,7 +213,7 @@ final class Links {
             byId.remove(peer.id());
             byName.remove(link.name(), link);
             ended.add(link);
-            tellOfLives(link, peer);
+            notifyOfIncarnations(link, peer);
             changed = true;
         }
         return peer.state().isThere() && mayTry(peer.id(), nowNs) && link(peer) != null || changed;
@@ -238,12 +238,12 @@ final class Links {
                 return null; // it is only starting: at the next refresh
             }
             CursorSlot slot = own.cursors().slot(peer.id(), this::isGone);
-            slot.life(
-                    own.generation()); // before it is settled where to begin: from here on the peer keeps what it says
+            slot.incarnation(
+                    own.epoch()); // before it is settled where to begin: from here on the peer keeps what it says
             PeerCursors cursors = PeerCursors.open(peer.path(), peer.id(), host.files());
             if (peer.state() == PeerState.STARTING
                     && peer.id() != own.id()
-                    && cursors.generation() != peer.generation()) {
+                    && cursors.epoch() != peer.epoch()) {
                 return null; // it may be writing its queues anew: at a later refresh
             }
             responses = JournalTail.open(responsesPath, journal);
@@ -254,7 +254,7 @@ final class Links {
             PeerLink link = new PeerLink(
                     peer.id(),
                     peer.name(),
-                    peer.generation(),
+                    peer.epoch(),
                     own.id(),
                     slot,
                     cursors,
@@ -271,7 +271,7 @@ final class Links {
             byId.put(peer.id(), link);
             linkedBefore.add(peer.id());
             byName.put(peer.name(), link);
-            tellOfLife(link);
+            notifyOfIncarnation(link);
             problems.remove(peer.id());
             retryAtNs.remove(peer.id());
             return link;
@@ -296,7 +296,7 @@ final class Links {
     }
 
     /**
-     * What a later life of a peer answered before this worker saw it may be what calls to the life before wait for: it is read on from
+     * What a later incarnation of a peer answered before this worker saw it may be what calls to the incarnation before wait for: it is read on from
      * where that one's link stands. The first link has nothing to wait for.
      */
     private void placeResponses(JournalTail responses, CursorSlot slot, int peerId) {
@@ -360,7 +360,7 @@ final class Links {
     }
 
     private void publish() {
-        // the ended ones first: what one life answered comes before what the next one did
+        // the ended ones first: what one incarnation answered comes before what the next one did
         List<PeerLink> all = new ArrayList<>(ended.all());
         all.addAll(byId.values());
         current = all.toArray(new PeerLink[0]);
@@ -399,7 +399,7 @@ final class Links {
     /**
      * The link to a worker that a call is for.
      *
-     * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 for ever
+     * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 indefinitely
      * @throws io.waybill.api.CallException when there is no such worker, it is gone, or its files can't be used
      */
     PeerLink require(String to, long deadlineNs) {
@@ -420,9 +420,9 @@ final class Links {
         return require(WorkerInfo.address(id), deadlineNs);
     }
 
-    /** The link to the life of a peer that came after this one's, if there really is one. */
+    /** The link to the incarnation of a peer that came after this one's, if there really is one. */
     private PeerLink next(PeerLink link, String to, long deadlineNs) {
-        long claimed = link.claimedGeneration();
+        long claimed = link.claimedEpoch();
         try {
             refresh();
         } catch (IOException e) {

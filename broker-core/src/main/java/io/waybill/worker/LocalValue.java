@@ -26,7 +26,7 @@ final class LocalValue extends ResponseFields {
     LocalValue(int owner, StoredValue value) {
         this.owner = owner;
         this.handles = HeldReference.all(value.references(), HeldReference::retain);
-        this.references = handles.stream().map(HeldReference::borrowed).toList();
+        this.references = handles.stream().map(HeldReference::leased).toList();
         this.payload = value.payload();
         this.tensors = value.tensors();
         tensors.forEach(tensor -> tensor.storage().retain());

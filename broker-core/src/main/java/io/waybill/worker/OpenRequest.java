@@ -4,10 +4,10 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Which request an {@link Inbound} has in hand that is not finished.
+ * Which request an {@link Inbound} has in flight that is not finished.
  *
  * <p><b>Threads.</b> Written by whoever the inbound belongs to, read by the housekeeper. What it reads may be a request that is finished
- * already, never one that was not yet taken in hand.
+ * already, never one that was not yet taken in flight.
  */
 final class OpenRequest {
 
@@ -53,7 +53,7 @@ final class OpenRequest {
         LINK.setRelease(this, from); // last: who sees it sees the index
     }
 
-    /** Its answer is in the journal, or it waits elsewhere. */
+    /** Its response is in the journal, or it waits elsewhere. */
     void close() {
         LINK.setRelease(this, null); // not before that
     }

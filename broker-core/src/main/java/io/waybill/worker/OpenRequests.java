@@ -3,10 +3,10 @@ package io.waybill.worker;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** What all {@link Inbound} requests that there are have in hand. Thread-safe. */
+/** What all {@link Inbound} requests that there are have in flight. Thread-safe. */
 final class OpenRequests {
 
-    /** Is told of each request in hand. */
+    /** Is told of each request in flight. */
     @FunctionalInterface
     interface Visitor {
         void visit(PeerLink link, long index);
@@ -25,7 +25,7 @@ final class OpenRequests {
         all.remove(ended);
     }
 
-    /** Whether a request of this id is in hand. For the permit's holder, who gives and takes them. */
+    /** Whether a request of this id is in flight. For the permit's holder, who gives and takes them. */
     boolean has(long id) {
         for (OpenRequest each : all) {
             if (each.link() != null && each.id() == id) {
@@ -49,7 +49,7 @@ final class OpenRequests {
         return all;
     }
 
-    /** Sees every request that was taken in hand before and is not finished. */
+    /** Sees every request that was taken in flight before and is not finished. */
     void forEach(Visitor visitor) {
         for (OpenRequest each : all) {
             PeerLink link = each.link();

@@ -8,7 +8,7 @@ import io.waybill.wire.MessageBuffer;
 interface Outlet extends AutoCloseable {
 
     /**
-     * Takes a request whose call waits for its answer. Under the request lane's lock.
+     * Takes a request whose call waits for its response. Under the request lane's lock.
      *
      * @throws InjectedFailure when it fails because that was asked for; nothing was written
      */

@@ -22,7 +22,7 @@ final class PageToucher {
     /** Pages are filled before they come near the writer, which needs no lock for what is nearer than a megabyte. */
     private static final long FILLED_BEYOND_BYTES = 2 << 20;
 
-    private static final long MOST_AHEAD_BYTES = 16 << 20;
+    private static final long MAX_AHEAD_BYTES = 16 << 20;
 
     private final Journal journal;
     private final NativeCalls calls;
@@ -50,7 +50,7 @@ final class PageToucher {
         }
         long pace = Math.max(0, written - writtenBefore);
         writtenBefore = written;
-        long ahead = Math.max(LEAST_AHEAD_BYTES, Math.min(MOST_AHEAD_BYTES, 3 * pace));
+        long ahead = Math.max(LEAST_AHEAD_BYTES, Math.min(MAX_AHEAD_BYTES, 3 * pace));
         long from = Math.max(touchedTo, written) & -PAGE_BYTES;
         long to = Math.min(now.end(), written + ahead) & -PAGE_BYTES;
         if (to - from < PAGE_BYTES || from < touchedTo - PAGE_BYTES) {

@@ -16,7 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a worker has of one life of one peer: the tails of its two queues, the place in its own cursors that says how far it has read, the
+ * What a worker has of one incarnation of one peer: the tails of its two queues, the place in its own cursors that says how far it has read, the
  * peer's cursors that say how far the peer has, and the account of what is on its way to it. A worker has a link to itself, too.
  *
  * <p><b>Threads.</b> Tails belong to the holder of the {@link PollPermit}; the account of what was sent to the holder of the request
@@ -57,7 +57,7 @@ final class PeerLink {
 
     private final int id;
     private final String name;
-    private final long generation;
+    private final long epoch;
     private final CursorSlot position;
     private final PeerCursors peerCursors;
     private final boolean waitsForDisk;
@@ -74,7 +74,7 @@ final class PeerLink {
     // Written by who made the link and by the recovery, read by the permit's holder and the housekeeper.
     private volatile boolean recovered = true;
     private volatile AgainKeys again; // written by who looks into the home, read by callers; null for none
-    // Written by who made the link to the next life, read by the permit's holder.
+    // Written by who made the link to the next incarnation, read by the permit's holder.
     private volatile long responsesEnd = Long.MAX_VALUE;
     // Written by callers, who all write what the peer claims.
     private volatile long lookedFor;
@@ -82,7 +82,7 @@ final class PeerLink {
     // Of the permit's holder.
     private volatile boolean swept; // read by the housekeeper
     private final Unserved unserved = new Unserved();
-    private long[] unanswered = NOTHING; // by an earlier life; from the first to be served on
+    private long[] unanswered = NOTHING; // by an earlier incarnation; from the first to be served on
     private int served;
     private boolean placed;
     private long fileSequence = NOT_WRITTEN;
@@ -105,7 +105,7 @@ final class PeerLink {
     PeerLink(
             int id,
             String name,
-            long generation,
+            long epoch,
             int ownId,
             CursorSlot position,
             PeerCursors peerCursors,
@@ -117,8 +117,8 @@ final class PeerLink {
         this.announcement = announcement;
         this.id = id;
         this.name = name;
-        this.generation = generation;
-        this.lookedFor = generation;
+        this.epoch = epoch;
+        this.lookedFor = epoch;
         this.ownId = ownId;
         this.position = position;
         this.peerCursors = peerCursors;
@@ -140,23 +140,23 @@ final class PeerLink {
     }
 
     /** Which life of the peer: counts how often its name was joined. */
-    long generation() {
-        return generation;
+    long epoch() {
+        return epoch;
     }
 
-    /** Whether the peer claims that it joined again, and nobody looked for that life yet. */
+    /** Whether the peer claims that it joined again, and nobody looked for that incarnation yet. */
     boolean isOutlived() {
-        return peerCursors.generation() > lookedFor;
+        return peerCursors.epoch() > lookedFor;
     }
 
-    /** The peer's generation as it claims it. */
-    long claimedGeneration() {
-        return peerCursors.generation();
+    /** The peer's epoch as it claims it. */
+    long claimedEpoch() {
+        return peerCursors.epoch();
     }
 
-    /** The peer was looked for with this claim in hand: a claim that is not true is not followed again. */
-    void lookedFor(long claimedGeneration) {
-        lookedFor = claimedGeneration;
+    /** The peer was looked for with this claim in flight: a claim that is not true is not followed again. */
+    void lookedFor(long claimedEpoch) {
+        lookedFor = claimedEpoch;
     }
 
     Condition condition() {
@@ -191,7 +191,7 @@ final class PeerLink {
         return problem;
     }
 
-    /** The peer is gone; the permit's holder settles what it had not answered, once its last answers are read. */
+    /** The peer is gone; the permit's holder settles what it had not answered, once its last responses are read. */
     void gone(Condition how) {
         if (condition == Condition.OPEN) {
             condition = how;
@@ -211,17 +211,17 @@ final class PeerLink {
         return unserved;
     }
 
-    /** What this worker tells the peer, and a later life of its own. */
+    /** What this worker tells the peer, and a later incarnation of its own. */
     CursorSlot position() {
         return position;
     }
 
-    /** What an earlier life of this worker left unanswered is looked for: until it is known, no request is served. */
+    /** What an earlier incarnation of this worker left unanswered is looked for: until it is known, no request is served. */
     void recovering() {
         recovered = false;
     }
 
-    /** These requests of the peer an earlier life had read and not answered. */
+    /** These requests of the peer an earlier incarnation had read and not answered. */
     void recovered(long[] indexes) {
         for (long index : indexes) {
             unserved.add(index);
@@ -231,17 +231,17 @@ final class PeerLink {
         recovered = true; // last: who sees it sees the rest
     }
 
-    /** Whether it is known what an earlier life left unanswered. */
+    /** Whether it is known what an earlier incarnation left unanswered. */
     boolean isRecovered() {
         return recovered;
     }
 
-    /** The oldest request that an earlier life left unanswered; -1 when there is none. */
+    /** The oldest request that an earlier incarnation left unanswered; -1 when there is none. */
     long nextUnanswered() {
         return served < unanswered.length ? unanswered[served] : -1;
     }
 
-    /** It is in hand. */
+    /** It is in flight. */
     void unansweredTaken() {
         unserved.remove(unanswered[served]);
         if (++served == unanswered.length) {
@@ -310,7 +310,7 @@ final class PeerLink {
         return responses;
     }
 
-    /** The link to the next life reads on from here; what it reads this one must not read too. */
+    /** The link to the next incarnation reads on from here; what it reads this one must not read too. */
     void responsesEnd(long index) {
         responsesEnd = index;
     }
@@ -348,7 +348,7 @@ final class PeerLink {
         position.responsesIndex(responses.nextIndex());
     }
 
-    /** The tensor bytes that the peer lends. */
+    /** The tensor bytes that the peer leases. */
     PeerSegments segments() {
         return segments;
     }

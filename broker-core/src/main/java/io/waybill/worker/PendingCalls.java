@@ -73,9 +73,9 @@ final class PendingCalls {
             return link;
         }
 
-        /** Whether a later life of the peer may answer it. */
-        boolean isAcrossLives() {
-            return (flags & Envelope.ACROSS_LIVES) != 0;
+        /** Whether a later incarnation of the peer may answer it. */
+        boolean isAcrossIncarnations() {
+            return (flags & Envelope.ACROSS_INCARNATIONS) != 0;
         }
 
         /** Whether its listener keeps the response beyond the callback. */
@@ -143,7 +143,7 @@ final class PendingCalls {
         return counter;
     }
 
-    /** The next id, of a request whose answer nobody waits for. Under the lock, as {@link #claim}. */
+    /** The next id, of a request whose response nobody waits for. Under the lock, as {@link #claim}. */
     long spareId() {
         return MessageId.of(workerId, nextCounter());
     }

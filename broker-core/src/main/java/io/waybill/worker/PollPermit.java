@@ -5,7 +5,7 @@ import java.lang.invoke.VarHandle;
 
 /**
  * The right to poll: one thread at a time reads the peers' journals and settles calls. The worker's poller has it when nobody else
- * wants it; a thread that waits for an answer takes it to poll for itself. Everything that one holder wrote is seen by the next.
+ * wants it; a thread that waits for a response takes it to poll for itself. Everything that one holder wrote is seen by the next.
  *
  * <p>While its holder is inside of a listener, which is foreign and may not return, the permit can be revoked: the holder learns it from
  * {@link #leaveForeign}, and touches nothing from then on that belongs to the permit.

@@ -27,7 +27,7 @@ final class Poller {
     private static final long CALLERS_NS = 10_000_000;
 
     private static final long ERROR_REST_NS = 1_000_000;
-    private static final long LONGEST_SLEEP_NS = 500_000_000;
+    private static final long MAX_SLEEP_NS = 500_000_000;
 
     private final String workerName;
     private final Waiting waiting;
@@ -180,7 +180,7 @@ final class Poller {
     /** Sleeps on the doorbell, while whoever wants it may take the permit. Returns whether this thread has it again. */
     private boolean sleep() {
         turns.readClock();
-        long untilNs = Math.min(clock.bootNs() + LONGEST_SLEEP_NS, deadlines.earliestNs());
+        long untilNs = Math.min(clock.bootNs() + MAX_SLEEP_NS, deadlines.earliestNs());
         long timeoutNs = untilNs - clock.bootNs();
         if (timeoutNs <= 0) {
             return true;
@@ -247,7 +247,7 @@ final class Poller {
                 LOG.warn(
                         "The poller of {} could not be woken and will look within {} ms",
                         workerName,
-                        LONGEST_SLEEP_NS / 1_000_000,
+                        MAX_SLEEP_NS / 1_000_000,
                         e);
             }
         } else {

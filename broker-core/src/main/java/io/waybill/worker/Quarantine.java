@@ -18,8 +18,8 @@ final class Quarantine {
 
     private static final Logger LOG = LoggerFactory.getLogger(Quarantine.class);
     /** So many faults one after the other in one peer's files are theirs, whatever the files look like. */
-    private static final int MOST_ALIEN_FAULTS = 3;
-    /** A look costs some 50 us a peer, and code of others that faults for ever must not make it more. */
+    private static final int MAX_ALIEN_FAULTS = 3;
+    /** A look costs some 50 us a peer, and code of others that faults indefinitely must not make it more. */
     private static final long FRUITLESS_LOOK_NS = 10_000_000;
 
     private final Links links;
@@ -80,7 +80,7 @@ final class Quarantine {
     private boolean isSuspect(PeerLink link) {
         suspicions = link == suspect ? suspicions + 1 : 1;
         suspect = link;
-        return suspicions >= MOST_ALIEN_FAULTS;
+        return suspicions >= MAX_ALIEN_FAULTS;
     }
 
     /** A peer was polled, and nothing came of it that should not. */

@@ -49,7 +49,7 @@ final class QueueWitnesses {
         add(witnesses.responses, "what was on the disk", cursors.responsesOnDiskBefore(), 0);
         for (CursorSlot slot : cursors.taken()) {
             // the response that was the last one when the place was noted
-            add(witnesses.responses, "the cursors of this worker", slot.answersFrom() + 1, 0);
+            add(witnesses.responses, "the cursors of this worker", slot.responsesFrom() + 1, 0);
         }
         try (Membership membership = new Membership(own.home())) {
             membership.refresh();

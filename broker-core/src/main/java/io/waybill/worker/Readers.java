@@ -54,7 +54,7 @@ final class Readers {
         }
     }
 
-    private record Life(int id, long generation) {}
+    private record Incarnation(int id, long epoch) {}
 
     private final int ownId;
     private final Cursors own;
@@ -63,9 +63,9 @@ final class Readers {
     private final JournalSettings settings;
     private final long absentNs;
     private final Supplier<List<Peer>> peers;
-    private final Map<Life, PeerCursors> cursors = new HashMap<>();
-    private final Map<Life, Long> deadSinceNs = new HashMap<>();
-    private final Set<Life> forgotten = new HashSet<>();
+    private final Map<Incarnation, PeerCursors> cursors = new HashMap<>();
+    private final Map<Incarnation, Long> deadSinceNs = new HashMap<>();
+    private final Set<Incarnation> forgotten = new HashSet<>();
 
     Readers(WorkerDirectory own, JournalSettings settings, long absentNs, Supplier<List<Peer>> peers) {
         this.ownId = own.id();
@@ -80,15 +80,15 @@ final class Readers {
     /** Looks who is there. */
     void look() throws IOException {
         long nowNs = clock.monotonicNs();
-        Set<Life> there = new HashSet<>();
+        Set<Incarnation> there = new HashSet<>();
         for (Peer peer : peers.get()) {
-            Life life = lifeOf(peer);
-            there.add(life);
+            Incarnation incarnation = incarnationOf(peer);
+            there.add(incarnation);
             if (peer.state() == PeerState.DEAD) {
-                deadSinceNs.putIfAbsent(life, nowNs);
+                deadSinceNs.putIfAbsent(incarnation, nowNs);
             }
             if (home.isForgotten(peer)) {
-                forgotten.add(life);
+                forgotten.add(incarnation);
             }
         }
         cursors.keySet().retainAll(there);
@@ -96,8 +96,8 @@ final class Readers {
         forgotten.retainAll(there);
     }
 
-    private static Life lifeOf(Peer peer) {
-        return new Life(peer.id(), peer.generation());
+    private static Incarnation incarnationOf(Peer peer) {
+        return new Incarnation(peer.id(), peer.epoch());
     }
 
     /**
@@ -109,10 +109,10 @@ final class Readers {
     Need need(JournalQueue queue, List<QueueFile> files, int newest, Which which) {
         Need need = Need.NONE;
         for (Peer peer : peers.get()) {
-            if (!forgotten.contains(lifeOf(peer))) {
+            if (!forgotten.contains(incarnationOf(peer))) {
                 int cycle = neededBy(peer, queue, files, newest, which);
                 if (queue == JournalQueue.RESPONSES && (peer.state().isThere() || cycle != Integer.MAX_VALUE)) {
-                    cycle = Math.min(cycle, ownAnswersTo(peer));
+                    cycle = Math.min(cycle, ownResponsesTo(peer));
                 }
                 need = need.or(cycle, peer.name());
             }
@@ -124,7 +124,7 @@ final class Readers {
         PeerState state = peer.state();
         if (state == PeerState.DEAD) {
             boolean waitedFor = which == Which.LIVE_AND_ABSENT
-                    && clock.monotonicNs() - deadSinceNs.getOrDefault(lifeOf(peer), 0L) < absentNs;
+                    && clock.monotonicNs() - deadSinceNs.getOrDefault(incarnationOf(peer), 0L) < absentNs;
             PeerCursorSlot slot = waitedFor ? slotOf(peer) : null;
             return slot == null ? Integer.MAX_VALUE : placeOf(slot, queue, newest, Integer.MAX_VALUE);
         }
@@ -145,9 +145,9 @@ final class Readers {
                 .orElse(false);
     }
 
-    /** Whether this life of the peer has begun to read; what is there may be an earlier one's. */
+    /** Whether this incarnation of the peer has begun to read; what is there may be an earlier one's. */
     private static boolean reads(Peer peer, PeerCursorSlot slot) {
-        return slot != null && (peer.state() == PeerState.UNREADABLE || slot.life() == peer.generation());
+        return slot != null && (peer.state() == PeerState.UNREADABLE || slot.incarnation() == peer.epoch());
     }
 
     private int placeOf(PeerCursorSlot slot, JournalQueue queue, int newest, int unknown) {
@@ -164,10 +164,10 @@ final class Readers {
     }
 
     /** What this worker itself would look at, should it die and return: how it answered the peer what is not finished. */
-    private int ownAnswersTo(Peer peer) {
+    private int ownResponsesTo(Peer peer) {
         for (CursorSlot slot : own.taken()) {
-            if (slot.peerId() == peer.id() && slot.answersFrom() > 0) {
-                return settings.cycleOf(slot.answersFrom());
+            if (slot.peerId() == peer.id() && slot.responsesFrom() > 0) {
+                return settings.cycleOf(slot.responsesFrom());
             }
         }
         return Integer.MAX_VALUE;
@@ -190,10 +190,10 @@ final class Readers {
     /** What the peer says of this worker; null when it has said nothing. */
     private PeerCursorSlot slotOf(Peer peer) {
         try {
-            PeerCursors table = cursors.get(lifeOf(peer));
+            PeerCursors table = cursors.get(incarnationOf(peer));
             if (table == null || table.isCut()) {
                 table = PeerCursors.open(peer.path(), peer.id(), home.host().files());
-                cursors.put(lifeOf(peer), table);
+                cursors.put(incarnationOf(peer), table);
             }
             return table.slotFor(ownId).orElse(null);
         } catch (IOException e) {

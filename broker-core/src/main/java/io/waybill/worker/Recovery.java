@@ -15,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds out, when a peer appears for the first time in this life of a worker, which of its requests earlier lives had read and not
+ * Finds out, when a peer appears for the first time in this incarnation of a worker, which of its requests earlier incarnations had read and not
  * answered. Until that is known the peer's requests are not served, so that they are begun in their order.
  *
  * <p><b>Threads.</b> Asked by who makes links, one at a time; looks on a thread of its own, which ends when there is nothing to look for.
@@ -24,11 +24,11 @@ final class Recovery {
 
     private static final Logger LOG = LoggerFactory.getLogger(Recovery.class);
 
-    private static final int MOST_LOOKS = 100;
+    private static final int MAX_LOOKS = 100;
     private static final long LOOK_AGAIN_NS = 50_000_000;
 
     private final String workerName;
-    private final EarlierLife earlier;
+    private final PreviousIncarnation earlier;
     private final UnansweredScan scan;
     private final Threads threads;
     private final FaultAlarm faults;
@@ -38,7 +38,7 @@ final class Recovery {
     private boolean running; // guarded by this
     private volatile Runnable doneListener = () -> {};
 
-    Recovery(String workerName, EarlierLife earlier, UnansweredScan scan, Threads threads, FaultAlarm faults) {
+    Recovery(String workerName, PreviousIncarnation earlier, UnansweredScan scan, Threads threads, FaultAlarm faults) {
         this.workerName = workerName;
         this.earlier = earlier;
         this.scan = scan;
@@ -98,7 +98,7 @@ final class Recovery {
 
     /** A peer that joins again writes to its queues while they are read: what can't be read is looked at again for a while. */
     private long[] findPatiently(PeerLink link) {
-        for (int look = 1; look < MOST_LOOKS; look++) {
+        for (int look = 1; look < MAX_LOOKS; look++) {
             try {
                 UnansweredScan.Found found = find(link);
                 if (found.isWhole()) {
@@ -135,7 +135,7 @@ final class Recovery {
         CursorSlot slot = link.position();
         long to = earlier.cursorsAreExact() ? slot.requestsIndex() : 0;
         UnansweredScan.Found found =
-                scan.find(link.requests().directory(), slot.requestsFinished(), to, slot.answersFrom());
+                scan.find(link.requests().directory(), slot.requestsFinished(), to, slot.responsesFrom());
         MappedFaults.surface();
         if (found.end() > slot.requestsIndex()) {
             slot.requestsIndex(found.end());

@@ -19,7 +19,7 @@ import java.util.Map;
  * Answers the control operation that lists a worker's references.
  *
  * <pre>
- * control:rrefs.list  limit  {references: [{part, rref, fork, peer, generation, state, handles, kept, type}], left_out,
+ * control:rrefs.list  limit  {references: [{part, rref, fork, peer, epoch, state, handles, kept, type}], left_out,
  *                             counters: {num_owner_rrefs, num_forks, num_pending_users, num_pending_futures}}
  * </pre>
  *
@@ -47,7 +47,7 @@ final class ReferenceListing implements MessageHandler {
         }
         List<ReferenceStatus> all = references.statuses();
         List<ReferenceStatus> shown = all.subList(0, (int) Math.min(limit, all.size()));
-        outbox.reply()
+        outbox.response()
                 .value(
                         "references",
                         new Value.Items(
@@ -68,7 +68,7 @@ final class ReferenceListing implements MessageHandler {
         put(fields, "rref", Value.of(text(status.rref())));
         put(fields, "fork", Value.of(text(status.fork())));
         put(fields, "peer", Value.of(status.peer().worker()));
-        put(fields, "generation", Value.of(status.peer().generation()));
+        put(fields, "generation", Value.of(status.peer().epoch()));
         put(fields, "state", Value.of(status.state()));
         put(fields, "handles", Value.of(status.handles()));
         put(fields, "kept", Value.of(status.kept()));

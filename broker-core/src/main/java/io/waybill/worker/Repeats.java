@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
 final class Repeats {
 
     /** Of which answers are looked for at once. */
-    static final int MOST = 16_384;
+    static final int MAX = 16_384;
 
     private static final Logger LOG = LoggerFactory.getLogger(Repeats.class);
 
@@ -36,8 +36,8 @@ final class Repeats {
         RUN,
         /** One may have. */
         RUN_AGAIN,
-        /** One has answered, and the answer was sent again. */
-        ANSWERED
+        /** One has answered, and the response was sent again. */
+        RESPONDED
     }
 
     /** A repeated request: which peer's, and where. */
@@ -49,7 +49,7 @@ final class Repeats {
     private final String workerName;
     private final Path directory;
     private final JournalSettings settings;
-    private final Answers answers;
+    private final Answers responses;
     private final Runnable foundListener;
     private final BlockingQueue<Asked> asked = new LinkedBlockingQueue<>();
     private final Queue<Found> found = new ConcurrentLinkedQueue<>();
@@ -61,13 +61,13 @@ final class Repeats {
             String workerName,
             Path directory,
             JournalSettings settings,
-            Answers answers,
+            Answers responses,
             Runnable foundListener) {
         this.host = host;
         this.workerName = workerName;
         this.directory = directory;
         this.settings = settings;
-        this.answers = answers;
+        this.responses = responses;
         this.foundListener = foundListener;
     }
 
@@ -77,10 +77,10 @@ final class Repeats {
     }
 
     boolean isFull() {
-        return open.size() >= MOST;
+        return open.size() >= MAX;
     }
 
-    /** Looks for an answer to a request that is neither in hand nor waits. */
+    /** Looks for a response to a request that is neither in flight nor waits. */
     void add(PeerLink link, long index, long id) {
         open.add(id);
         link.unserved().add(index);
@@ -146,17 +146,17 @@ final class Repeats {
     private Verdict look(Asked repeat, JournalIndex own) {
         try {
             if (own.find(JournalQueue.RESPONSES, repeat.id()).isEmpty()) {
-                return Verdict.RUN_AGAIN; // its answer was lost, or its record was
+                return Verdict.RUN_AGAIN; // its response was lost, or its record was
             }
-            RecordView answer = own.record(JournalQueue.RESPONSES);
-            if (answer.to() != repeat.link().id()) {
+            RecordView response = own.record(JournalQueue.RESPONSES);
+            if (response.to() != repeat.link().id()) {
                 return Verdict.RUN_AGAIN; // somebody else's id
             }
-            if (answer.handlerSequence() == 0) {
-                return answer.isAcrossLives() ? Verdict.RUN_AGAIN : Verdict.RUN;
+            if (response.handlerSequence() == 0) {
+                return response.isAcrossIncarnations() ? Verdict.RUN_AGAIN : Verdict.RUN;
             }
-            answers.again(repeat.link(), answer);
-            return Verdict.ANSWERED;
+            responses.again(repeat.link(), response);
+            return Verdict.RESPONDED;
         } catch (IOException | RuntimeException | Error e) { // of the journal's files: nothing is known then
             LOG.error("The answer to call {} can't be looked for", MessageId.text(repeat.id()), e);
             return Verdict.RUN_AGAIN;

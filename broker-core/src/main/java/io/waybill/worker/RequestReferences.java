@@ -95,8 +95,8 @@ final class RequestReferences {
         return creates != null;
     }
 
-    /** Keeps what the handler gave, and makes the body the answer that says so. */
-    void create(ReplyBody body) {
+    /** Keeps what the handler gave, and makes the body the response that says so. */
+    void create(ResponseBody body) {
         try {
             StoredValue value = home.store(body.array(), body.length(), body.tensors(), body.references());
             home.keeper().finish(creates.rref(), creates.type(), value);
@@ -121,7 +121,7 @@ final class RequestReferences {
     }
 
     /** Makes the body a {@code REMOTE_RET}. */
-    void nameCreated(ReplyBody body) {
+    void nameCreated(ResponseBody body) {
         body.value(creates.ids());
     }
 }

@@ -47,8 +47,8 @@ final class Serving {
     private final Parking parking;
     private final RereadTails reread;
     private final TensorTransit transit;
-    private final Answers answers;
-    private final EarlierLife earlier;
+    private final Answers responses;
+    private final PreviousIncarnation earlier;
     private final Repeats repeats;
     private final OpenRequests open;
     private HandlerTable unparkedFor;
@@ -71,8 +71,8 @@ final class Serving {
             Parking parking,
             RereadTails reread,
             TensorTransit transit,
-            Answers answers,
-            EarlierLife earlier,
+            Answers responses,
+            PreviousIncarnation earlier,
             Repeats repeats,
             OpenRequests open,
             WorkerCounters counters) {
@@ -83,7 +83,7 @@ final class Serving {
         this.pool = pool;
         this.reread = reread;
         this.transit = transit;
-        this.answers = answers;
+        this.responses = responses;
         this.earlier = earlier;
         this.repeats = repeats;
         this.open = open;
@@ -98,7 +98,7 @@ final class Serving {
 
     /** Whether requests may be read at all; when not they stay where they are. */
     boolean isOpen() {
-        return !leaving && answers.canAnswer();
+        return !leaving && responses.canRespond();
     }
 
     /** The worker leaves: nothing is begun any more, once who polls now has ended its turn. Any thread. */
@@ -119,19 +119,19 @@ final class Serving {
         return serveOnce(inbound);
     }
 
-    /** A request that is in hand or waits is answered once, for all that ask; what is neither may have been answered. */
+    /** A request that is in flight or waits is answered once, for all that ask; what is neither may have been answered. */
     private void takeRepeat(Inbound inbound) {
         if (repeats.isFull()) {
             inbound.refuse(
                     ErrorKind.UNKNOWN_ERROR,
                     ErrorCode.BACK_PRESSURE,
-                    "the answers to " + Repeats.MOST + " repeated requests, the most allowed, are looked for already");
+                    "the answers to " + Repeats.MAX + " repeated requests, the most allowed, are looked for already");
             return;
         }
         PeerLink link = inbound.link();
         long index = inbound.index();
         long id = inbound.view().id();
-        transit.discard(inbound.view(), link); // one with lent tensors is not sent again
+        transit.discard(inbound.view(), link); // one with leased tensors is not sent again
         inbound.leave();
         boolean joined = repeats.has(id) || parking.hasId(id) || open.has(id);
         if (!joined) {
@@ -146,7 +146,7 @@ final class Serving {
     /** Serves a repeated request of which it is known by now what became of it. Returns whether this thread still has the permit. */
     boolean serveRepeat() {
         Repeats.Found found = repeats.takeFound();
-        if (found.verdict() == Repeats.Verdict.ANSWERED) {
+        if (found.verdict() == Repeats.Verdict.RESPONDED) {
             found.link().unserved().remove(found.index());
             return true;
         }
@@ -177,13 +177,13 @@ final class Serving {
             return refuseExpired(inbound, Failure.expired(request, clock, "a handler began"));
         }
         boolean isForEarlier = earlier.isFor(request);
-        if (isForEarlier && !request.isAcrossLives()) {
+        if (isForEarlier && !request.isAcrossIncarnations()) {
             return refuseLost(inbound);
         }
         if (isForEarlier && earlier.isFromEarlierBoot(request)) {
             return refuseExpired(inbound, Failure.expiredAtBoot(request));
         }
-        if (!answers.isComfortable()) {
+        if (!responses.isComfortable()) {
             inbound.refuse(
                     ErrorKind.UNKNOWN_ERROR,
                     ErrorCode.JOURNAL_FULL,
@@ -243,9 +243,9 @@ final class Serving {
                         ? "call " + MessageId.text(inbound.view().id())
                                 + " was sent before to this worker, which may have begun it and did not answer"
                         : "call " + MessageId.text(inbound.view().id()) + " was sent to generation "
-                                + inbound.view().generation()
+                                + inbound.view().epoch()
                                 + " of this worker, which did not begin it; this is generation "
-                                + earlier.generation());
+                                + earlier.epoch());
         return true;
     }
 
@@ -297,10 +297,10 @@ final class Serving {
 
     /**
      * The time, at most a few requests old: reading the clock costs as much as the rest of this. When this process was stopped meanwhile,
-     * a request that was sent since tells, or else the first answer: no more than one request is begun that expired.
+     * a request that was sent since tells, or else the first response: no more than one request is begun that expired.
      */
     private long nowNs(RecordView request) {
-        if (--servedUntilClock <= 0 || request.sentNs() > sentBeforeNs || answers.latestNs() > sentBeforeNs) {
+        if (--servedUntilClock <= 0 || request.sentNs() > sentBeforeNs || responses.latestNs() > sentBeforeNs) {
             now(clock.bootNs());
         }
         return nowNs;
@@ -445,7 +445,7 @@ final class Serving {
 
     private boolean leaveParking(Parking.Place place, HandlerKey key, boolean present) {
         Inbound inbound = readAgain(place.link(), place.index(), place.delivered());
-        parking.removeFirst(key); // now that it is in hand
+        parking.removeFirst(key); // now that it is in flight
         registry.countParked(key, -1);
         if (inbound == null) {
             return true;
@@ -470,7 +470,7 @@ final class Serving {
         return true;
     }
 
-    /** Serves the oldest request that an earlier life left unanswered. Returns whether this thread still has the permit. */
+    /** Serves the oldest request that an earlier incarnation left unanswered. Returns whether this thread still has the permit. */
     boolean serveUnanswered(PeerLink link) {
         Inbound inbound = readAgain(link, link.nextUnanswered(), Delivered.AGAIN);
         link.unansweredTaken();

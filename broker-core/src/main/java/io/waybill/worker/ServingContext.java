@@ -5,7 +5,7 @@ import io.waybill.host.Clock;
 /** What serving a request needs of its worker. */
 record ServingContext(
         Clock clock,
-        Answers answers,
+        Answers responses,
         Calls calls,
         TensorTransit transit,
         Invocations invocations,

@@ -17,7 +17,7 @@ import java.util.List;
  */
 final class Sharing {
 
-    /** Makes the reference to what a request creates, once it is known which life of which worker will own it. */
+    /** Makes the reference to what a request creates, once it is known which incarnation of which worker will own it. */
     @FunctionalInterface
     interface Creation {
         ForkData begin(Holder owner);

@@ -31,28 +31,28 @@ final class StoredAnswer {
             return;
         }
         if (record.hasReferences()) {
-            claim.fail(ErrorCode.ANSWER_GONE, answer(record) + " brought references, which ended with their receiver");
+            claim.fail(ErrorCode.RESPONSE_GONE, respond(record) + " brought references, which ended with their receiver");
             return;
         }
         try {
             read(claim, copyOf(record), peerDirectory);
         } catch (MalformedRecordException e) {
-            claim.fail(ErrorCode.PEER_CORRUPT, answer(record) + " can't be read: " + e.getMessage());
+            claim.fail(ErrorCode.PEER_CORRUPT, respond(record) + " can't be read: " + e.getMessage());
         } catch (RejectedMessageException e) {
-            claim.fail(e.code(), answer(record) + " can't be read: " + e.getMessage());
+            claim.fail(e.code(), respond(record) + " can't be read: " + e.getMessage());
         }
     }
 
-    private static String answer(RecordView record) {
+    private static String respond(RecordView record) {
         return "the answer to call " + MessageId.text(record.id());
     }
 
     private void read(Claim claim, RecordView record, Path peerDirectory)
             throws MalformedRecordException, RejectedMessageException {
-        if (receiver.lends(record)) {
+        if (receiver.leases(record)) {
             claim.fail(
-                    ErrorCode.ANSWER_GONE,
-                    answer(record) + " brought tensors in a segment, which were lent to the process that had asked");
+                    ErrorCode.RESPONSE_GONE,
+                    respond(record) + " brought tensors in a segment, which were lent to the process that had asked");
             return;
         }
         try (PeerSegments none = receiver.peer(record.from(), peerDirectory.resolve(WorkerDirectory.SEGMENTS))) {

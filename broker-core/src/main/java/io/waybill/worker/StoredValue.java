@@ -88,7 +88,7 @@ final class StoredValue implements OwnedValue {
         return HeldReference.all(references, HeldReference::retainInValue);
     }
 
-    /** A value that an earlier life kept; its storages are this object's. */
+    /** A value that an earlier incarnation kept; its storages are this object's. */
     static StoredValue restored(KeptValue kept, Keeper keeper) {
         StoredValue restored = new StoredValue(kept.payload(), kept.tensors(), kept.storages(), List.of());
         restored.isKeptAs(kept.id(), keeper);

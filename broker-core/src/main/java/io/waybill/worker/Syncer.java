@@ -138,8 +138,8 @@ final class Syncer implements Announcement, Agent {
             throw new AgentTerminationException(true);
         }
         takeAwaited(); // first: what was written for them is among what is synced now
-        boolean answered = sync(responseLane, responses);
-        if (answered) {
+        boolean responded = sync(responseLane, responses);
+        if (responded) {
             cursors.responsesOnDisk(responses.onDiskBefore());
         }
         boolean asked = sync(requestLane, requests);
@@ -151,7 +151,7 @@ final class Syncer implements Announcement, Agent {
             peer.ringIfAsleep();
         }
         awaited.clear();
-        return answered || asked || rang;
+        return responded || asked || rang;
     }
 
     private void takeAwaited() {

@@ -22,7 +22,7 @@ final class TensorTransit implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(TensorTransit.class);
 
     private final DeviceRegistry devices = new DeviceRegistry();
-    private final LoanLedger ledger;
+    private final LeaseLedger ledger;
     private final SegmentPool pool;
     private final TensorSender sender;
     private final TensorReceiver receiver;
@@ -31,7 +31,7 @@ final class TensorTransit implements AutoCloseable {
     TensorTransit(WorkerDirectory directory, TensorConfig config, RegionHolder holder) throws IOException {
         Host host = directory.home().host();
         NativeMemory memory = new NativeMemory(host.calls());
-        ledger = new LoanLedger(directory.cursors());
+        ledger = new LeaseLedger(directory.cursors());
         pool = new SegmentPool(
                 directory.path().resolve(WorkerDirectory.SEGMENTS),
                 config,
@@ -40,7 +40,7 @@ final class TensorTransit implements AutoCloseable {
                 host.clock().wallNs(),
                 ledger,
                 holder);
-        pool.removeLeftovers(); // requests that name them are not begun: they are for an earlier life
+        pool.removeLeftovers(); // requests that name them are not begun: they are for an earlier incarnation
         sender = new TensorSender(pool, devices);
         receiver = new TensorReceiver(ledger, devices, new HostMemory(memory), memory, host.files(), host.clock());
     }
@@ -49,7 +49,7 @@ final class TensorTransit implements AutoCloseable {
         return devices;
     }
 
-    LoanLedger ledger() {
+    LeaseLedger ledger() {
         return ledger;
     }
 
@@ -65,7 +65,7 @@ final class TensorTransit implements AutoCloseable {
         return receiver;
     }
 
-    /** Gives back what was lent with a record that nobody will use. */
+    /** Gives back what was leased with a record that nobody will use. */
     void discard(RecordView record, PeerLink from) {
         if (record.tensorCount() > 0) {
             try {

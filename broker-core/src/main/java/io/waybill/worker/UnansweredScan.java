@@ -11,36 +11,36 @@ import org.agrona.collections.Long2LongHashMap;
 import org.agrona.collections.LongArrayList;
 
 /**
- * Finds the requests of a peer that earlier lives of this worker had read and not answered: all that are for them between two places,
- * less those to which there is an answer.
+ * Finds the requests of a peer that earlier incarnations of this worker had read and not answered: all that are for them between two places,
+ * less those to which there is a response.
  *
- * <p><b>Threads.</b> One at a time. <b>Memory.</b> Some {@value #MOST_AT_ONCE} ids at a time; where there are more, the answers are read
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> Some {@value #MAX_AT_ONCE} ids at a time; where there are more, the responses are read
  * once for each part. <b>Errors.</b> What is damaged is passed over: nothing can be run of it.
  */
 final class UnansweredScan {
 
-    private static final int MOST_AT_ONCE = 1 << 18;
+    private static final int MAX_AT_ONCE = 1 << 18;
     private static final long NONE = -1;
 
     private final int workerId;
-    private final long generation;
+    private final long epoch;
     private final JournalSettings settings;
-    private final Path answers;
+    private final Path responses;
     private final long answersBefore;
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
     private long endOfEarlier;
 
     /**
-     * @param generation of this life, as records have it
-     * @param answers the worker's own responses
-     * @param answersBefore how many of them earlier lives wrote
+     * @param epoch of this incarnation, as records have it
+     * @param responses the worker's own responses
+     * @param answersBefore how many of them earlier incarnations wrote
      */
-    UnansweredScan(int workerId, long generation, JournalSettings settings, Path answers, long answersBefore) {
+    UnansweredScan(int workerId, long epoch, JournalSettings settings, Path responses, long answersBefore) {
         this.workerId = workerId;
-        this.generation = generation;
+        this.epoch = epoch;
         this.settings = settings;
-        this.answers = answers;
+        this.responses = responses;
         this.answersBefore = answersBefore;
     }
 
@@ -57,10 +57,10 @@ final class UnansweredScan {
      * Looks through a peer's requests.
      *
      * @param from the place to begin at; 0 or less for the queue's start
-     * @param to the place to stop at; 0 or less for the first request to this life, or the queue's end
-     * @param answersFrom the place in the answers to begin at; 0 or less for their start
+     * @param to the place to stop at; 0 or less for the first request to this incarnation, or the queue's end
+     * @param responsesFrom the place in the answers to begin at; 0 or less for their start
      */
-    Found find(Path requests, long from, long to, long answersFrom) {
+    Found find(Path requests, long from, long to, long responsesFrom) {
         LongArrayList unanswered = new LongArrayList();
         Long2LongHashMap asked = new Long2LongHashMap(NONE);
         try (JournalTail tail = JournalTail.open(requests, settings)) {
@@ -68,7 +68,7 @@ final class UnansweredScan {
             boolean more = true;
             while (more) {
                 more = read(tail, to, asked);
-                strikeAnswered(asked, answersFrom);
+                strikeAnswered(asked, responsesFrom);
                 asked.values().forEach(unanswered::addLong);
                 asked.clear();
             }
@@ -89,14 +89,14 @@ final class UnansweredScan {
 
     /** Whether there may be more. A request that was sent again counts where it was sent last. */
     private boolean read(JournalTail tail, long to, Long2LongHashMap asked) {
-        while (asked.size() < MOST_AT_ONCE) {
+        while (asked.size() < MAX_AT_ONCE) {
             Poll found = tail.poll(buffer, workerId);
             if (found == Poll.NONE || to > 0 && tail.lastIndex() >= to) {
                 endOfEarlier = tail.nextIndex();
                 return false;
             }
             if (found == Poll.RECORD && view.type().isRequest()) {
-                if (to <= 0 && view.generation() == generation) {
+                if (to <= 0 && view.epoch() == epoch) {
                     endOfEarlier = tail.lastIndex();
                     return false;
                 }
@@ -106,12 +106,12 @@ final class UnansweredScan {
         return true;
     }
 
-    private void strikeAnswered(Long2LongHashMap asked, long answersFrom) {
+    private void strikeAnswered(Long2LongHashMap asked, long responsesFrom) {
         if (asked.isEmpty()) {
             return;
         }
-        try (JournalTail tail = JournalTail.open(answers, settings)) {
-            moveTo(tail, answersFrom);
+        try (JournalTail tail = JournalTail.open(responses, settings)) {
+            moveTo(tail, responsesFrom);
             Poll found = tail.poll(buffer, JournalTail.ANY_RECEIVER);
             while (found != Poll.NONE && !(found == Poll.RECORD && view.sequence() >= answersBefore)) {
                 if (found == Poll.RECORD) {

@@ -26,16 +26,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds the requests of a worker's earlier lives whose outcome the last of them did not hear: those without an answer, and those whose
- * answer it had not read when it ended; also ids that were given to requests in files that are gone. Where that was is remembered when this is made, before anything is read in this life.
+ * Finds the requests of a worker's earlier incarnations whose outcome the last of them did not hear: those without a response, and those whose
+ * answer it had not read when it ended; also ids that were given to requests in files that are gone. Where that was is remembered when this is made, before anything is read in this incarnation.
  *
- * <p><b>Threads.</b> One at a time. <b>Memory.</b> At most {@value #MOST} ids, the oldest. It takes as long as to read what the oldest
- * unfinished request and the last answer that was read left behind them.
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> At most {@value #MAX} ids, the oldest. It takes as long as to read what the oldest
+ * unfinished request and the last response that was read left behind them.
  */
 final class UnclaimedScan {
 
     private static final Logger LOG = LoggerFactory.getLogger(UnclaimedScan.class);
-    private static final int MOST = 1 << 20;
+    private static final int MAX = 1 << 20;
 
     private final WorkerDirectory directory;
     private final JournalSettings settings;
@@ -43,13 +43,13 @@ final class UnclaimedScan {
     private final long firstCounter;
     private final long lostFrom;
     private final long lostTo;
-    private final Map<Integer, Long> answersRead = new HashMap<>();
+    private final Map<Integer, Long> responsesRead = new HashMap<>();
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
 
     /**
-     * @param earlierRequests how many requests earlier lives wrote
-     * @param firstCounter of this life
+     * @param earlierRequests how many requests earlier incarnations wrote
+     * @param firstCounter of this incarnation
      * @param asking says which ids may have been given to requests that are not on record any more
      */
     UnclaimedScan(
@@ -63,14 +63,14 @@ final class UnclaimedScan {
         this.earlierRequests = earlierRequests;
         this.firstCounter = firstCounter;
         this.lostTo = asking.lostTo();
-        this.lostFrom = Math.max(asking.lostFrom(), lostTo - MOST);
+        this.lostFrom = Math.max(asking.lostFrom(), lostTo - MAX);
         for (CursorSlot slot : directory.cursors().taken()) {
-            answersRead.put(slot.peerId(), slot.responsesIndex());
+            responsesRead.put(slot.peerId(), slot.responsesIndex());
         }
     }
 
-    /** Where the requests to a peer, and its answers, are to be looked for. */
-    private record Place(Peer peer, long requestsFrom, long answersFrom) {}
+    /** Where the requests to a peer, and its responses, are to be looked for. */
+    private record Place(Peer peer, long requestsFrom, long responsesFrom) {}
 
     /** The ids, lowest first. */
     synchronized long[] find(List<Peer> peers) throws IOException {
@@ -101,7 +101,7 @@ final class UnclaimedScan {
         }
     }
 
-    /** A peer whose answers can't be read hurts nobody else's: of what it was asked, all that may have no outcome is told. */
+    /** A peer whose responses can't be read hurts nobody else's: of what it was asked, all that may have no outcome is told. */
     private void lookAtReadable(Place place, LongHashSet found) {
         try {
             if (JournalTail.exists(JournalQueue.RESPONSES.in(place.peer().path()))) {
@@ -119,24 +119,24 @@ final class UnclaimedScan {
     private Place place(Peer peer) {
         SafeFiles files = directory.home().host().files();
         long finished = 0;
-        long answers = 0;
+        long responses = 0;
         try {
             PeerCursors cursors = PeerCursors.open(peer.path(), peer.id(), files);
             PeerCursorSlot slot = cursors.slotFor(directory.id()).orElse(null);
             if (slot != null) {
                 finished = slot.requestsFinished();
-                answers = slot.answersFrom();
+                responses = slot.responsesFrom();
             }
             MappedFaults.surface();
         } catch (IOException | InternalError e) {
             finished = 0;
-            answers = 0;
+            responses = 0;
             LOG.warn("The cursors of worker {} can't be read: all of its answers are looked through", peer, e);
         }
-        long read = answersRead.getOrDefault(peer.id(), 0L);
-        // which requests are finished that are gone, only all of the answers tell
-        long answersFrom = lostFrom < lostTo ? 0 : Math.max(0, Math.min(answers, read));
-        return new Place(peer, Math.max(0, finished), answersFrom);
+        long read = responsesRead.getOrDefault(peer.id(), 0L);
+        // which requests are finished that are gone, only all of the responses tell
+        long responsesFrom = lostFrom < lostTo ? 0 : Math.max(0, Math.min(responses, read));
+        return new Place(peer, Math.max(0, finished), responsesFrom);
     }
 
     private void addRequests(Map<Integer, Place> places, LongHashSet found) {
@@ -145,7 +145,7 @@ final class UnclaimedScan {
         try (JournalTail tail = JournalTail.open(JournalQueue.REQUESTS.in(directory.path()), settings)) {
             moveTo(tail, from);
             Poll poll = tail.poll(buffer, JournalTail.ANY_RECEIVER);
-            while (poll != Poll.NONE && found.size() < MOST) {
+            while (poll != Poll.NONE && found.size() < MAX) {
                 if (poll == Poll.RECORD) {
                     if (view.sequence() >= earlierRequests) {
                         return;
@@ -162,19 +162,19 @@ final class UnclaimedScan {
 
     /** What was read is settled; what was not stands for a request that is to be claimed. */
     private void lookAtAnswers(Place place, LongHashSet found) {
-        long read = answersRead.getOrDefault(place.peer().id(), 0L);
+        long read = responsesRead.getOrDefault(place.peer().id(), 0L);
         try (JournalTail tail =
                 JournalTail.open(JournalQueue.RESPONSES.in(place.peer().path()), settings)) {
-            moveTo(tail, place.answersFrom());
+            moveTo(tail, place.responsesFrom());
             for (Poll poll = tail.poll(buffer, directory.id());
                     poll != Poll.NONE;
                     poll = tail.poll(buffer, directory.id())) {
-                if (poll != Poll.RECORD || !isOfEarlierLife(view.id())) {
+                if (poll != Poll.RECORD || !isOfPreviousIncarnation(view.id())) {
                     continue;
                 }
                 if (tail.lastIndex() < read) {
                     found.remove(view.id());
-                } else if (found.size() < MOST) {
+                } else if (found.size() < MAX) {
                     found.add(view.id());
                 }
             }
@@ -191,7 +191,7 @@ final class UnclaimedScan {
         return ids;
     }
 
-    private boolean isOfEarlierLife(long id) {
+    private boolean isOfPreviousIncarnation(long id) {
         return MessageId.worker(id) == directory.id() && MessageId.counter(id) < firstCounter;
     }
 

@@ -32,7 +32,7 @@ public enum Waiting {
         return yieldNs;
     }
 
-    /** How long a thread polls for the answer that it waits for, before it leaves that to the poller and sleeps. */
+    /** How long a thread polls for the response that it waits for, before it leaves that to the poller and sleeps. */
     long callerNs() {
         return callerNs;
     }

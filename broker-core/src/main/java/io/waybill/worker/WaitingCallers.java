@@ -5,7 +5,7 @@ import io.waybill.host.Clock;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Threads that wait for an answer, or for room: they poll for themselves for a while, and leave it to the {@link Poller} then.
+ * Threads that wait for a response, or for room: they poll for themselves for a while, and leave it to the {@link Poller} then.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -14,8 +14,8 @@ final class WaitingCallers {
     /** For a permit that is given back every few microseconds. */
     private static final long LOOK_NS = 5_000_000;
 
-    private static final long LONGEST_PARK_NS = 50_000_000;
-    private static final int MOST_HELPING_POLLS = 8;
+    private static final long MAX_PARK_NS = 50_000_000;
+    private static final int MAX_HELPING_POLLS = 8;
 
     private final Waiting waiting;
     private final Clock clock;
@@ -131,7 +131,7 @@ final class WaitingCallers {
     /** To park is to enter the virtual machine, where JDK 17 tells of faults that this thread met before. */
     private void parkOnce(WaitCondition call) {
         try {
-            call.park(LONGEST_PARK_NS);
+            call.park(MAX_PARK_NS);
         } catch (InternalError e) {
             turns.stopAfter(e);
         }
@@ -191,7 +191,7 @@ final class WaitingCallers {
         turns.takenByCaller();
         int work = turns.poll();
         int done = work;
-        for (int i = 1; i < MOST_HELPING_POLLS && work > 0; i++) {
+        for (int i = 1; i < MAX_HELPING_POLLS && work > 0; i++) {
             work = turns.poll();
             done |= work;
         }

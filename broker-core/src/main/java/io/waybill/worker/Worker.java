@@ -127,7 +127,7 @@ public final class Worker implements Caller, AutoCloseable {
             Journal requests,
             Journal responses,
             QueueBeginning asking,
-            QueueBeginning answering)
+            QueueBeginning responding)
             throws IOException {
         this.directory = directory;
         this.host = directory.home().host();
@@ -136,12 +136,12 @@ public final class Worker implements Caller, AutoCloseable {
         boolean serves = settings.role() == WorkerSettings.Role.SERVES;
         long behindLast = requests.lastId() == MessageId.NONE ? 0 : MessageId.counter(requests.lastId()) + 1;
         long firstCounter = Math.max(asking.firstCounter(), behindLast);
-        lost = (asking.loss() + " " + answering.loss()).trim();
+        lost = (asking.loss() + " " + responding.loss()).trim();
         archive = opened.add(Archive.open(
                 settings.archive(),
                 directory.path(),
                 id,
-                directory.generation(),
+                directory.epoch(),
                 host,
                 requests.size(),
                 responses.size(),
@@ -184,7 +184,7 @@ public final class Worker implements Caller, AutoCloseable {
         references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
         rpc = references.rpcFor(CallOrigin.PROGRAM);
         departure = new Departure(directory, host, waits, pending, registry, counters);
-        links.onLife(references);
+        links.onIncarnation(references);
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
         earlierCalls = new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, calls);
         ServingContext context = new ServingContext(
@@ -192,9 +192,9 @@ public final class Worker implements Caller, AutoCloseable {
         OpenRequests open = new OpenRequests();
         InboundPool pool = new InboundPool(own -> new Inbound(context, own), open);
         Parking parking = new Parking();
-        EarlierLife earlier = EarlierLife.of(directory);
+        PreviousIncarnation earlier = PreviousIncarnation.of(directory);
         UnansweredScan scan = new UnansweredScan(
-                id, earlier.generation(), settings.journal(), responses.directory(), responses.size());
+                id, earlier.epoch(), settings.journal(), responses.directory(), responses.size());
         recovery = new Recovery(directory.name(), earlier, scan, host.threads(), faults);
         links.onMake(recovery::made);
         finished = new FinishedPlaces(links, open, parking, responseLane);
@@ -305,11 +305,11 @@ public final class Worker implements Caller, AutoCloseable {
                     QueueWitnesses.hear(directory, settings.journal().roll());
             QueueBeginning asking =
                     beginning(directory, JournalQueue.REQUESTS, settings, cursors.requestsOnDiskBefore(), witnesses);
-            QueueBeginning answering =
+            QueueBeginning responding =
                     beginning(directory, JournalQueue.RESPONSES, settings, cursors.responsesOnDiskBefore(), witnesses);
             Journal requests = opened.add(openJournal(directory, JournalQueue.REQUESTS, settings, quota, asking));
-            Journal responses = opened.add(openJournal(directory, JournalQueue.RESPONSES, settings, quota, answering));
-            worker = new Worker(opened, directory, settings, registry, quota, requests, responses, asking, answering);
+            Journal responses = opened.add(openJournal(directory, JournalQueue.RESPONSES, settings, quota, responding));
+            worker = new Worker(opened, directory, settings, registry, quota, requests, responses, asking, responding);
             worker.start();
             return worker;
         } catch (Throwable e) { // also when the host gives no more threads: the name comes free
@@ -358,7 +358,7 @@ public final class Worker implements Caller, AutoCloseable {
                 settings.journal(),
                 host,
                 new FileSpace(host.files()),
-                directory.generation(),
+                directory.epoch(),
                 onDiskBefore,
                 witnesses.of(queue));
     }
@@ -390,7 +390,7 @@ public final class Worker implements Caller, AutoCloseable {
         if (!rpc.serves()) {
             directory.show(WorkerRecord.ROLE, WorkerRecord.CALLS_ONLY); // nobody need wait for it to read requests
         }
-        references.restore(); // before anybody can ask for what an earlier life kept
+        references.restore(); // before anybody can ask for what an earlier incarnation kept
         if (!injects.isEmpty()) {
             LOG.warn("Worker {} injects faults: {}", directory.info(), injects);
         }
@@ -398,7 +398,7 @@ public final class Worker implements Caller, AutoCloseable {
         recovery.onDone(poller::wake);
         registry.onChange(poller::wake);
         links.refresh();
-        directory.takesCalls(); // before it can make a call: who hears of this life can call it
+        directory.takesCalls(); // before it can make a call: who hears of this incarnation can call it
         poller.start(inlet);
         housekeeper.start(directory.name(), this::failed);
         indexer.start(directory.name(), host.threads());
@@ -524,13 +524,13 @@ public final class Worker implements Caller, AutoCloseable {
 
     /** Leases of peers' regions that are in use here. */
     int leasesHeld() {
-        return transit.receiver().loansHeld();
+        return transit.receiver().leasesHeld();
     }
 
     /** Leases of this worker's regions that peers have not released. */
     long leased() {
         transit.sender().reclaim();
-        return transit.sender().loans();
+        return transit.sender().leases();
     }
 
     /** Memory for tensors that are to be sent. */
@@ -573,12 +573,12 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
-     * The outcome of a call that an earlier process of this name made: the answer that is on record, or the one that its receiver is still
+     * The outcome of a call that an earlier process of this name made: the response that is on record, or the one that its receiver is still
      * to give. The journals are searched on a thread of its own.
      *
      * <p>The future fails with a {@link CallException}: with the error that is on record; with {@link ErrorCode#UNKNOWN_CALL} when this
-     * worker never made the call; {@link ErrorCode#WORKER_LOST} when its receiver is gone without an answer and, for a call that a later
-     * life of it may run, has not returned in time; {@link ErrorCode#ANSWER_GONE} when the answer brought references or tensors in a
+     * worker never made the call; {@link ErrorCode#WORKER_LOST} when its receiver is gone without a response and, for a call that a later
+     * life of it may run, has not returned in time; {@link ErrorCode#RESPONSE_GONE} when the response brought references or tensors in a
      * segment, which ended with the process that had asked; {@link ErrorCode#TIMED_OUT} when none of that came in time.
      *
      * @param timeout {@link Duration#ZERO} for none
@@ -599,7 +599,7 @@ public final class Worker implements Caller, AutoCloseable {
 
     /**
      * Sends a request of an earlier process of this name again, under its id, to the process of its receiver that is there now, unless a
-     * handler's answer is on record. The receiver gives the answer that it has on record; waits for the handler that is at it; runs the
+     * handler's response is on record. The receiver gives the response that it has on record; waits for the handler that is at it; runs the
      * request when no handler had begun it, or when one may have and it is declared {@code at-least-once}; and refuses it with
      * {@link ErrorCode#WORKER_LOST} otherwise. The future fails as that of {@link #claimAsync} does, and with {@link ErrorCode#REFUSED} for
      * a request that brought references, or tensors in a segment.
@@ -622,13 +622,13 @@ public final class Worker implements Caller, AutoCloseable {
 
     /**
      * The ids of requests of earlier processes of this name whose outcome the last of them had not heard, lowest first: those without an
-     * answer on record, and those whose answer it had not read. What {@link #claim} is for. Reads journals on the calling thread.
+     * answer on record, and those whose response it had not read. What {@link #claim} is for. Reads journals on the calling thread.
      *
-     * @param most so many of the oldest
+     * @param max so many of the oldest
      */
-    public long[] unanswered(int most) throws IOException {
+    public long[] unanswered(int max) throws IOException {
         long[] ids = unclaimed.find(links.peers());
-        return most < ids.length ? Arrays.copyOf(ids, most) : ids;
+        return max < ids.length ? Arrays.copyOf(ids, max) : ids;
     }
 
     /**

@@ -50,14 +50,14 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threads.</b> Any.
  */
-final class WorkerReferences implements ControlTransport, ReferenceListener, Links.LifeListener {
+final class WorkerReferences implements ControlTransport, ReferenceListener, Links.IncarnationListener {
 
     private static final Logger LOG = LoggerFactory.getLogger(WorkerReferences.class);
     private static final Provider PROVIDER = new Provider("waybill-references", "1");
-    /** Ids of one life do not meet those of the next: a life has 2^32 of them. */
-    private static final int IDS_PER_LIFE_BITS = 32;
+    /** Ids of one incarnation do not meet those of the next: an incarnation has 2^32 of them. */
+    private static final int IDS_PER_INCARNATION_BITS = 32;
 
-    private static final int LIVES_MASK = 0xffff;
+    private static final int INCARNATIONS_MASK = 0xffff;
 
     private final WorkerInfo info;
     private final boolean serves;
@@ -88,10 +88,10 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
         this.links = links;
         this.transit = transit;
         this.attemptTimeout = settings.retries().attemptTimeout(calls.defaultTimeout());
-        long generation = directory.generation();
+        long epoch = directory.epoch();
         this.references = new References(
-                new Holder(directory.id(), (int) generation),
-                (generation - 1 & LIVES_MASK) << IDS_PER_LIFE_BITS,
+                new Holder(directory.id(), (int) epoch),
+                (epoch - 1 & INCARNATIONS_MASK) << IDS_PER_INCARNATION_BITS,
                 settings,
                 host.clock(),
                 this,
@@ -153,7 +153,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     }
 
     static Holder holder(PeerLink link) {
-        return new Holder(link.id(), (int) link.generation());
+        return new Holder(link.id(), (int) link.epoch());
     }
 
     // ---- what others say
@@ -165,7 +165,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
             CallException why = refused.get();
             throw new RejectedMessageException(why.code(), why.getMessage(), why);
         }
-        outbox.reply(ByteBuffer.allocate(0));
+        outbox.respond(ByteBuffer.allocate(0));
     }
 
     private Optional<CallException> receive(ControlMessage message, Holder from) {
@@ -184,25 +184,25 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     }
 
     @Override
-    public void ended(int worker, long generation) {
-        background.run(() -> references.lost(new Holder(worker, (int) generation)));
+    public void ended(int worker, long epoch) {
+        background.run(() -> references.lost(new Holder(worker, (int) epoch)));
     }
 
     @Override
-    public void began(int worker, long generation) {
-        background.run(() -> references.returned(new Holder(worker, (int) generation)));
+    public void began(int worker, long epoch) {
+        background.run(() -> references.returned(new Holder(worker, (int) epoch)));
     }
 
     /**
-     * The references of an answer, which may be used at once: whoever shared them keeps them alive until their owners know of this worker.
+     * The references of a response, which may be used at once: whoever shared them keeps them alive until their owners know of this worker.
      *
      * @throws RejectedMessageException when they can't be had; those that could be read were given back
      */
-    ArrivedReferences takeAnswered(RecordView answer, PeerLink from) throws RejectedMessageException {
-        if (!answer.hasReferences()) {
+    ArrivedReferences takeAnswered(RecordView response, PeerLink from) throws RejectedMessageException {
+        if (!response.hasReferences()) {
             return ArrivedReferences.none();
         }
-        List<ForkData> table = ArrivedReferences.table(answer);
+        List<ForkData> table = ArrivedReferences.table(response);
         if (!serves) {
             ArrivedReferences.decline(this, table, holder(from));
             throw new RejectedMessageException(
@@ -213,13 +213,13 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
         return ArrivedReferences.take(this, table, holder(from));
     }
 
-    /** Gives back the references of an answer that nobody waits for. */
-    void declineAnswered(RecordView answer, PeerLink from) {
-        if (!answer.hasReferences()) {
+    /** Gives back the references of a response that nobody waits for. */
+    void declineAnswered(RecordView response, PeerLink from) {
+        if (!response.hasReferences()) {
             return;
         }
         try {
-            ArrivedReferences.decline(this, ArrivedReferences.table(answer), holder(from));
+            ArrivedReferences.decline(this, ArrivedReferences.table(response), holder(from));
         } catch (RejectedMessageException e) {
             unreadable(from, e);
         }
@@ -270,7 +270,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
     }
 
     private Request fetchRequest(UserReference user, Duration timeout) {
-        FetchRequest fetch = new FetchRequest(user.id(), user.owner(), references.ownerGeneration(user));
+        FetchRequest fetch = new FetchRequest(user.id(), user.owner(), references.ownerEpoch(user));
         return fetch.toRequest().timeout(timeout);
     }
 
@@ -283,7 +283,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
         return StoredValue.copy(array, length, tensors, held, transit.pool());
     }
 
-    /** Takes over the values that earlier lives of this worker kept. */
+    /** Takes over the values that earlier incarnations of this worker kept. */
     void restore() {
         if (serves) {
             keeper.restore(transit.pool());
@@ -297,7 +297,7 @@ final class WorkerReferences implements ControlTransport, ReferenceListener, Lin
         LOG.warn(
                 "Worker {} (generation {}) died with {} references to values of this worker; they are released",
                 dead.worker(),
-                dead.generation(),
+                dead.epoch(),
                 forks);
     }
 

@@ -153,11 +153,11 @@ final class WorkerRpc implements Rpc {
                 OwnerReference own = references.creations().createHere(ANY_TYPE);
                 reference = own;
                 ForkId fork = ForkId.ofOwner(own.id());
-                return new ForkData(self.worker(), own.id(), fork, self.worker(), self.generation(), ANY_TYPE);
+                return new ForkData(self.worker(), own.id(), fork, self.worker(), self.epoch(), ANY_TYPE);
             }
             UserReference user = references.creations().create(owner, ANY_TYPE);
             reference = user;
-            return new ForkData(owner.worker(), user.id(), user.fork(), self.worker(), owner.generation(), ANY_TYPE);
+            return new ForkData(owner.worker(), user.id(), user.fork(), self.worker(), owner.epoch(), ANY_TYPE);
         }
 
         @Override

@@ -264,8 +264,8 @@ class HandlerRegistryTest {
         String[] keys = new String[HandlerSpec.MAX_KEYS + 1];
         Arrays.setAll(keys, i -> "text.n" + i);
         assertThatThrownBy(() -> spec(ACME, 0, handler(), keys)).hasMessageContaining("at most 10000");
-        String[] most = Arrays.copyOf(keys, HandlerSpec.MAX_KEYS);
-        HandlerRegistry.Registration registration = registry.add(spec(ACME, 0, handler(), most));
+        String[] max = Arrays.copyOf(keys, HandlerSpec.MAX_KEYS);
+        HandlerRegistry.Registration registration = registry.add(spec(ACME, 0, handler(), max));
         assertThat(registration.statuses()).hasSize(HandlerSpec.MAX_KEYS);
         assertThat(registration.withdraw(LONG)).isEqualTo(Drained.DRAINED);
         assertThat(registry.table().forKey(HandlerKey.parse("text.n7"))).isNull();

@@ -47,11 +47,11 @@ class JoinSystemTest {
             int winners = 0;
             List<String> ownIds = new ArrayList<>();
             for (JoinedProcess process : processes) {
-                winners += process.answer().startsWith("joined ") ? 1 : 0;
-                ownIds.add(process.answer());
+                winners += process.response().startsWith("joined ") ? 1 : 0;
+                ownIds.add(process.response());
             }
             assertThat(winners).isEqualTo(1);
-            assertThat(ownIds).allMatch(answer -> answer.startsWith("joined "));
+            assertThat(ownIds).allMatch(response -> response.startsWith("joined "));
             assertThat(new HashSet<>(ownIds)).hasSize(processes.size());
         } finally {
             processes.forEach(JoinedProcess::close);
@@ -67,7 +67,7 @@ class JoinSystemTest {
         long pid;
         try (JoinedProcess process = JoinedProcess.start(home.path()).awaitReady()) {
             process.say("ps0");
-            assertThat(process.answer()).isEqualTo("joined 0 1");
+            assertThat(process.response()).isEqualTo("joined 0 1");
             membership.refresh();
             assertThat(membership.members().find("ps0").orElseThrow().state()).isEqualTo(PeerState.READY);
             assertThatThrownBy(() -> home.join("ps0"))
@@ -80,7 +80,7 @@ class JoinSystemTest {
         assertThat(membership.members().find(0).orElseThrow().state()).isEqualTo(PeerState.DEAD);
         try (WorkerDirectory worker = home.join("ps0")) {
             assertThat(worker.id()).isZero();
-            assertThat(worker.generation()).isEqualTo(2);
+            assertThat(worker.epoch()).isEqualTo(2);
             assertThat(worker.previous().orElseThrow().process().pid()).isEqualTo(pid);
             assertThat(worker.previous().orElseThrow().state()).isEqualTo(WorkerState.READY);
             assertThat(worker.cursors().origin()).isEqualTo(Cursors.Origin.KEPT);
@@ -91,10 +91,10 @@ class JoinSystemTest {
     void takesOverFromAZombie() throws Exception {
         try (JoinedProcess process = JoinedProcess.startUnattended(home.path()).awaitReady()) {
             process.say("ps0");
-            assertThat(process.answer()).isEqualTo("joined 0 1");
+            assertThat(process.response()).isEqualTo("joined 0 1");
             process.killHard();
             try (WorkerDirectory worker = home.join("ps0")) {
-                assertThat(worker.generation()).isEqualTo(2);
+                assertThat(worker.epoch()).isEqualTo(2);
                 assertThat(Path.of("/proc/" + process.pid() + "/stat")).exists(); // still unreaped
             }
         }
@@ -104,7 +104,7 @@ class JoinSystemTest {
     void takesANameThatWasLeft() throws Exception {
         try (JoinedProcess process = JoinedProcess.start(home.path()).awaitReady()) {
             process.say("ps0");
-            assertThat(process.answer()).isEqualTo("joined 0 1");
+            assertThat(process.response()).isEqualTo("joined 0 1");
             process.say("leave");
             // it may still be leaving: joining waits for that
             Membership membership = new Membership(home);
@@ -114,7 +114,7 @@ class JoinSystemTest {
                 membership.refresh();
             }
             try (WorkerDirectory worker = home.join("ps0")) {
-                assertThat(worker.generation()).isEqualTo(2);
+                assertThat(worker.epoch()).isEqualTo(2);
                 assertThat(worker.previous().orElseThrow().state()).isEqualTo(WorkerState.LEFT);
             }
         }

@@ -18,8 +18,8 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * A JVM of its own that joins a home when it is told to, and stays until it is killed or its input ends.
  *
- * <p>It speaks in lines: {@code ready <pid>}; then for each name it is given {@code joined <id> <generation>} or
- * {@code taken}; it takes {@code leave} for an answer to the end.
+ * <p>It speaks in lines: {@code ready <pid>}; then for each name it is given {@code joined <id> <epoch>} or
+ * {@code taken}; it takes {@code leave} for a response to the end.
  */
 final class JoinedProcess implements AutoCloseable {
     private final Process process;
@@ -62,7 +62,7 @@ final class JoinedProcess implements AutoCloseable {
 
     /** Waits until it is up. */
     JoinedProcess awaitReady() throws IOException {
-        String line = answer();
+        String line = response();
         pid = Long.parseLong(line.substring("ready ".length()));
         return this;
     }
@@ -73,7 +73,7 @@ final class JoinedProcess implements AutoCloseable {
         process.getOutputStream().flush();
     }
 
-    String answer() throws IOException {
+    String response() throws IOException {
         String line = lines.readLine();
         while (line != null && !line.startsWith("ready ") && !line.startsWith("joined ") && !line.equals("taken")) {
             line = lines.readLine(); // log lines
@@ -124,7 +124,7 @@ final class JoinedProcess implements AutoCloseable {
                 WorkerDirectory worker = home.join(line);
                 joined.add(worker);
                 worker.publish(WorkerState.READY, List.of(), Map.of());
-                System.out.println("joined " + worker.id() + " " + worker.generation());
+                System.out.println("joined " + worker.id() + " " + worker.epoch());
             } catch (NameTakenException e) {
                 System.out.println("taken");
             }

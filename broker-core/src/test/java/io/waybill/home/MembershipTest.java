@@ -51,13 +51,13 @@ class MembershipTest {
         Peer peer = membership.members().find(worker.id()).orElseThrow();
         assertThat(peer.record()).contains(worker.record());
         assertThat(peer.path()).isEqualTo(worker.path());
-        assertThat(peer.generation()).isEqualTo(1);
+        assertThat(peer.epoch()).isEqualTo(1);
         worker.leave();
         assertThat(stateOf("ps0")).isEqualTo(PeerState.LEFT);
         try (WorkerDirectory again = home.join("ps0")) {
             assertThat(stateOf("ps0")).isEqualTo(PeerState.STARTING);
-            assertThat(membership.members().find("ps0").orElseThrow().generation())
-                    .isEqualTo(again.generation());
+            assertThat(membership.members().find("ps0").orElseThrow().epoch())
+                    .isEqualTo(again.epoch());
         }
     }
 
@@ -138,7 +138,7 @@ class MembershipTest {
             assertThat(membership.members().find("bad")).isEmpty();
             try (WorkerDirectory again = home.join("bad")) {
                 assertThat(stateOf("bad")).isEqualTo(PeerState.STARTING);
-                assertThat(again.generation()).isEqualTo(2);
+                assertThat(again.epoch()).isEqualTo(2);
             }
             assertThat(good.id()).isZero();
         }

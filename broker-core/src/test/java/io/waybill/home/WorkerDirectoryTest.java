@@ -50,7 +50,7 @@ class WorkerDirectoryTest {
 
         try (WorkerDirectory again = home.join("b")) {
             assertThat(again.id()).isEqualTo(1);
-            assertThat(again.generation()).isEqualTo(2);
+            assertThat(again.epoch()).isEqualTo(2);
             assertThat(again.previous().orElseThrow().state()).isEqualTo(WorkerState.LEFT);
         }
         assertThat(home.idOf("a")).contains(0);
@@ -106,7 +106,7 @@ class WorkerDirectoryTest {
 
         try (WorkerDirectory second = home.join("ps0")) {
             assertThat(second.id()).isEqualTo(first.id());
-            assertThat(second.generation()).isEqualTo(2);
+            assertThat(second.epoch()).isEqualTo(2);
             assertThat(second.previous().orElseThrow().state()).isEqualTo(WorkerState.READY);
             assertThat(second.cursors().origin()).isEqualTo(Cursors.Origin.KEPT);
         }
@@ -117,7 +117,7 @@ class WorkerDirectoryTest {
         abandonAs("ps0", like(HOST.processes().self(), "another boot", "pid:[1]"));
 
         try (WorkerDirectory second = home.join("ps0")) {
-            assertThat(second.generation()).isEqualTo(2);
+            assertThat(second.epoch()).isEqualTo(2);
         }
     }
 
@@ -127,7 +127,7 @@ class WorkerDirectoryTest {
         abandonAs("ps0", new ProcessIdentity(1, self.startTime() + 1, self.bootId(), self.pidNamespace(), self.uid()));
 
         try (WorkerDirectory second = home.join("ps0")) {
-            assertThat(second.generation()).isEqualTo(2);
+            assertThat(second.epoch()).isEqualTo(2);
         }
     }
 
@@ -140,7 +140,7 @@ class WorkerDirectoryTest {
                 .isInstanceOf(NameTakenException.class)
                 .hasMessageContaining("in pid:[1] where it can't be seen from here");
         try (WorkerDirectory forced = home.join("ps0", JoinOptions.defaults().withUnseen(Unseen.TRUST_LOCK))) {
-            assertThat(forced.generation()).isEqualTo(2);
+            assertThat(forced.epoch()).isEqualTo(2);
         }
     }
 
@@ -260,7 +260,7 @@ class WorkerDirectoryTest {
         Files.writeString(first.path().resolve("worker.json"), "{\"format\":1,\"id\":0");
 
         try (WorkerDirectory second = home.join("ps0")) {
-            assertThat(second.generation()).isEqualTo(2);
+            assertThat(second.epoch()).isEqualTo(2);
             assertThat(second.previous()).isEmpty();
         }
     }

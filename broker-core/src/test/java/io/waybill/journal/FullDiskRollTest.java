@@ -34,7 +34,7 @@ class FullDiskRollTest {
 
     private final MessageBuffer written = new MessageBuffer();
     private final MessageBuffer read = new MessageBuffer();
-    private long mostBytes = Long.MAX_VALUE;
+    private long maxBytes = Long.MAX_VALUE;
     private long counter;
     private Journal journal;
     private JournalTail tail;
@@ -57,7 +57,7 @@ class FullDiskRollTest {
         if (!Files.exists(file)) {
             Files.createFile(file);
         }
-        if (offset + length > mostBytes) {
+        if (offset + length > maxBytes) {
             throw new IOException("no room for " + length);
         }
     }
@@ -82,7 +82,7 @@ class FullDiskRollTest {
 
     @Test
     void goesOnInItsFileWithoutRoomForANewOneAndBeginsThatAfterwards() throws JournalFullException {
-        mostBytes = 1000;
+        maxBytes = 1000;
         for (int i = 0; i < 10; i++) {
             append(1, SMALL);
             assertThat(readOn()).isEqualTo(1);
@@ -90,7 +90,7 @@ class FullDiskRollTest {
         assertThatThrownBy(() -> append(1, LARGE)).isInstanceOf(JournalFullException.class);
         assertThat(readOn()).isZero();
         assertThat(WrittenQueue.rollFiles(directory)).hasSize(1);
-        mostBytes = Long.MAX_VALUE;
+        maxBytes = Long.MAX_VALUE;
         append(2, LARGE);
         assertThat(readOn()).isEqualTo(1);
         assertThat(WrittenQueue.rollFiles(directory)).hasSize(2);
@@ -98,9 +98,9 @@ class FullDiskRollTest {
 
     @Test
     void readersGetPastADayOnWhichNothingFitted() throws JournalFullException {
-        mostBytes = 2 << 20; // a file can be begun, and the record does not fit into it
+        maxBytes = 2 << 20; // a file can be begun, and the record does not fit into it
         assertThatThrownBy(() -> append(1, LARGE)).isInstanceOf(JournalFullException.class);
-        mostBytes = Long.MAX_VALUE;
+        maxBytes = Long.MAX_VALUE;
         append(2, SMALL);
         assertThat(readOn()).isEqualTo(1);
         append(2, LARGE);
@@ -112,7 +112,7 @@ class FullDiskRollTest {
 
     @Test
     void refusesToBeginWithoutRoomForItsTable(@TempDir Path other) {
-        mostBytes = 1000;
+        maxBytes = 1000;
         assertThatThrownBy(() -> Journal.open(other, SETTINGS, WrittenQueue.HOST.clock(), this::reserve))
                 .isInstanceOf(JournalFullException.class)
                 .hasMessageContaining(QueueStructure.TABLE);

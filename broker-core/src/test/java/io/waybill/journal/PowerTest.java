@@ -177,10 +177,10 @@ class PowerTest {
         return Boots.in(host, boot).withClock(WrittenQueue.clockAt(START_NS));
     }
 
-    private static Journal open(Path queue, Host host, long generation, long onDiskBefore) throws IOException {
+    private static Journal open(Path queue, Host host, long epoch, long onDiskBefore) throws IOException {
         try {
             QueueBeginning beginning = QueueBeginning.find(
-                    queue, SETTINGS, host, PowerTest::reserve, generation, onDiskBefore, QueueEvidence.NONE);
+                    queue, SETTINGS, host, PowerTest::reserve, epoch, onDiskBefore, QueueEvidence.NONE);
             return Journal.open(queue, SETTINGS, host.clock(), PowerTest::reserve, beginning);
         } catch (JournalFullException e) {
             throw new IOException(e);

@@ -34,19 +34,19 @@ class DisorderTest {
 
     @Test
     void leaksNothingWhenADeleteOvertakesItsCreation() {
-        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
         exchange.worker(0).release(user);
         exchange.worker(0).creations().creationFailed(user, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "late"));
         exchange.deliverAll();
-        assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
+        assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.incarnation(0), "Tensor"))
                 .isEqualTo(CreationDecision.DELETED);
         requireClean(0, 1);
     }
 
     @Test
     void leaksNothingWhenADeleteComesWhileTheBodyRuns() {
-        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
-        exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
+        exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.incarnation(0), "Tensor");
         exchange.worker(0).release(user);
         exchange.worker(0).creations().creationFailed(user, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "late"));
         exchange.deliverAll();
@@ -58,20 +58,20 @@ class DisorderTest {
 
     @Test
     void createsOnceWhenARequestComesTwice() {
-        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
-        List<String> answered = new ArrayList<>();
-        exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor");
-        assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
+        UserReference user = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
+        List<String> responded = new ArrayList<>();
+        exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.incarnation(0), "Tensor");
+        assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.incarnation(0), "Tensor"))
                 .isEqualTo(CreationDecision.KNOWN);
-        exchange.worker(1).whenSettled(user.id(), () -> answered.add("now"));
-        assertThat(answered).isEmpty();
+        exchange.worker(1).whenCompleted(user.id(), () -> responded.add("now"));
+        assertThat(responded).isEmpty();
         exchange.worker(1).creations().finish(user.id(), value);
-        assertThat(answered).hasSize(1);
+        assertThat(responded).hasSize(1);
         exchange.worker(0).creations().created(user, user.id(), user.fork());
         exchange.worker(0).creations().created(user, user.id(), user.fork());
         exchange.worker(0).release(user);
         exchange.deliverAll();
-        assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
+        assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.incarnation(0), "Tensor"))
                 .isEqualTo(CreationDecision.DELETED);
         requireClean(0, 1);
     }
@@ -80,14 +80,14 @@ class DisorderTest {
     void givesBackWhatAnAnswerBringsThatNobodyWaitsFor() {
         UserReference parent = exchange.created(0, 1, value);
         OwnerReference own = exchange.worker(1).creations().own(new SimulatedValue(null), "Tensor");
-        ForkData ofUser = exchange.worker(0).forks().fork(parent, exchange.life(2));
-        ForkData ofOwner = exchange.worker(1).forks().fork(own, exchange.life(2));
-        ForkData toOwner = exchange.worker(0).forks().fork(parent, exchange.life(1));
+        ForkData ofUser = exchange.worker(0).forks().fork(parent, exchange.incarnation(2));
+        ForkData ofOwner = exchange.worker(1).forks().fork(own, exchange.incarnation(2));
+        ForkData toOwner = exchange.worker(0).forks().fork(parent, exchange.incarnation(1));
         exchange.worker(0).release(parent);
         exchange.worker(1).release(own);
-        exchange.worker(2).forks().decline(ofUser, exchange.life(0));
-        exchange.worker(2).forks().decline(ofOwner, exchange.life(1));
-        exchange.worker(1).forks().decline(toOwner, exchange.life(0));
+        exchange.worker(2).forks().decline(ofUser, exchange.incarnation(0));
+        exchange.worker(2).forks().decline(ofOwner, exchange.incarnation(1));
+        exchange.worker(1).forks().decline(toOwner, exchange.incarnation(0));
         exchange.deliverAll();
         assertThat(value.isClosed()).isTrue();
         requireClean(0, 1, 2);
@@ -96,10 +96,10 @@ class DisorderTest {
     @Test
     void keepsWhatAnAnswerBroughtThatComesAgainWhenNobodyWaits() {
         OwnerReference own = exchange.worker(1).creations().own(value, "Tensor");
-        ForkData data = exchange.worker(1).forks().fork(own, exchange.life(2));
+        ForkData data = exchange.worker(1).forks().fork(own, exchange.incarnation(2));
         exchange.worker(1).release(own);
-        Arrival arrival = exchange.worker(2).forks().arrive(List.of(data), exchange.life(1));
-        exchange.worker(2).forks().decline(data, exchange.life(1));
+        Arrival arrival = exchange.worker(2).forks().arrive(List.of(data), exchange.incarnation(1));
+        exchange.worker(2).forks().decline(data, exchange.incarnation(1));
         exchange.deliverAll();
         assertThat(value.isClosed()).isFalse();
         exchange.worker(2).forks().release(arrival);
@@ -158,7 +158,7 @@ class DisorderTest {
             exchange.failAll();
             exchange.pass(Duration.ofSeconds(30));
         }
-        assertThat(exchange.told)
+        assertThat(exchange.notified)
                 .containsExactly(
                         "overdue RREF_USER_DELETE to 1: The RPC has not succeeded after the specified number of"
                                 + " max retries (5). The last error was: nothing came");
@@ -200,21 +200,21 @@ class DisorderTest {
     @Test
     void releasesTheForksOfAWorkerThatDiedAfterAWhile() {
         exchange.created(0, 1, value);
-        exchange.worker(1).lost(exchange.life(0));
+        exchange.worker(1).lost(exchange.incarnation(0));
         exchange.pass(Duration.ofSeconds(29));
         assertThat(value.isClosed()).isFalse();
         exchange.pass(Duration.ofSeconds(1));
         assertThat(value.isClosed()).isTrue();
-        assertThat(exchange.told).containsExactly("released 1 of worker 0");
+        assertThat(exchange.notified).containsExactly("released 1 of worker 0");
         requireClean(1);
     }
 
     @Test
     void letsAParentGoWhoseChildDiedWithItsReceiver() {
         UserReference parent = exchange.created(0, 1, value);
-        exchange.worker(0).forks().fork(parent, exchange.life(2));
+        exchange.worker(0).forks().fork(parent, exchange.incarnation(2));
         exchange.worker(0).release(parent);
-        exchange.worker(0).lost(exchange.life(2));
+        exchange.worker(0).lost(exchange.incarnation(2));
         assertThat(exchange.wire).isEmpty();
         exchange.pass(Duration.ofSeconds(30));
         assertThat(exchange.deliverAll()).containsExactly("RREF_USER_DELETE");
@@ -224,9 +224,9 @@ class DisorderTest {
     @Test
     void settlesAReferenceWhoseOwnerDied() {
         UserReference user = exchange.created(0, 1, value);
-        exchange.worker(0).lost(exchange.life(1));
+        exchange.worker(0).lost(exchange.incarnation(1));
         assertThat(exchange.worker(0).confirmedByOwner(user)).isFalse();
-        exchange.worker(0).whenSettled(user, ready::add);
+        exchange.worker(0).whenCompleted(user, ready::add);
         exchange.pass(Duration.ofSeconds(20));
         assertThat(ready.get(0).orElseThrow().code()).isEqualTo(ErrorCode.OWNER_LOST);
         exchange.worker(0).release(user);
@@ -237,8 +237,8 @@ class DisorderTest {
     @Test
     void findsAValueAgainThatItsOwnerBroughtBack() {
         UserReference user = exchange.created(0, 1, value);
-        exchange.worker(0).lost(exchange.life(1));
-        exchange.worker(0).whenSettled(user, ready::add);
+        exchange.worker(0).lost(exchange.incarnation(1));
+        exchange.worker(0).whenCompleted(user, ready::add);
         References back = exchange.begin(new Holder(1, 2), 1000);
         SimulatedValue kept = new SimulatedValue(user.id());
         back.creations().restore(user.id(), kept, "Tensor");
@@ -256,8 +256,8 @@ class DisorderTest {
     @Test
     void settlesAReferenceWhoseOwnerCameBackWithoutTheValue() {
         UserReference user = exchange.created(0, 1, value);
-        exchange.worker(0).lost(exchange.life(1));
-        exchange.worker(0).whenSettled(user, ready::add);
+        exchange.worker(0).lost(exchange.incarnation(1));
+        exchange.worker(0).whenCompleted(user, ready::add);
         exchange.begin(new Holder(1, 2), 1000);
         exchange.worker(0).returned(new Holder(1, 2));
         exchange.deliverAll();
@@ -270,7 +270,7 @@ class DisorderTest {
     void endsAFetchWhoseCreatorDied() {
         Recorded fetch = new Recorded();
         exchange.worker(1).fetch(new RRefId(0, 0), 1, fetch);
-        exchange.worker(1).lost(exchange.life(0));
+        exchange.worker(1).lost(exchange.incarnation(0));
         exchange.pass(Duration.ofSeconds(30));
         assertThat(fetch.failure.code()).isEqualTo(ErrorCode.REFERENCE_DELETED);
         requireClean(1);

@@ -26,9 +26,9 @@ final class Exchange {
 
     final SimulatedTime time = new SimulatedTime();
     final Deque<Sent> wire = new ArrayDeque<>();
-    final List<String> told = new ArrayList<>();
+    final List<String> notified = new ArrayList<>();
     final Map<Integer, References> workers = new HashMap<>();
-    private final Map<Integer, Holder> lives = new HashMap<>();
+    private final Map<Integer, Holder> incarnations = new HashMap<>();
 
     Exchange() {
         for (int id = 0; id < 3; id++) {
@@ -36,16 +36,16 @@ final class Exchange {
         }
     }
 
-    References begin(Holder life, long firstLocalId) {
+    References begin(Holder incarnation, long firstLocalId) {
         References references = new References(
-                life,
+                incarnation,
                 firstLocalId,
                 SETTINGS,
                 time,
-                (message, to, outcome) -> wire.add(new Sent(life.worker(), to, message, outcome)),
+                (message, to, outcome) -> wire.add(new Sent(incarnation.worker(), to, message, outcome)),
                 listener());
-        workers.put(life.worker(), references);
-        lives.put(life.worker(), life);
+        workers.put(incarnation.worker(), references);
+        incarnations.put(incarnation.worker(), incarnation);
         return references;
     }
 
@@ -53,23 +53,23 @@ final class Exchange {
         return new ReferenceListener() {
             @Override
             public void onReleasedForDead(Holder dead, int forks) {
-                told.add("released " + forks + " of worker " + dead.worker());
+                notified.add("released " + forks + " of worker " + dead.worker());
             }
 
             @Override
             public void onOverdue(ControlMessage message, int to, String why) {
-                told.add("overdue " + message.type() + " to " + to + ": " + why);
+                notified.add("overdue " + message.type() + " to " + to + ": " + why);
             }
 
             @Override
             public void onLeak(ReferenceStatus leaked) {
-                told.add(leaked.part() + " " + leaked.fork() + " "
+                notified.add(leaked.part() + " " + leaked.fork() + " "
                         + leaked.peer().worker());
             }
 
             @Override
             public void onKept(int values) {
-                told.add("kept " + values);
+                notified.add("kept " + values);
             }
         };
     }
@@ -78,8 +78,8 @@ final class Exchange {
         return workers.get(id);
     }
 
-    Holder life(int id) {
-        return lives.get(id);
+    Holder incarnation(int id) {
+        return incarnations.get(id);
     }
 
     /** Delivers what waits, and what follows from it. @return the types in order */
@@ -92,7 +92,7 @@ final class Exchange {
     }
 
     String deliver(Sent sent) {
-        Optional<CallException> refused = worker(sent.to()).receive(sent.message(), life(sent.from()));
+        Optional<CallException> refused = worker(sent.to()).receive(sent.message(), incarnation(sent.from()));
         refused.ifPresentOrElse(
                 why -> sent.outcome().failed(why.code(), why.getMessage()),
                 () -> sent.outcome().acknowledged());
@@ -113,8 +113,8 @@ final class Exchange {
 
     /** A reference on {@code user} to a value that {@code owner} has created. */
     UserReference created(int user, int owner, OwnedValue value) {
-        UserReference reference = worker(user).creations().create(life(owner), "Tensor");
-        worker(owner).creations().begin(reference.id(), reference.fork(), life(user), "Tensor");
+        UserReference reference = worker(user).creations().create(incarnation(owner), "Tensor");
+        worker(owner).creations().begin(reference.id(), reference.fork(), incarnation(user), "Tensor");
         worker(owner).creations().finish(reference.id(), value);
         worker(user).creations().created(reference, reference.id(), reference.fork());
         return reference;
@@ -122,6 +122,6 @@ final class Exchange {
 
     /** Shares a reference and lets the receiver read the request. */
     Arrival share(Reference reference, int from, int to) {
-        return worker(to).forks().arrive(List.of(worker(from).forks().fork(reference, life(to))), life(from));
+        return worker(to).forks().arrive(List.of(worker(from).forks().fork(reference, incarnation(to))), incarnation(from));
     }
 }

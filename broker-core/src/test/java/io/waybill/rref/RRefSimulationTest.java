@@ -29,7 +29,7 @@ class RRefSimulationTest {
         Simulation simulation = run(seed, Simulation.Mode.STEADY, SHORT);
         assertThat(simulation.reads()).isGreaterThan(100);
         assertThat(simulation.brokenCreations()).isGreaterThan(10);
-        assertThat(simulation.answered()).isGreaterThan(100);
+        assertThat(simulation.responded()).isGreaterThan(100);
         assertThat(simulation.late()).isGreaterThan(5);
         assertThat(simulation.holding()).isGreaterThan(30);
     }
@@ -40,7 +40,7 @@ class RRefSimulationTest {
     void settlesEverythingWhenWorkersAreKilled(long seed) {
         Simulation simulation = run(seed, Simulation.Mode.KILLS, SHORT);
         assertThat(simulation.reads()).isGreaterThan(50);
-        assertThat(simulation.answered()).isGreaterThan(50);
+        assertThat(simulation.responded()).isGreaterThan(50);
     }
 
     @ParameterizedTest

@@ -17,13 +17,13 @@ final class Recorded implements ValueWaiter {
     }
 
     @Override
-    public void onValue(OwnedValue told) {
-        value = told;
+    public void onValue(OwnedValue notified) {
+        value = notified;
     }
 
     @Override
-    public void onFailure(CallException told) {
-        failure = told;
+    public void onFailure(CallException notified) {
+        failure = notified;
     }
 
     @Override

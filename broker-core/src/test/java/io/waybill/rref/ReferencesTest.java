@@ -35,8 +35,8 @@ class ReferencesTest {
 
     @Test
     void takesTheReferencesIdFirstAndThenTheForks() {
-        UserReference first = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
-        UserReference second = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
+        UserReference first = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
+        UserReference second = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
         assertThat(first.id()).isEqualTo(new RRefId(0, 0));
         assertThat(first.fork()).isEqualTo(new ForkId(0, 1));
         assertThat(second.id()).hasToString("GloballyUniqueId(created_on=0, local_id=2)");
@@ -47,9 +47,9 @@ class ReferencesTest {
 
     @Test
     void countsAReferenceFromItsCreationToItsDeletion() {
-        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
         assertThat(counters(0).debugInfo()).containsEntry("num_pending_users", "1");
-        assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor"))
+        assertThat(exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.incarnation(0), "Tensor"))
                 .isEqualTo(CreationDecision.RUN);
         exchange.worker(1).creations().finish(user.id(), value);
         assertThat(exchange.worker(0).confirmedByOwner(user)).isFalse();
@@ -124,7 +124,7 @@ class ReferencesTest {
         exchange.worker(2).forks().whenReady(arrival, ready::add);
         Exchange.Sent request = exchange.wire.remove();
         assertThat(request.message().type()).isEqualTo(MessageType.RREF_FORK_REQUEST);
-        assertThat(exchange.worker(1).receive(request.message(), exchange.life(2)))
+        assertThat(exchange.worker(1).receive(request.message(), exchange.incarnation(2)))
                 .isEmpty(); // the first
         assertThat(ready).isEmpty();
 
@@ -135,7 +135,7 @@ class ReferencesTest {
         assertThat(accept.message().type()).isEqualTo(MessageType.RREF_CHILD_ACCEPT);
         assertThat(counters(0).pendingChildren()).isOne();
 
-        assertThat(exchange.worker(0).receive(accept.message(), exchange.life(2)))
+        assertThat(exchange.worker(0).receive(accept.message(), exchange.incarnation(2)))
                 .isEmpty(); // the third
 
         assertThat(counters(0).pendingChildren()).as("the parent is free").isZero();
@@ -191,9 +191,9 @@ class ReferencesTest {
         Recorded read = new Recorded();
         exchange.worker(1).read(own, read);
         ForkId self = ForkId.ofOwner(own.id());
-        assertThat(exchange.worker(1).creations().begin(own.id(), self, exchange.life(1), "Tensor"))
+        assertThat(exchange.worker(1).creations().begin(own.id(), self, exchange.incarnation(1), "Tensor"))
                 .isEqualTo(CreationDecision.RUN);
-        assertThat(exchange.worker(1).creations().begin(own.id(), self, exchange.life(1), "Tensor"))
+        assertThat(exchange.worker(1).creations().begin(own.id(), self, exchange.incarnation(1), "Tensor"))
                 .isEqualTo(CreationDecision.KNOWN);
         exchange.worker(1).creations().finish(own.id(), value);
         assertThat(read.value).isSameAs(value);
@@ -205,11 +205,11 @@ class ReferencesTest {
 
     @Test
     void keepsAFetchThatCameBeforeTheCreation() {
-        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
         Recorded fetch = new Recorded();
         exchange.worker(1).fetch(user.id(), 1, fetch);
         assertThat(counters(1).ownerRRefs()).isZero();
-        exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor");
+        exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.incarnation(0), "Tensor");
         assertThat(fetch.value).isNull();
         exchange.worker(1).creations().finish(user.id(), value);
         assertThat(fetch.value).isSameAs(value);
@@ -226,8 +226,8 @@ class ReferencesTest {
 
     @Test
     void givesTheErrorOfABodyToEveryoneWhoWantsTheValue() {
-        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
-        exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.life(0), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
+        exchange.worker(1).creations().begin(user.id(), user.fork(), exchange.incarnation(0), "Tensor");
         CallException why = error(ErrorKind.UNKNOWN_ERROR, ErrorCode.REFUSED, "no");
         exchange.worker(1).creations().finishFailed(user.id(), why);
         exchange.worker(0).creations().created(user, user.id(), user.fork());
@@ -241,8 +241,8 @@ class ReferencesTest {
 
     @Test
     void settlesAReferenceWhoseCreationWasRefused() {
-        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
-        exchange.worker(0).whenSettled(user, ready::add);
+        UserReference user = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
+        exchange.worker(0).whenCompleted(user, ready::add);
         CallException why = error(ErrorKind.UNKNOWN_ERROR, ErrorCode.MALFORMED_BODY, "cannot decode");
         exchange.worker(0).creations().creationFailed(user, why);
         assertThat(ready).containsExactly(Optional.of(why));
@@ -257,12 +257,12 @@ class ReferencesTest {
 
     @Test
     void saysThatACreationTimedOut() {
-        UserReference user = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
+        UserReference user = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
         exchange.worker(0)
                 .creations()
                 .creationFailed(user, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "RPCErr:1:late"));
         assertThatExceptionOfType(CallException.class)
-                .isThrownBy(() -> exchange.worker(0).forks().fork(user, exchange.life(2)))
+                .isThrownBy(() -> exchange.worker(0).forks().fork(user, exchange.incarnation(2)))
                 .withMessage(
                         "RRef creation via rpc.remote() timed out, and it is possible that the RRef on the owner node"
                                 + " does not exist.")
@@ -276,7 +276,7 @@ class ReferencesTest {
                 .creations()
                 .creationFailed(own, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "RPCErr:1:late"));
         assertThatExceptionOfType(CallException.class)
-                .isThrownBy(() -> exchange.worker(1).forks().fork(own, exchange.life(2)))
+                .isThrownBy(() -> exchange.worker(1).forks().fork(own, exchange.incarnation(2)))
                 .withMessageStartingWith("RRef creation via rpc.remote() timed out");
         exchange.worker(1).release(own);
         requireClean();
@@ -289,14 +289,14 @@ class ReferencesTest {
         exchange.worker(1)
                 .creations()
                 .creationFailed(own, error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "RPCErr:1:late"));
-        exchange.worker(1).forks().abandon(exchange.worker(1).forks().fork(own, exchange.life(2)));
+        exchange.worker(1).forks().abandon(exchange.worker(1).forks().fork(own, exchange.incarnation(2)));
         exchange.worker(1).release(own);
         requireClean();
     }
 
     @Test
     void tellsWhoGotAForkOfAReferenceThatItsCreationFailed() {
-        UserReference parent = exchange.worker(0).creations().create(exchange.life(1), "Tensor");
+        UserReference parent = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
         Arrival arrival = exchange.share(parent, 0, 2);
         assertThat(exchange.deliverAll()).containsExactly("RREF_FORK_REQUEST", "RREF_CHILD_ACCEPT");
         Recorded fetch = new Recorded();
@@ -316,7 +316,7 @@ class ReferencesTest {
     @Test
     void takesBackAForkThatWasNotSent() {
         UserReference user = exchange.created(0, 1, value);
-        ForkData data = exchange.worker(0).forks().fork(user, exchange.life(2));
+        ForkData data = exchange.worker(0).forks().fork(user, exchange.incarnation(2));
         exchange.worker(0).release(user);
         assertThat(exchange.wire).isEmpty();
         exchange.worker(0).forks().abandon(data);
@@ -327,12 +327,12 @@ class ReferencesTest {
     @Test
     void givesBackWhatARequestBroughtThatIsNotBegun() {
         UserReference user = exchange.created(0, 1, value);
-        exchange.worker(2).forks().decline(exchange.worker(0).forks().fork(user, exchange.life(2)), exchange.life(0));
-        exchange.worker(1).forks().decline(exchange.worker(0).forks().fork(user, exchange.life(1)), exchange.life(0));
+        exchange.worker(2).forks().decline(exchange.worker(0).forks().fork(user, exchange.incarnation(2)), exchange.incarnation(0));
+        exchange.worker(1).forks().decline(exchange.worker(0).forks().fork(user, exchange.incarnation(1)), exchange.incarnation(0));
         exchange.worker(0).release(user);
         OwnerReference own = exchange.worker(1).creations().own(new SimulatedValue(null), "Tensor");
-        exchange.worker(2).forks().decline(exchange.worker(1).forks().fork(own, exchange.life(2)), exchange.life(1));
-        exchange.worker(1).forks().decline(exchange.worker(1).forks().fork(own, exchange.life(1)), exchange.life(1));
+        exchange.worker(2).forks().decline(exchange.worker(1).forks().fork(own, exchange.incarnation(2)), exchange.incarnation(1));
+        exchange.worker(1).forks().decline(exchange.worker(1).forks().fork(own, exchange.incarnation(1)), exchange.incarnation(1));
         exchange.worker(1).release(own);
         exchange.deliverAll();
         assertThat(value.isClosed()).isTrue();
@@ -354,7 +354,7 @@ class ReferencesTest {
     @Test
     void reportsWhatItWaitedForInVain() {
         UserReference user = exchange.created(0, 1, value);
-        exchange.worker(0).forks().fork(user, exchange.life(2));
+        exchange.worker(0).forks().fork(user, exchange.incarnation(2));
         List<DrainReport> reports = new ArrayList<>();
         exchange.worker(0).drain(Duration.ofSeconds(10), reports::add);
         exchange.worker(1).drain(Duration.ofSeconds(10), reports::add);
@@ -375,7 +375,7 @@ class ReferencesTest {
         Recorded fetch = new Recorded();
         exchange.worker(1).fetch(new RRefId(2, 0), 1, fetch);
         exchange.worker(1).close();
-        assertThat(exchange.told).containsExactly("OWNS " + user.fork() + " 0");
+        assertThat(exchange.notified).containsExactly("OWNS " + user.fork() + " 0");
         assertThat(value.isClosed()).isTrue();
         assertThat(fetch.failure.code()).isEqualTo(ErrorCode.CLOSED);
     }
@@ -387,10 +387,10 @@ class ReferencesTest {
     @Test
     void tellsOfForksThatWereNotGivenBackOrNotReportedWhenItIsClosed() {
         UserReference user = exchange.created(0, 1, value);
-        ForkData passed = exchange.worker(0).forks().fork(user, exchange.life(2));
+        ForkData passed = exchange.worker(0).forks().fork(user, exchange.incarnation(2));
         OwnerReference own = exchange.worker(0).creations().own(new SimulatedValue(null), "Tensor");
         exchange.worker(0).close();
-        assertThat(exchange.told).containsExactly("HOLDS " + user.fork() + " 1", "PASSES " + passed.fork() + " 2");
+        assertThat(exchange.notified).containsExactly("HOLDS " + user.fork() + " 1", "PASSES " + passed.fork() + " 2");
         assertThat(own.handles).isZero();
     }
 
@@ -399,7 +399,7 @@ class ReferencesTest {
         SimulatedValue kept = SimulatedValue.kept();
         UserReference user = exchange.created(0, 1, kept);
         exchange.worker(1).close();
-        assertThat(exchange.told).containsExactly("kept 1");
+        assertThat(exchange.notified).containsExactly("kept 1");
         assertThat(kept.isClosed()).isTrue();
         assertThat(kept.isForgotten()).isFalse();
         assertThat(user.id()).isNotNull();
@@ -410,7 +410,7 @@ class ReferencesTest {
         SimulatedValue kept = SimulatedValue.kept();
         exchange.worker(1).creations().own(kept, "Tensor");
         exchange.worker(1).close();
-        assertThat(exchange.told).isEmpty();
+        assertThat(exchange.notified).isEmpty();
         assertThat(kept.isForgotten()).isTrue();
     }
 }

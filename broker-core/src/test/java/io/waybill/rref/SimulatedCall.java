@@ -6,14 +6,14 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import java.util.function.Consumer;
 
-/** A call of one life of a worker to one life of another, with its one outcome. */
+/** A call of one incarnation of a worker to one incarnation of another, with its one outcome. */
 final class SimulatedCall {
 
     final SimulatedWorker caller;
     final Holder target;
     private final Runnable onAnswer;
     private final Consumer<CallException> onFailure;
-    private boolean settled;
+    private boolean completed;
 
     SimulatedCall(SimulatedWorker caller, Holder target, Runnable onAnswer, Consumer<CallException> onFailure) {
         this.caller = caller;
@@ -22,8 +22,8 @@ final class SimulatedCall {
         this.onFailure = onFailure;
     }
 
-    void answer() {
-        if (settle()) {
+    void response() {
+        if (complete()) {
             onAnswer.run();
         }
     }
@@ -34,20 +34,20 @@ final class SimulatedCall {
     }
 
     void fail(CallException why) {
-        if (settle()) {
+        if (complete()) {
             onFailure.accept(why);
         }
     }
 
-    boolean isSettled() {
-        return settled;
+    boolean isCompleted() {
+        return completed;
     }
 
-    private boolean settle() {
-        if (settled || !caller.alive) {
+    private boolean complete() {
+        if (completed || !caller.alive) {
             return false;
         }
-        settled = true;
+        completed = true;
         caller.calls.remove(this);
         return true;
     }

@@ -38,14 +38,14 @@ final class SimulatedChecks {
 
     private void check(SimulatedWorker worker, Reference handle) {
         if (handle instanceof OwnerReference owner) {
-            if (owner.state == OwnerReference.State.SETTLED && owner.failure == null && !isOpen(owner.value)) {
+            if (owner.state == OwnerReference.State.COMPLETED && owner.failure == null && !isOpen(owner.value)) {
                 throw new AssertionError("the value of " + handle + " is closed");
             }
             return;
         }
         UserReference user = (UserReference) handle;
         SimulatedWorker owner = home.workers[user.owner()];
-        boolean sameLife = owner.alive && owner.self.generation() == user.ownerGeneration;
+        boolean sameLife = owner.alive && owner.self.epoch() == user.ownerEpoch;
         if (!sameLife || user.orphan || user.state == UserReference.State.FAILED) {
             return;
         }
@@ -61,7 +61,7 @@ final class SimulatedChecks {
             throw new AssertionError("no ancestor of " + user + " kept it alive for " + worker);
         }
         if (entry != null
-                && entry.state == OwnerReference.State.SETTLED
+                && entry.state == OwnerReference.State.COMPLETED
                 && entry.failure == null
                 && !isOpen(entry.value)) {
             throw new AssertionError("the value of " + user + " is closed");

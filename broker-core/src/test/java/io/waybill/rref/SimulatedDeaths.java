@@ -40,13 +40,13 @@ final class SimulatedDeaths {
         home.time.in(100 * MS + home.any(12_000) * MS, () -> restart(victim));
     }
 
-    private static void tellLost(SimulatedWorker told, Holder gone) {
-        if (!told.alive) {
+    private static void tellLost(SimulatedWorker notified, Holder gone) {
+        if (!notified.alive) {
             return;
         }
-        told.known.remove(gone.worker());
-        told.references.lost(gone);
-        for (SimulatedCall call : new ArrayList<>(told.calls)) {
+        notified.known.remove(gone.worker());
+        notified.references.lost(gone);
+        for (SimulatedCall call : new ArrayList<>(notified.calls)) {
             if (call.target.equals(gone)) {
                 call.fail(ErrorCode.WORKER_LOST, "its process is gone");
             }
@@ -54,17 +54,17 @@ final class SimulatedDeaths {
     }
 
     private void restart(SimulatedWorker before) {
-        Holder life = new Holder(before.id(), before.self.generation() + 1);
-        SimulatedWorker after = home.begin(life, life.generation() * 100_000_000L);
+        Holder incarnation = new Holder(before.id(), before.self.epoch() + 1);
+        SimulatedWorker after = home.begin(incarnation, incarnation.epoch() * 100_000_000L);
         home.workers[before.id()] = after;
         dead.remove(before.id());
-        after.known.put(life.worker(), life);
+        after.known.put(incarnation.worker(), incarnation);
         for (SimulatedWorker other : home.workers) {
             if (other != after && other.alive) {
                 after.known.put(other.id(), other.self);
                 long toldNs = lostUntil.getOrDefault(other.id() * WORKERS + before.id(), 0L);
                 long sinceNs = Math.max(0, toldNs - home.time.monotonicNs());
-                home.time.in(sinceNs + home.delay(), () -> tellReturned(other, life));
+                home.time.in(sinceNs + home.delay(), () -> tellReturned(other, incarnation));
                 home.time.in(home.delay(), () -> tellReturned(after, other.self));
             } else if (other != after) {
                 after.references.lost(other.self);
@@ -75,10 +75,10 @@ final class SimulatedDeaths {
         }
     }
 
-    private void tellReturned(SimulatedWorker told, Holder life) {
-        if (told.alive && home.live(life) != null) {
-            told.known.put(life.worker(), life);
-            told.references.returned(life);
+    private void tellReturned(SimulatedWorker notified, Holder incarnation) {
+        if (notified.alive && home.live(incarnation) != null) {
+            notified.known.put(incarnation.worker(), incarnation);
+            notified.references.returned(incarnation);
         }
     }
 

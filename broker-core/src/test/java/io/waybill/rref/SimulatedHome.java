@@ -33,7 +33,7 @@ final class SimulatedHome {
     boolean programsRun = true;
     long reads;
     long givenUp;
-    long answered;
+    long responded;
     long late;
     long holding;
 
@@ -50,14 +50,14 @@ final class SimulatedHome {
         }
     }
 
-    SimulatedWorker begin(Holder life, long firstLocalId) {
-        return new SimulatedWorker(life, firstLocalId, SETTINGS, time, network);
+    SimulatedWorker begin(Holder incarnation, long firstLocalId) {
+        return new SimulatedWorker(incarnation, firstLocalId, SETTINGS, time, network);
     }
 
     /** That life of that worker; null when it is over. */
-    SimulatedWorker live(Holder life) {
-        SimulatedWorker worker = workers[life.worker()];
-        return worker.alive && worker.self.equals(life) ? worker : null;
+    SimulatedWorker live(Holder incarnation) {
+        SimulatedWorker worker = workers[incarnation.worker()];
+        return worker.alive && worker.self.equals(incarnation) ? worker : null;
     }
 
     /** One of twenty takes long. */

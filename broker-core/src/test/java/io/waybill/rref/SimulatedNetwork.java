@@ -35,7 +35,7 @@ final class SimulatedNetwork {
             BiConsumer<SimulatedWorker, List<Reference>> body,
             Delivery delivery) {
         call.caller.calls.add(call);
-        if (home.chance(3) || home.workers[call.target.worker()].self.generation() != call.target.generation()) {
+        if (home.chance(3) || home.workers[call.target.worker()].self.epoch() != call.target.epoch()) {
             data.forEach(call.caller.references.forks()::abandon);
             call.fail(ErrorCode.BACK_PRESSURE, "not sent");
             return;
@@ -63,7 +63,7 @@ final class SimulatedNetwork {
         SimulatedWorker at = home.live(call.target);
         if (at == null || refused) {
             SimulatedWorker reader = home.workers[call.target.worker()];
-            if (reader.alive) { // also a later life reads what was sent to an earlier one, and begins nothing
+            if (reader.alive) { // also a later incarnation reads what was sent to an earlier one, and begins nothing
                 data.forEach(each -> reader.references.forks().decline(each, call.caller.self));
             }
             ErrorCode code = refused ? ErrorCode.MALFORMED_BODY : ErrorCode.WORKER_LOST;
@@ -126,12 +126,12 @@ final class SimulatedNetwork {
     }
 
     /** Answers with references that the worker has now, but for those that failed. It takes handles of its own until it is sent. */
-    void answer(SimulatedWorker at, SimulatedCall call, List<Reference> with) {
+    void respond(SimulatedWorker at, SimulatedCall call, List<Reference> with) {
         if (!at.alive) {
             return;
         }
         if (with.isEmpty()) {
-            home.time.in(home.delay(), call::answer);
+            home.time.in(home.delay(), call::response);
             return;
         }
         List<Reference> put = new ArrayList<>();
@@ -159,7 +159,7 @@ final class SimulatedNetwork {
             }
         }
         put.forEach(at.references::release);
-        if (!whole || home.chance(3)) { // or there is no room for the answer
+        if (!whole || home.chance(3)) { // or there is no room for the response
             forks.forEach(at.references.forks()::abandon);
             home.time.in(100 * MS, () -> call.fail(ErrorCode.TIMED_OUT, "it was never answered"));
             return;
@@ -170,20 +170,20 @@ final class SimulatedNetwork {
         }
     }
 
-    /** The caller reads an answer: it may have given up, or have read the same before. */
+    /** The caller reads a response: it may have given up, or have read the same before. */
     private void arrive(Holder from, SimulatedCall call, List<ForkData> forks) {
         SimulatedWorker caller = call.caller;
         if (!caller.alive) {
-            return; // no later life reads what answers an earlier one
+            return; // no later incarnation reads what answers an earlier one
         }
-        if (call.isSettled()) {
+        if (call.isCompleted()) {
             home.late++;
             forks.forEach(each -> caller.references.forks().decline(each, from));
             return;
         }
-        home.answered++;
+        home.responded++;
         Arrival arrival = caller.references.forks().arrive(forks, from);
-        call.answer();
+        call.response();
         keepSome(caller, arrival);
         releaseSoon(caller, arrival);
     }
@@ -196,7 +196,7 @@ final class SimulatedNetwork {
             return;
         }
         Holder target = from.known.get(to);
-        if (target == null || home.workers[to].self.generation() != target.generation()) {
+        if (target == null || home.workers[to].self.epoch() != target.epoch()) {
             outcome.failed(ErrorCode.WORKER_LOST, "down");
             return;
         }
@@ -213,22 +213,22 @@ final class SimulatedNetwork {
         }
         home.time.in(home.delay(), () -> receive(call, message, outcome, true));
         if (home.chance(8)) {
-            boolean answered = home.chance(50);
-            home.time.in(home.delay(), () -> receive(call, message, outcome, answered));
+            boolean responded = home.chance(50);
+            home.time.in(home.delay(), () -> receive(call, message, outcome, responded));
         }
     }
 
-    private void receive(SimulatedCall call, ControlMessage message, ControlOutcome outcome, boolean answered) {
+    private void receive(SimulatedCall call, ControlMessage message, ControlOutcome outcome, boolean responded) {
         SimulatedWorker at = home.live(call.target);
         if (at == null) {
             home.time.in(home.delay(), () -> call.fail(ErrorCode.WORKER_LOST, "not begun"));
             return;
         }
         Optional<CallException> refused = at.references.receive(decoded(message), call.caller.self);
-        if (answered) {
-            refused.ifPresentOrElse(why -> fail(at, call, why), () -> answer(at, call, List.of()));
+        if (responded) {
+            refused.ifPresentOrElse(why -> fail(at, call, why), () -> respond(at, call, List.of()));
         }
-        if (answered && home.chance(5) && refused.isEmpty()) { // an answer that nobody waits for any more
+        if (responded && home.chance(5) && refused.isEmpty()) { // a response that nobody waits for any more
             home.time.in(1000 * MS, () -> {
                 if (call.caller.alive) {
                     outcome.acknowledged();

@@ -119,7 +119,7 @@ final class SimulatedPrograms {
                 given.forEach(at.references::retain);
                 home.time.in(home.delay(), () -> finishAt(at, call, user.id(), given));
             }
-            case KNOWN -> at.references.whenSettled(user.id(), () -> home.network.answer(at, call, List.of()));
+            case KNOWN -> at.references.whenCompleted(user.id(), () -> home.network.respond(at, call, List.of()));
             case DELETED -> home.network.fail(at, call, RRefErrors.gone(user.id(), at.id()));
         }
     }
@@ -137,7 +137,7 @@ final class SimulatedPrograms {
         }
         home.finished.add(id);
         given.forEach(at.references::release);
-        home.network.answer(at, call, List.of());
+        home.network.respond(at, call, List.of());
     }
 
     private void createHere(SimulatedWorker worker) {
@@ -158,7 +158,7 @@ final class SimulatedPrograms {
 
     // ---- references that travel
 
-    /** A call with references, whose answer may bring some too. */
+    /** A call with references, whose response may bring some too. */
     private void share(SimulatedWorker worker) {
         Holder to = home.chance(15) ? worker.self : someoneElse(worker);
         if (to == null) {
@@ -166,7 +166,7 @@ final class SimulatedPrograms {
         }
         List<ForkData> data = fork(worker, to, 1 + home.any(3));
         SimulatedCall call = new SimulatedCall(worker, to, () -> {}, why -> {});
-        home.network.send(call, data, (at, given) -> home.network.answer(at, call, answerOf(at, given)), Delivery.ONCE);
+        home.network.send(call, data, (at, given) -> home.network.respond(at, call, answerOf(at, given)), Delivery.ONCE);
     }
 
     /** Some of what the handler was given, and of what its worker has. */
@@ -208,14 +208,14 @@ final class SimulatedPrograms {
             worker.references.release(user);
             home.requireAllowed(user, why);
         });
-        int generation = user.ownerGeneration;
-        home.network.send(call, List.of(), (at, given) -> fetchAt(at, call, user.id(), generation), Delivery.ONCE);
+        int epoch = user.ownerEpoch;
+        home.network.send(call, List.of(), (at, given) -> fetchAt(at, call, user.id(), epoch), Delivery.ONCE);
     }
 
-    private void fetchAt(SimulatedWorker at, SimulatedCall call, RRefId id, int generation) {
+    private void fetchAt(SimulatedWorker at, SimulatedCall call, RRefId id, int epoch) {
         Reading reading = new Reading(
-                id, value -> home.network.answer(at, call, value.held()), why -> home.network.fail(at, call, why));
-        at.references.fetch(id, generation, reading);
+                id, value -> home.network.respond(at, call, value.held()), why -> home.network.fail(at, call, why));
+        at.references.fetch(id, epoch, reading);
     }
 
     /** Has handles of what the value holds for a while. */

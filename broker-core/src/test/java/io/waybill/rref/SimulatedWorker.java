@@ -80,6 +80,6 @@ final class SimulatedWorker implements ReferenceListener {
 
     @Override
     public String toString() {
-        return "worker " + self.worker() + " in life " + self.generation();
+        return "worker " + self.worker() + " in life " + self.epoch();
     }
 }

@@ -91,7 +91,7 @@ final class Simulation {
 
     /** What happened, for whoever wonders whether anything did. */
     String summary() {
-        return events + " events, " + home.reads + " values read, " + home.answered + " answers with references and "
+        return events + " events, " + home.reads + " values read, " + home.responded + " answers with references and "
                 + home.late + " too late, " + home.holding + " values that hold references, " + home.broken.size()
                 + " creations failed, " + deaths.killed() + " workers killed, " + home.givenUp
                 + " uses of failed references";
@@ -101,8 +101,8 @@ final class Simulation {
         return home.reads;
     }
 
-    long answered() {
-        return home.answered;
+    long responded() {
+        return home.responded;
     }
 
     long late() {

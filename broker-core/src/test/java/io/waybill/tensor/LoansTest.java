@@ -96,7 +96,7 @@ class LoansTest {
             transit.receive(transit.send(bytes(storage))).release();
         }
         transit.sender.reclaim();
-        assertThat(transit.sender.loans()).isZero();
+        assertThat(transit.sender.leases()).isZero();
         assertThat(transit.pool.usedBytes()).isEqualTo(1 << 20);
         storage.release();
         assertThat(transit.pool.usedBytes()).isZero();
@@ -116,9 +116,9 @@ class LoansTest {
             }
         }
         Collections.shuffle(received, random);
-        assertThat(transit.receiver.loansHeld()).isEqualTo(received.size());
+        assertThat(transit.receiver.leasesHeld()).isEqualTo(received.size());
         received.forEach(ReceivedTensors::release);
-        assertThat(transit.receiver.loansHeld()).isZero();
+        assertThat(transit.receiver.leasesHeld()).isZero();
         assertThat(transit.returned.all)
                 .doesNotHaveDuplicates()
                 .hasSize(400)
@@ -135,16 +135,16 @@ class LoansTest {
     void claimsToLoansThatWereNotMadeAreCountedAndIgnored() throws Exception {
         Tensor tensor = bytes(1 << 20);
         MessageBuffer record = transit.send(tensor);
-        long loan = transit.section(record).loan(0);
-        transit.returned.claim(3, loan);
-        transit.returned.claim(Transit.RECEIVER, loan + 1);
+        long lease = transit.section(record).lease(0);
+        transit.returned.claim(3, lease);
+        transit.returned.claim(Transit.RECEIVER, lease + 1);
         transit.returned.claim(Transit.RECEIVER, -1);
         transit.sender.reclaim();
-        transit.pool.loans().released(3, loan);
+        transit.pool.leases().released(3, lease);
         assertThat(transit.sender.wrongClaims()).isEqualTo(3);
-        assertThat(transit.sender.loans()).isEqualTo(1);
-        transit.returned.claim(Transit.RECEIVER, loan);
-        transit.returned.claim(Transit.RECEIVER, loan);
+        assertThat(transit.sender.leases()).isEqualTo(1);
+        transit.returned.claim(Transit.RECEIVER, lease);
+        transit.returned.claim(Transit.RECEIVER, lease);
         transit.sender.reclaim();
         assertThat(transit.sender.wrongClaims()).isEqualTo(4);
         assertThat(transit.pool.usedBytes()).isZero();
@@ -160,13 +160,13 @@ class LoansTest {
         Plan toAnother = transit.sender.plan(List.of(tensor), 3);
         toAnother.committed();
         transit.sender.receiverGone(Transit.RECEIVER);
-        assertThat(transit.sender.loans()).isEqualTo(1);
+        assertThat(transit.sender.leases()).isEqualTo(1);
         assertThat(transit.pool.usedBytes()).isEqualTo(1 << 20);
         transit.sender.receiverGone(3);
         transit.sender.receiverGone(3);
         assertThat(transit.pool.usedBytes()).isZero();
         transit.send(tensor);
-        assertThat(transit.sender.loans()).as("it may come back").isEqualTo(1);
+        assertThat(transit.sender.leases()).as("it may come back").isEqualTo(1);
         tensor.storage().release();
     }
 
@@ -176,7 +176,7 @@ class LoansTest {
         Plan committed = transit.sender.plan(List.of(tensor), Transit.RECEIVER);
         Plan abandoned = transit.sender.plan(List.of(tensor), Transit.RECEIVER);
         transit.sender.receiverGone(Transit.RECEIVER);
-        assertThat(transit.sender.loans()).isZero();
+        assertThat(transit.sender.leases()).isZero();
         assertThat(transit.pool.usedBytes()).isEqualTo(2 << 20);
         committed.committed();
         abandoned.abandoned();
@@ -201,7 +201,7 @@ class LoansTest {
         Storage own = transit.pool.allocate(1 << 20);
         Tensor copied = bytes(1 << 20);
         transit.sender.plan(List.of(bytes(own), copied), Transit.RECEIVER).abandoned();
-        assertThat(transit.sender.loans()).isZero();
+        assertThat(transit.sender.leases()).isZero();
         assertThat(transit.pool.usedBytes()).isEqualTo(1 << 20);
         own.release();
         copied.storage().release();
@@ -212,7 +212,7 @@ class LoansTest {
     void aReceiverThatKeepsTooMuchMustGiveSomethingBackFirst() throws Exception {
         Tensor tensor = bytes(5000);
         List<ReceivedTensors> kept = new ArrayList<>();
-        for (int i = 0; i < TensorSender.MAX_LOANS; i++) {
+        for (int i = 0; i < TensorSender.MAX_LEASES; i++) {
             kept.add(transit.receive(transit.send(tensor)));
         }
         assertThatThrownBy(() -> transit.send(tensor))
@@ -233,7 +233,7 @@ class LoansTest {
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL));
         assertThat(transit.pool.usedBytes()).isZero();
-        assertThat(transit.sender.loans()).isZero();
+        assertThat(transit.sender.leases()).isZero();
         large.storage().release();
         second.release();
     }
@@ -340,7 +340,7 @@ class LoansTest {
         }
         assertThat(failures).isEmpty();
         transit.sender.reclaim();
-        assertThat(transit.sender.loans()).isZero();
+        assertThat(transit.sender.leases()).isZero();
         assertThat(transit.sender.wrongClaims()).isZero();
         assertThat(transit.pool.usedBytes()).isZero();
     }

@@ -15,15 +15,15 @@ import org.agrona.UnsafeApi;
 
 /**
  * Receives records that the test names on standard input, one file a line, and answers each with a line: the sum of the tensors' bytes
- * before and after it wrote over them, and the loans it released. Argument: the sender's segments.
+ * before and after it wrote over them, and the leases it released. Argument: the sender's segments.
  */
 final class ReceivingProcess {
 
     private final NativeMemory memory = new NativeMemory(NativeCalls.load());
     private final HostMemory host = new HostMemory(memory);
-    private final StringBuilder answer = new StringBuilder();
+    private final StringBuilder response = new StringBuilder();
     private final TensorReceiver receiver = new TensorReceiver(
-            (sender, loan) -> answer.append(' ').append(loan),
+            (sender, lease) -> response.append(' ').append(lease),
             new DeviceRegistry(),
             host,
             memory,
@@ -47,20 +47,20 @@ final class ReceivingProcess {
         buffer.memory().putBytes(0, bytes);
         RecordView record = new RecordView(buffer);
         record.check();
-        answer.setLength(0);
+        response.setLength(0);
         try {
             ReceivedTensors received = receiver.decode(record, peer);
-            answer.append(sum(received)).append(' ');
+            response.append(sum(received)).append(' ');
             for (Tensor tensor : received.tensors()) {
                 Storage storage = tensor.storage();
                 UnsafeApi.setMemory(storage.address(), storage.sizeBytes(), (byte) 1);
             }
-            answer.append(sum(received));
+            response.append(sum(received));
             received.release();
         } catch (io.waybill.api.RejectedMessageException e) {
-            answer.append(' ').append(e.code());
+            response.append(' ').append(e.code());
         }
-        return answer.toString();
+        return response.toString();
     }
 
     private static long sum(ReceivedTensors received) {

@@ -5,8 +5,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Carries released loans from a receiver to its sender, and remembers them. Thread-safe. */
-final class ReturnedLoans implements ReleasedLoans, LoanReturns {
+/** Carries released leases from a receiver to its sender, and remembers them. Thread-safe. */
+final class ReturnedLoans implements ReleasedLeases, LeaseReturns {
 
     private final int receiver;
     private final Map<Integer, List<Long>> waiting = new HashMap<>();
@@ -17,18 +17,18 @@ final class ReturnedLoans implements ReleasedLoans, LoanReturns {
     }
 
     @Override
-    public synchronized void released(int sender, long loanId) {
-        all.add(loanId);
-        claim(receiver, loanId);
+    public synchronized void released(int sender, long leaseId) {
+        all.add(leaseId);
+        claim(receiver, leaseId);
     }
 
-    /** Puts a claim into the way that this receiver's loans go. */
-    synchronized void claim(int claimant, long loanId) {
-        waiting.computeIfAbsent(claimant, key -> new ArrayList<>()).add(loanId);
+    /** Puts a claim into the way that this receiver's leases go. */
+    synchronized void claim(int claimant, long leaseId) {
+        waiting.computeIfAbsent(claimant, key -> new ArrayList<>()).add(leaseId);
     }
 
     @Override
-    public synchronized void poll(int polled, LoanSink sink) {
+    public synchronized void poll(int polled, LeaseSink sink) {
         List<Long> its = waiting.remove(polled);
         if (its != null) {
             its.forEach(id -> sink.released(polled, id));

@@ -183,7 +183,7 @@ class SegmentPoolTest {
 
     @Test
     void saysWhoUsesTheRoomWhenThereIsNone() {
-        Storage most = pool.allocate(13 * MIB);
+        Storage max = pool.allocate(13 * MIB);
         assertThatThrownBy(() -> pool.allocate(4 * MIB))
                 .isInstanceOfSatisfying(
                         CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_FULL))
@@ -191,7 +191,7 @@ class SegmentPoolTest {
                 .hasMessageContaining(13 * MIB + " of " + 16 * MIB);
         assertThatThrownBy(() -> pool.allocate(Long.MAX_VALUE)).isInstanceOf(CallException.class);
         pool.allocate(3 * MIB).release();
-        most.release();
+        max.release();
     }
 
     @Test

@@ -99,9 +99,9 @@ final class TensorCosts {
         }
         Storage own = transit.pool.allocate(size);
         Tensor ownTensor = Tensor.contiguous(DType.UINT8, new long[] {size}, own);
-        long[] lent = new long[ROUNDS];
+        long[] leased = new long[ROUNDS];
         for (int i = 0; i < ROUNDS; i++) {
-            lent[i] = time(() -> transit.receive(transit.send(ownTensor)).release());
+            leased[i] = time(() -> transit.receive(transit.send(ownTensor)).release());
         }
         own.release();
         source.release();
@@ -117,7 +117,7 @@ final class TensorCosts {
                     median(region) / 1000,
                     (double) median(region) / median(libc),
                     median(whole) / 1000,
-                    median(lent) / 1000);
+                    median(leased) / 1000);
         }
     }
 

@@ -192,7 +192,7 @@ class TensorSectionTest {
         SectionView section = transit.section(record);
         assertThat(section.isInline(15)).isTrue();
         assertThat(section.isInline(16)).isFalse();
-        assertThat(section.loan(16)).as("small storages share a loan").isEqualTo(section.loan(29));
+        assertThat(section.lease(16)).as("small storages share a loan").isEqualTo(section.lease(29));
         ReceivedTensors received = transit.receive(record);
         for (int i = 0; i < sent.length; i++) {
             assertSame(received.tensors().get(i), sent[i]);
@@ -207,8 +207,8 @@ class TensorSectionTest {
     void carriesTheMostTensorsAndRefusesOneMore() throws Exception {
         HostStorage storage = transit.filled(4);
         Tensor one = Transit.floats(storage, 0, 1);
-        Tensor[] most = Collections.nCopies(1024, one).toArray(new Tensor[0]);
-        ReceivedTensors received = transit.receive(transit.send(most));
+        Tensor[] max = Collections.nCopies(1024, one).toArray(new Tensor[0]);
+        ReceivedTensors received = transit.receive(transit.send(max));
         assertThat(received.tensors()).hasSize(1024);
         received.release();
         assertThatThrownBy(() -> transit.sender.plan(Collections.nCopies(1025, one), Transit.RECEIVER))
@@ -232,10 +232,10 @@ class TensorSectionTest {
             assertSame(received.tensors().get(i), sent[i]);
             sent[i].storage().release();
         }
-        assertThat(transit.sender.loans()).isEqualTo(16);
+        assertThat(transit.sender.leases()).isEqualTo(16);
         received.release();
         transit.sender.reclaim();
-        assertThat(transit.sender.loans()).isZero();
+        assertThat(transit.sender.leases()).isZero();
         assertThat(transit.pool.usedBytes()).isZero();
     }
 

@@ -38,7 +38,7 @@ class TwoProcessesTest {
 
     private Transit transit;
     private Process receiver;
-    private BufferedReader answers;
+    private BufferedReader responses;
     private PrintStream records;
     private int count;
 
@@ -63,7 +63,7 @@ class TwoProcessesTest {
         receiver = new ProcessBuilder(command)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
-        answers = new BufferedReader(new InputStreamReader(receiver.getInputStream(), StandardCharsets.UTF_8));
+        responses = new BufferedReader(new InputStreamReader(receiver.getInputStream(), StandardCharsets.UTF_8));
         records = new PrintStream(receiver.getOutputStream(), true, StandardCharsets.UTF_8);
     }
 
@@ -94,9 +94,9 @@ class TwoProcessesTest {
         record.memory().getBytes(0, copy);
         Path file = Files.write(directory.resolve("record-" + count++), copy);
         records.println(file);
-        String line = answers.readLine();
+        String line = responses.readLine();
         while (line != null && !line.startsWith("answer ")) {
-            line = answers.readLine();
+            line = responses.readLine();
         }
         assertThat(line).as("the receiving process is alive").isNotNull();
         return line.trim().split(" +");
@@ -110,15 +110,15 @@ class TwoProcessesTest {
             Transit.fill(own, i);
             HostStorage copied = transit.filled(300_000 + i);
             long before = sum(own);
-            String[] answer = answerTo(transit.send(bytes(own), bytes(small), bytes(copied)));
-            assertThat(answer[1]).isEqualTo(String.valueOf(before + sum(small) + sum(copied)));
-            assertThat(answer[2]).isEqualTo(String.valueOf(2_000_000 + 1000 + 300_000 + i));
-            assertThat(answer).hasSize(5);
-            transit.returned.claim(Transit.RECEIVER, Long.parseLong(answer[3]));
-            transit.returned.claim(Transit.RECEIVER, Long.parseLong(answer[4]));
+            String[] response = answerTo(transit.send(bytes(own), bytes(small), bytes(copied)));
+            assertThat(response[1]).isEqualTo(String.valueOf(before + sum(small) + sum(copied)));
+            assertThat(response[2]).isEqualTo(String.valueOf(2_000_000 + 1000 + 300_000 + i));
+            assertThat(response).hasSize(5);
+            transit.returned.claim(Transit.RECEIVER, Long.parseLong(response[3]));
+            transit.returned.claim(Transit.RECEIVER, Long.parseLong(response[4]));
             assertThat(sum(own)).as("what the sender has").isEqualTo(before);
             transit.sender.reclaim();
-            assertThat(transit.sender.loans()).isZero();
+            assertThat(transit.sender.leases()).isZero();
             copied.release();
         }
         own.release();

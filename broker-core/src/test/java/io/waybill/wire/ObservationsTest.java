@@ -77,10 +77,10 @@ class ObservationsTest {
         write(MessageType.EXCEPTION, Observations.LEFT_OUT.encode(), new byte[0]);
         view.check();
         assertThat(view.observations()).isEqualTo(Observations.LEFT_OUT);
-        Observations most = new Observations(Collections.nCopies(Observations.MAX, TIME), true);
-        write(MessageType.NAMED_RET, most.encode(), new byte[0]);
+        Observations max = new Observations(Collections.nCopies(Observations.MAX, TIME), true);
+        write(MessageType.NAMED_RET, max.encode(), new byte[0]);
         view.check();
-        assertThat(view.observations()).isEqualTo(most);
+        assertThat(view.observations()).isEqualTo(max);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new Observations(Collections.nCopies(Observations.MAX + 1, TIME), true));
     }
@@ -110,7 +110,7 @@ class ObservationsTest {
         byte[] unknown = observed(TIME);
         unknown[0] = 77;
         write(MessageType.NAMED_RET, unknown, new byte[0]);
-        view.check(); // who does not ask for them has the answer
+        view.check(); // who does not ask for them has the response
         assertThat(view.copyPayload()).isEqualTo(VALUES);
         assertThatThrownBy(view::observations)
                 .isInstanceOf(MalformedRecordException.class)

@@ -7,7 +7,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.DType;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Message;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
@@ -56,7 +56,7 @@ class AbandonedTest {
 
     private final CountDownLatch begun = new CountDownLatch(1);
     private final CountDownLatch hold = new CountDownLatch(1);
-    private final AtomicReference<LateReply> late = new AtomicReference<>();
+    private final AtomicReference<LateResponse> late = new AtomicReference<>();
     private Workers workers;
     private Worker server;
     private Worker caller;
@@ -106,7 +106,7 @@ class AbandonedTest {
         begun.countDown();
         awaitHold();
         if (ending == Ending.REPLIES) {
-            outbox.reply(Value.of("late"));
+            outbox.respond(Value.of("late"));
         } else if (ending == Ending.THROWS) {
             throw new IllegalStateException("after its time");
         }

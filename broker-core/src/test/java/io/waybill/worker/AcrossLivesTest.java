@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Calls that outlive the life of the worker they were sent to. */
+/** Calls that outlive the incarnation of the worker they were sent to. */
 @Timeout(60)
 class AcrossLivesTest {
 
@@ -77,7 +77,7 @@ class AcrossLivesTest {
     }
 
     private static void neverAnswer(io.waybill.api.Message message, io.waybill.api.Outbox outbox) {
-        LateReply forgotten = outbox.later();
+        LateResponse forgotten = outbox.later();
         assertThat(forgotten).isNotNull();
     }
 
@@ -99,13 +99,13 @@ class AcrossLivesTest {
         Worker caller = workers.join("caller");
         CompletableFuture<Response> call = begin(caller);
         first.close();
-        callee(DeliveryPolicy.AT_LEAST_ONCE, (message, outbox) -> outbox.reply().bool("again", message.isRedelivery()));
-        try (Response answer = call.get(20, TimeUnit.SECONDS)) {
-            assertThat(answer.value("again")).isEqualTo(Value.of(true));
+        callee(DeliveryPolicy.AT_LEAST_ONCE, (message, outbox) -> outbox.response().bool("again", message.isRedelivery()));
+        try (Response response = call.get(20, TimeUnit.SECONDS)) {
+            assertThat(response.value("again")).isEqualTo(Value.of(true));
         }
         assertThat(begun).hasValue(2);
-        try (Response answer = caller.call(request())) {
-            assertThat(answer.value("again")).isEqualTo(Value.of(false));
+        try (Response response = caller.call(request())) {
+            assertThat(response.value("again")).isEqualTo(Value.of(false));
         }
     }
 
@@ -125,7 +125,7 @@ class AcrossLivesTest {
         Worker caller = workers.join("caller");
         CompletableFuture<Response> call = begin(caller);
         first.close();
-        callee(DeliveryPolicy.AT_MOST_ONCE, (message, outbox) -> outbox.reply().bool("again", true));
+        callee(DeliveryPolicy.AT_MOST_ONCE, (message, outbox) -> outbox.response().bool("again", true));
         assertLost(call, "which may have begun it and did not answer");
         assertThat(begun).hasValue(1);
     }
@@ -151,7 +151,7 @@ class AcrossLivesTest {
         first.close();
         assertLost(call, "left before it answered");
         Worker second = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossLivesTest::neverAnswer);
-        assertThat(second.directory().generation()).isEqualTo(2);
+        assertThat(second.directory().epoch()).isEqualTo(2);
         begin(caller);
         assertThat(begun).as("what ended was not begun again").hasValue(2);
     }
@@ -188,7 +188,7 @@ class AcrossLivesTest {
         begun.set(0);
         try (Workers after = new Workers(elsewhere, Boots.in(Host.real(), "second"))) {
             Worker callee =
-                    callee(after, DeliveryPolicy.AT_LEAST_ONCE, (message, outbox) -> outbox.reply(Value.of(true)));
+                    callee(after, DeliveryPolicy.AT_LEAST_ONCE, (message, outbox) -> outbox.respond(Value.of(true)));
             after.join("caller");
             WorkerCounters counters = callee.counters();
             Waits.until("both are dealt with", () -> counters.requestsBegun() + counters.requestsExpired() == 2);

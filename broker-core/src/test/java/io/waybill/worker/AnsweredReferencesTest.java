@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.MessageType;
 import io.waybill.api.Outbox;
 import io.waybill.api.RRef;
@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** References that travel in answers between real workers of one process. */
+/** References that travel in responses between real workers of one process. */
 @Timeout(60)
 class AnsweredReferencesTest {
 
@@ -45,7 +45,7 @@ class AnsweredReferencesTest {
     private Workers workers;
     private final Map<String, Worker> joined = new ConcurrentHashMap<>();
     private final CountDownLatch mayAnswer = new CountDownLatch(1);
-    private final AtomicReference<LateReply> promised = new AtomicReference<>();
+    private final AtomicReference<LateResponse> promised = new AtomicReference<>();
     private final Map<String, RRef> kept = new ConcurrentHashMap<>();
     private Worker a;
 
@@ -60,34 +60,34 @@ class AnsweredReferencesTest {
     private Worker join(String name) throws IOException {
         HandlerRegistry handlers = workers.registry();
         workers.handle(
-                handlers, "SCRIPT_CALL", (message, outbox) -> answer(joined.get(name), message.invocation(), outbox));
+                handlers, "SCRIPT_CALL", (message, outbox) -> respond(joined.get(name), message.invocation(), outbox));
         Worker worker = workers.join(name, handlers);
         joined.put(name, worker);
         return worker;
     }
 
-    private void answer(Worker self, Invocation call, Outbox outbox) {
+    private void respond(Worker self, Invocation call, Outbox outbox) {
         List<Value> arguments = call.positional();
         switch (call.name()) {
-            case "test::same" -> outbox.reply(arguments.size() == 1 ? arguments.get(0) : new Value.Items(arguments));
+            case "test::same" -> outbox.respond(arguments.size() == 1 ? arguments.get(0) : new Value.Items(arguments));
             case "test::own" -> {
                 try (RRef own = self.rpc().rref(arguments.get(0))) {
-                    outbox.reply(Value.of(own));
+                    outbox.respond(Value.of(own));
                 }
             }
             case "test::left" -> {
                 Invocation same = call("test::same", arguments.get(1));
                 try (RRef left = self.rpc().remote(((Value.Text) arguments.get(0)).value(), same)) {
-                    outbox.reply().value("left", Value.of(left)).value("again", Value.of(left));
+                    outbox.response().value("left", Value.of(left)).value("again", Value.of(left));
                 }
             }
             case "test::slow" -> {
                 await();
-                outbox.reply(arguments.get(0));
+                outbox.respond(arguments.get(0));
             }
-            case "test::kept" -> outbox.reply(Value.of(kept.get(self.info().name())));
+            case "test::kept" -> outbox.respond(Value.of(kept.get(self.info().name())));
             case "test::promise" -> promised.set(outbox.later());
-            case "test::many" -> outbox.reply(new Value.Items(Collections.nCopies(1025, arguments.get(0))));
+            case "test::many" -> outbox.respond(new Value.Items(Collections.nCopies(1025, arguments.get(0))));
             default -> throw new IllegalArgumentException("no function " + call.name());
         }
     }
@@ -128,15 +128,15 @@ class AnsweredReferencesTest {
 
     @Test
     void bringsAValueOfTheAnswerersOwn() {
-        Response answer = a.rpc().rpcSync("b", call("test::own", Value.of(41)));
-        RRef reference = reference(answer.value());
+        Response response = a.rpc().rpcSync("b", call("test::own", Value.of(41)));
+        RRef reference = reference(response.value());
         assertThat(reference.owner()).isEqualTo(joined.get("b").info().id());
         assertHolds(reference, Value.of(41));
         assertThat(joined.get("b").rpc().debugInfo())
                 .containsEntry("num_owner_rrefs", "1")
                 .containsEntry("num_forks", "1");
 
-        answer.close();
+        response.close();
 
         assertThatThrownBy(() -> reference.toHere(SOON)).hasMessageContaining("has been deleted");
         assertAllGone();
@@ -145,8 +145,8 @@ class AnsweredReferencesTest {
     @Test
     void bringsAReferenceBackToItsOwner() {
         try (RRef own = a.rpc().rref(Value.of("mine"));
-                Response answer = a.rpc().rpcSync("b", call("test::same", Value.of(own)))) {
-            RRef back = reference(answer.value());
+                Response response = a.rpc().rpcSync("b", call("test::same", Value.of(own)))) {
+            RRef back = reference(response.value());
             assertThat(back.isOwner()).isTrue();
             assertHolds(back, Value.of("mine"));
         }
@@ -155,11 +155,11 @@ class AnsweredReferencesTest {
 
     @Test
     void bringsReferencesToWhatAThirdWorkerOwns() {
-        try (Response answer = a.rpc().rpcSync("b", call("test::left", Value.of("c"), Value.of(5)))) {
-            RRef left = reference(answer.value("left"));
+        try (Response response = a.rpc().rpcSync("b", call("test::left", Value.of("c"), Value.of(5)))) {
+            RRef left = reference(response.value("left"));
             assertThat(left.owner()).isEqualTo(joined.get("c").info().id());
             assertHolds(left, Value.of(5));
-            assertHolds(reference(answer.value("again")), Value.of(5));
+            assertHolds(reference(response.value("again")), Value.of(5));
             Waits.until("c knows of a", left::confirmedByOwner);
         }
         assertAllGone();
@@ -167,9 +167,9 @@ class AnsweredReferencesTest {
 
     @Test
     void bringsReferencesToTheCallerItself() {
-        try (Response answer = a.rpc().rpcSync("a", call("test::own", Value.of(7)))) {
-            assertThat(reference(answer.value()).isOwner()).isTrue();
-            assertHolds(reference(answer.value()), Value.of(7));
+        try (Response response = a.rpc().rpcSync("a", call("test::own", Value.of(7)))) {
+            assertThat(reference(response.value()).isOwner()).isTrue();
+            assertHolds(reference(response.value()), Value.of(7));
         }
         assertAllGone();
     }
@@ -178,9 +178,9 @@ class AnsweredReferencesTest {
     void bringsReferencesInsideOfOtherValues() {
         try (RRef own = a.rpc().rref(Value.of(1));
                 RRef others = a.rpc().remote("c", call("test::same", Value.of(2)));
-                Response answer =
+                Response response =
                         a.rpc().rpcSync("b", call("test::same", Value.of(own), Value.of("x"), Value.of(others)))) {
-            List<Value> items = ((Value.Items) answer.value()).values();
+            List<Value> items = ((Value.Items) response.value()).values();
             assertHolds(reference(items.get(0)), Value.of(1));
             assertHolds(reference(items.get(2)), Value.of(2));
         }
@@ -190,8 +190,8 @@ class AnsweredReferencesTest {
     @Test
     void keepsAReferenceForWhoeverTakesAHandleOfIt() {
         RRef kept;
-        try (Response answer = a.rpc().rpcSync("b", call("test::own", Value.of(41)))) {
-            kept = reference(answer.value()).retain();
+        try (Response response = a.rpc().rpcSync("b", call("test::own", Value.of(41)))) {
+            kept = reference(response.value()).retain();
         }
         assertHolds(kept, Value.of(41));
         kept.close();
@@ -230,8 +230,8 @@ class AnsweredReferencesTest {
             try (RRef at = joined.get("b").rpc().rref(Value.of("yours"))) {
                 promised.get().send(Value.of(at));
             }
-            try (Response answer = asked.get(20, TimeUnit.SECONDS)) {
-                assertHolds(reference(answer.value()), Value.of("yours"));
+            try (Response response = asked.get(20, TimeUnit.SECONDS)) {
+                assertHolds(reference(response.value()), Value.of("yours"));
             }
         }
         assertAllGone();
@@ -297,8 +297,8 @@ class AnsweredReferencesTest {
         for (int hop = 1; hop <= 8; hop++) {
             String from = names.get((hop - 1) % 3);
             String to = names.get(hop % 3);
-            try (Response answer = joined.get(to).rpc().rpcSync(from, call("test::kept"))) {
-                kept.put(to, reference(answer.value()).retain());
+            try (Response response = joined.get(to).rpc().rpcSync(from, call("test::kept"))) {
+                kept.put(to, reference(response.value()).retain());
             }
             kept.remove(from).close();
         }

@@ -93,7 +93,7 @@ class ArchivedCallTest {
     private void echo() {
         workers.handle(handlers, "0x142", (message, outbox) -> {
             message.tensors().forEach(tensor -> tensor.storage().retain());
-            outbox.reply(message.payload(), message.tensors());
+            outbox.respond(message.payload(), message.tensors());
         });
     }
 
@@ -143,15 +143,15 @@ class ArchivedCallTest {
         Worker server = join("server", ALL);
         Worker caller = join("caller", ALL);
         Tensor inline = bytes(caller, 100, 1);
-        Tensor lent = bytes(caller, 500_000, 2);
+        Tensor leased = bytes(caller, 500_000, 2);
         Tensor other = bytes(caller, 10_000, 3);
         Tensor view = new Tensor(DType.UINT8, new long[] {2}, new long[] {1}, 100, false, other.storage());
-        try (Response first = caller.call(request(inline, lent, other));
+        try (Response first = caller.call(request(inline, leased, other));
                 // what came from another is copied, and of a few elements of a large storage only these travel
                 Response second = caller.call(request(first.tensors().get(1), view))) {
             assertThat(second.tensors()).hasSize(2);
         }
-        List.of(inline, lent, other).forEach(tensor -> tensor.storage().release());
+        List.of(inline, leased, other).forEach(tensor -> tensor.storage().release());
         caller.close();
         server.close();
         for (String name : List.of("caller", "server")) {
@@ -237,8 +237,8 @@ class ArchivedCallTest {
     void tellsOneLifeFromTheNext() throws IOException {
         echo();
         Worker server = join("server", ArchiveSettings.DEFAULTS);
-        ArchivePolicy[] lives = {ArchivePolicy.NONE, ArchivePolicy.ALL, ArchivePolicy.NONE, ArchivePolicy.ALL};
-        for (ArchivePolicy policy : lives) {
+        ArchivePolicy[] incarnations = {ArchivePolicy.NONE, ArchivePolicy.ALL, ArchivePolicy.NONE, ArchivePolicy.ALL};
+        for (ArchivePolicy policy : incarnations) {
             Worker caller = join("caller", ArchiveSettings.DEFAULTS.withPolicy(policy));
             caller.call(request(bytes(caller, 5000, 1))).close();
             caller.close();
@@ -271,7 +271,7 @@ class ArchivedCallTest {
 
     /** Calls whose records fill a file of the queue with about ten. */
     private List<Kept> callThroughManyFiles(ArchiveSettings archive) throws IOException {
-        workers.handle(handlers, "0x142", (message, outbox) -> outbox.reply(ByteBuffer.allocate(0)));
+        workers.handle(handlers, "0x142", (message, outbox) -> outbox.respond(ByteBuffer.allocate(0)));
         Worker server = join("server", ArchiveSettings.DEFAULTS);
         Worker caller = workers.join(
                 "caller",

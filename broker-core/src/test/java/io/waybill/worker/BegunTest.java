@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** When a handler began is on record in its answer. */
+/** When a handler began is on record in its response. */
 @Timeout(value = 30, unit = TimeUnit.SECONDS)
 class BegunTest {
 
@@ -38,11 +38,11 @@ class BegunTest {
 
     private final MessageHandler handler = (message, outbox) -> {
         beganNs = workers.host.clock().wallNs();
-        outbox.reply(Value.of(1));
+        outbox.respond(Value.of(1));
     };
 
-    /** The begin that the one answer says; its time of sending in the second place. */
-    private long[] answer(HandlerRegistry registry) throws IOException {
+    /** The begin that the one response says; its time of sending in the second place. */
+    private long[] respond(HandlerRegistry registry) throws IOException {
         Worker callee = workers.join("callee", registry);
         Worker caller = workers.join("caller");
         try {
@@ -65,10 +65,10 @@ class BegunTest {
         HandlerRegistry registry = workers.registry();
         workers.handle(registry, OPERATION, handler);
 
-        long[] answer = answer(registry);
+        long[] response = respond(registry);
 
-        assertThat(answer[0]).isPositive().isLessThanOrEqualTo(beganNs);
-        assertThat(answer[1]).isGreaterThanOrEqualTo(beganNs);
+        assertThat(response[0]).isPositive().isLessThanOrEqualTo(beganNs);
+        assertThat(response[1]).isGreaterThanOrEqualTo(beganNs);
     }
 
     @Test
@@ -79,7 +79,7 @@ class BegunTest {
             throw new IllegalStateException("no");
         });
 
-        assertThat(answer(registry)[0]).isPositive().isLessThanOrEqualTo(beganNs);
+        assertThat(respond(registry)[0]).isPositive().isLessThanOrEqualTo(beganNs);
     }
 
     @Test
@@ -87,11 +87,11 @@ class BegunTest {
         HandlerRegistry registry = workers.registry();
         workers.handleOnPoller(registry, OPERATION, handler);
 
-        assertThat(answer(registry)[0]).isZero();
+        assertThat(respond(registry)[0]).isZero();
     }
 
     @Test
     void isNoneWhenThereWasNoHandler() throws IOException {
-        assertThat(answer(workers.registry())[0]).isZero();
+        assertThat(respond(workers.registry())[0]).isZero();
     }
 }

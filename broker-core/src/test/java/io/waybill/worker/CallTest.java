@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
@@ -67,7 +67,7 @@ class CallTest {
 
     @Test
     void answersABlockingCall() {
-        workers.handle(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handle(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
 
         Response response = caller.call(raw("server", "to be"));
 
@@ -78,7 +78,7 @@ class CallTest {
 
     @Test
     void answersAFuture() throws Exception {
-        workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
 
         List<CompletableFuture<Response>> calls = new ArrayList<>();
         for (int i = 0; i < 1000; i++) {
@@ -92,7 +92,7 @@ class CallTest {
 
     @Test
     void tellsAListenerOnce() throws Exception {
-        workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         AtomicInteger told = new AtomicInteger();
         CountDownLatch first = new CountDownLatch(1);
 
@@ -119,7 +119,7 @@ class CallTest {
         workers.handle(
                 handlers,
                 "text.count",
-                (message, outbox) -> outbox.reply()
+                (message, outbox) -> outbox.response()
                         .int64("words", message.text("text").split(" ").length)
                         .text("operation", message.operation()));
         Request request = Request.operation("server", "text.count");
@@ -136,7 +136,7 @@ class CallTest {
 
     @Test
     void callsByIdAsWellAsByName() {
-        workers.handle(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handle(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
 
         assertThat(text(caller.call(raw("0", "by id")))).isEqualTo("by id");
     }
@@ -144,7 +144,7 @@ class CallTest {
     @Test
     void callsItselfThroughItsJournals() {
         HandlerRegistry own = workers.registry();
-        workers.handle(own, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handle(own, "0x142", (message, outbox) -> outbox.respond(message.payload()));
 
         try (Worker self = workers.join("self", own)) {
             assertThat(text(self.call(raw("self", "me")))).isEqualTo("me");
@@ -174,7 +174,7 @@ class CallTest {
             if (calls.incrementAndGet() == 1) {
                 throw new IllegalStateException("broken");
             }
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         });
 
         assertThatThrownBy(() -> caller.call(raw("server", "x")))
@@ -191,7 +191,7 @@ class CallTest {
                 hoard.add(new long[Integer.MAX_VALUE - 8]);
             }
         });
-        workers.handle(handlers, "0x143", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handle(handlers, "0x143", (message, outbox) -> outbox.respond(message.payload()));
 
         assertThatThrownBy(() -> caller.call(raw("server", "x")))
                 .isInstanceOf(CallException.class)
@@ -206,12 +206,12 @@ class CallTest {
 
         assertThatThrownBy(() -> caller.call(raw("server", "x")))
                 .isInstanceOfSatisfying(
-                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.NO_ANSWER));
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.NO_RESPONSE));
     }
 
     @Test
     void takesAnAnswerThatComesLater() {
-        AtomicReference<LateReply> kept = new AtomicReference<>();
+        AtomicReference<LateResponse> kept = new AtomicReference<>();
         CountDownLatch handled = new CountDownLatch(1);
         workers.handle(handlers, "0x142", (message, outbox) -> {
             kept.set(outbox.later());
@@ -283,7 +283,7 @@ class CallTest {
         CountDownLatch hold = new CountDownLatch(1);
         workers.handle(handlers, "0x142", (message, outbox) -> {
             await(hold);
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         });
 
         assertThatThrownBy(() -> caller.call(raw("server", "x").timeout(Duration.ofMillis(100))))
@@ -317,7 +317,7 @@ class CallTest {
                 .isInstanceOf(CallException.class);
         workers.handleOnPoller(handlers, "0x142", (message, outbox) -> {
             begun.incrementAndGet();
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         });
 
         Waits.until("its late error came", () -> caller.counters().lateResponses() == 1);
@@ -339,7 +339,7 @@ class CallTest {
     void servesOthersWhileANonBlockingHandlerDoesNotComeBack() {
         CountDownLatch never = new CountDownLatch(1);
         workers.handleOnPoller(handlers, "0x143", (message, outbox) -> await(never));
-        workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         CompletableFuture<Response> stuck = caller.callAsync(
                 Request.raw("server", MessageType.userRequest(0x43), ByteBuffer.allocate(0), List.of()));
 
@@ -381,7 +381,7 @@ class CallTest {
                             .getInt(0)
                     + 1;
         }
-        outbox.reply(ByteBuffer.allocate(4).putInt(0, below));
+        outbox.respond(ByteBuffer.allocate(4).putInt(0, below));
     }
 
     @Test
@@ -393,12 +393,12 @@ class CallTest {
         workers.handle(inner, "0x142", (message, outbox) -> {
             parent.set(message.parentId());
             remaining.set(message.remainingNs());
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         });
         workers.handle(
                 handlers,
                 "0x142",
-                (message, outbox) -> outbox.reply(outbox.caller()
+                (message, outbox) -> outbox.respond(outbox.caller()
                         .call(raw("inner", "x").timeout(Duration.ofHours(1)))
                         .payload()));
 
@@ -428,7 +428,7 @@ class CallTest {
 
     @Test
     void goesOnWhenAListenerThrows() {
-        workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
 
         caller.call(raw("server", "x"), new ResponseListener() {
             @Override

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a caller that joined again learns of the calls of its life before. */
+/** What a caller that joined again learns of the calls of its incarnation before. */
 @Timeout(60)
 class ClaimTest {
 
@@ -41,7 +41,7 @@ class ClaimTest {
 
     private Workers workers;
     private Worker callee;
-    private final AtomicReference<LateReply> late = new AtomicReference<>();
+    private final AtomicReference<LateResponse> late = new AtomicReference<>();
 
     @BeforeEach
     void open() throws IOException {
@@ -59,7 +59,7 @@ class ClaimTest {
         workers.close();
     }
 
-    /** Makes a call in one life of a worker, and ends that life before there is an answer. */
+    /** Makes a call in one incarnation of a worker, and ends that incarnation before there is a response. */
     private long askAndLeave() throws Exception {
         Worker first = workers.join("caller");
         long id = first.call(Request.operation("callee", "say.late"), new Heard());
@@ -68,7 +68,7 @@ class ClaimTest {
         return id;
     }
 
-    private void answer() {
+    private void response() {
         late.get().body().text("said", "hello");
         late.get().send();
     }
@@ -82,13 +82,13 @@ class ClaimTest {
     @Test
     void isAnAnswerThatIsOnRecord() throws Exception {
         long id = askAndLeave();
-        answer();
+        response();
         Worker again = workers.join("caller");
         assertThat(again.unanswered(10)).containsExactly(id);
         for (int times = 0; times < 2; times++) {
-            try (Response answer = again.claim(id, LONG)) {
-                assertThat(answer.id()).isEqualTo(id);
-                assertThat(answer.text("said")).isEqualTo("hello");
+            try (Response response = again.claim(id, LONG)) {
+                assertThat(response.id()).isEqualTo(id);
+                assertThat(response.text("said")).isEqualTo("hello");
             }
         }
     }
@@ -101,10 +101,10 @@ class ClaimTest {
         assertCode(ErrorCode.TIMED_OUT, () -> again.claim(id, SHORT));
         CompletableFuture<Response> claim = again.claimAsync(id, LONG);
         CompletableFuture<Response> another = again.claimAsync(id, LONG);
-        answer();
-        try (Response answer = claim.join();
+        response();
+        try (Response response = claim.join();
                 Response same = another.join()) {
-            assertThat(answer.text("said")).isEqualTo("hello");
+            assertThat(response.text("said")).isEqualTo("hello");
             assertThat(same.text("said")).isEqualTo("hello");
         }
     }
@@ -203,9 +203,9 @@ class ClaimTest {
                 .isThrownBy(() -> failed.get(30, TimeUnit.SECONDS))
                 .withMessageContaining("made by the test");
 
-        answer();
-        try (Response answer = again.claimAsync(id, LONG).get(30, TimeUnit.SECONDS)) {
-            assertThat(answer.text("said")).isEqualTo("hello");
+        response();
+        try (Response response = again.claimAsync(id, LONG).get(30, TimeUnit.SECONDS)) {
+            assertThat(response.text("said")).isEqualTo("hello");
         }
     }
 }

@@ -44,7 +44,7 @@ class DepartureTest {
         for (String name : ALL) {
             HandlerRegistry handlers = workers.registry();
             workers.handle(
-                    handlers, "test.work", (message, outbox) -> outbox.reply().int64("done", 1));
+                    handlers, "test.work", (message, outbox) -> outbox.response().int64("done", 1));
             workers.handle(handlers, "test.hop", (message, outbox) -> {
                 hops.incrementAndGet();
                 long left = message.int64("left");
@@ -52,7 +52,7 @@ class DepartureTest {
                 if (left > 0) {
                     outbox.caller().callAsync(hop(next(name), left - 1));
                 }
-                outbox.reply();
+                outbox.response();
             });
             all.add(workers.join(name, handlers));
         }
@@ -159,21 +159,21 @@ class DepartureTest {
 
     @Test
     void waitsForListenersThatCallOn() throws Exception {
-        AtomicInteger answered = new AtomicInteger();
+        AtomicInteger responded = new AtomicInteger();
         CompletableFuture<?> chain = CompletableFuture.completedFuture(null);
         for (int i = 0; i < 200; i++) {
             String to = ALL.get(i % ALL.size());
             chain = chain.thenCompose(ignored -> worker("a").callAsync(Request.operation(to, "test.work")))
                     .thenAccept(response -> {
                         response.close();
-                        answered.incrementAndGet();
+                        responded.incrementAndGet();
                     });
         }
         for (CompletableFuture<String> each :
                 all.stream().map(DepartureTest::leave).toList()) {
             assertThat(each.get()).isEmpty();
         }
-        assertThat(answered).hasValue(200);
+        assertThat(responded).hasValue(200);
         assertThat(chain).isCompleted();
     }
 

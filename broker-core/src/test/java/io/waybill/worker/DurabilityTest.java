@@ -62,7 +62,7 @@ class DurabilityTest {
         handlers = workers.registry();
         workers.handleOnPoller(handlers, "0x142", (message, outbox) -> {
             handled.incrementAndGet();
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         });
     }
 

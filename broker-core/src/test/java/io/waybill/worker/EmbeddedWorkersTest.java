@@ -37,7 +37,7 @@ class EmbeddedWorkersTest {
         HandlerExecutor executor = handlers.newExecutor(provider, ExecutorSettings.forProcessors(2));
         MessageHandler count = (message, outbox) -> {
             int words = new StringTokenizer(message.text("text")).countTokens();
-            outbox.reply().int64("words", words);
+            outbox.response().int64("words", words);
         };
         handlers.add(HandlerSpec.of(HandlerKey.parse("text.count"), count, provider, executor));
 

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ExpiredTest {
 
     private static final String OPERATION = "test.slow";
-    /** The second request is taken in hand and waits: a second thread is not started within the test. */
+    /** The second request is taken in flight and waits: a second thread is not started within the test. */
     private static final ExecutorSettings ONE_AND_ONE_THAT_WAITS =
             new ExecutorSettings(1, 2, Duration.ofHours(1).toNanos(), 0, Duration.ofSeconds(10));
     /** The second request parks. */
@@ -67,7 +67,7 @@ class ExpiredTest {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        outbox.reply(Value.of(1));
+        outbox.respond(Value.of(1));
     };
 
     private static Request request(Duration timeout) {

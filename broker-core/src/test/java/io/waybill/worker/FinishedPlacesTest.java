@@ -2,7 +2,7 @@ package io.waybill.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
@@ -33,14 +33,14 @@ class FinishedPlacesTest {
     private Worker callee;
     private Worker caller;
     private Worker other;
-    private final AtomicReference<LateReply> late = new AtomicReference<>();
+    private final AtomicReference<LateResponse> late = new AtomicReference<>();
 
     @BeforeEach
     void open() throws IOException {
         workers = new Workers(directory);
         registry = workers.registry();
         registry.expectMore();
-        workers.handle(registry, "say.now", (message, outbox) -> outbox.reply(Value.of(true)));
+        workers.handle(registry, "say.now", (message, outbox) -> outbox.respond(Value.of(true)));
         workers.handle(registry, "say.late", (message, outbox) -> late.set(outbox.later()));
         callee = workers.join("callee", registry);
         caller = workers.join("caller");
@@ -54,8 +54,8 @@ class FinishedPlacesTest {
 
     private static void callSome(Worker calling) {
         for (int i = 0; i < SOME; i++) {
-            try (Response answer = calling.call(Request.operation("callee", "say.now"))) {
-                assertThat(answer.value()).isEqualTo(Value.of(true));
+            try (Response response = calling.call(Request.operation("callee", "say.now"))) {
+                assertThat(response.value()).isEqualTo(Value.of(true));
             }
         }
     }
@@ -110,7 +110,7 @@ class FinishedPlacesTest {
         callSome(caller);
         awaitNextLook();
         assertThat(of(caller).requestsFinished()).isEqualTo(before);
-        workers.handle(registry, "say.more", (message, outbox) -> outbox.reply(Value.of(true)));
+        workers.handle(registry, "say.more", (message, outbox) -> outbox.respond(Value.of(true)));
         call.join().close();
         awaitAllFinished(caller);
     }
@@ -122,7 +122,7 @@ class FinishedPlacesTest {
         CursorSlot slot = of(caller);
         Waits.until("a place among the answers", () -> {
             callSome(caller);
-            return slot.answersFrom() > 0;
+            return slot.responsesFrom() > 0;
         });
     }
 }

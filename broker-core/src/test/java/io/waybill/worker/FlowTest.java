@@ -77,9 +77,9 @@ class FlowTest {
         CountDownLatch hold = new CountDownLatch(1);
         workers.handle(slow, "0x142", (message, outbox) -> {
             await(hold);
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         });
-        workers.handle(quick, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handle(quick, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         workers.join("slow", slow);
         workers.join("quick", quick);
         Worker caller = workers.join(
@@ -105,11 +105,11 @@ class FlowTest {
     @Test
     void makesASenderWaitForRoomAndLosesNothing() throws Exception {
         HandlerRegistry handlers = workers.registry();
-        AtomicInteger most = new AtomicInteger();
+        AtomicInteger max = new AtomicInteger();
         AtomicInteger now = new AtomicInteger();
         workers.handle(handlers, "0x142", (message, outbox) -> {
-            most.accumulateAndGet(now.incrementAndGet(), Math::max);
-            outbox.reply(message.payload());
+            max.accumulateAndGet(now.incrementAndGet(), Math::max);
+            outbox.respond(message.payload());
             now.decrementAndGet();
         });
         workers.join("server", handlers);
@@ -127,7 +127,7 @@ class FlowTest {
             assertThat(calls.get(i).get(20, TimeUnit.SECONDS).payload().getInt(0))
                     .isEqualTo(i);
         }
-        assertThat(most.get()).isLessThanOrEqualTo(4);
+        assertThat(max.get()).isLessThanOrEqualTo(4);
     }
 
     @Test
@@ -153,18 +153,18 @@ class FlowTest {
     @Test
     void beginsInOrderWhileTheHandlerComesAndGoes() throws IOException {
         HandlerRegistry handlers = workers.registry();
-        MessageHandler echo = (message, outbox) -> outbox.reply(message.payload());
+        MessageHandler echo = (message, outbox) -> outbox.respond(message.payload());
         HandlerRegistry.Registration first = workers.handle(handlers, "0x142", echo);
         Worker swapped = workers.join("swapped", handlers);
         Worker caller = workers.join("caller");
         caller.call(numbered("swapped", 0)).close();
         first.withdraw(Duration.ofSeconds(10));
         int calls = 3000;
-        List<CompletableFuture<Response>> answers = new ArrayList<>();
+        List<CompletableFuture<Response>> responses = new ArrayList<>();
         for (int i = 1; i < calls; i++) {
-            answers.add(caller.callAsync(numbered("swapped", i)));
+            responses.add(caller.callAsync(numbered("swapped", i)));
         }
-        CompletableFuture<Void> all = CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new));
+        CompletableFuture<Void> all = CompletableFuture.allOf(responses.toArray(CompletableFuture[]::new));
         for (int swaps = 0; swaps < 500 && !all.isDone(); swaps++) {
             workers.handle(handlers, "0x142", echo).withdraw(Duration.ofSeconds(10));
         }
@@ -177,13 +177,13 @@ class FlowTest {
     private static List<Integer> inOrderOfBeginning(Worker worker) {
         Map<Long, Integer> begun = new TreeMap<>();
         MessageBuffer buffer = new MessageBuffer();
-        RecordView answer = new RecordView(buffer);
+        RecordView response = new RecordView(buffer);
         Path responses = worker.directory().path().resolve("responses");
         try (JournalTail tail = JournalTail.open(responses, Workers.SETTINGS.journal())) {
             while (tail.poll(buffer, JournalTail.ANY_RECEIVER) == Poll.RECORD) {
                 begun.put(
-                        answer.handlerSequence(),
-                        ByteBuffer.wrap(answer.copyPayload()).getInt());
+                        response.handlerSequence(),
+                        ByteBuffer.wrap(response.copyPayload()).getInt());
             }
         }
         return List.copyOf(begun.values());
@@ -193,7 +193,7 @@ class FlowTest {
     @Test
     void servesWhatWaitsForAThreadWhenOneIsFree() throws IOException {
         HandlerRegistry oneThread = workers.registry();
-        workers.handleOneByOne(oneThread, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handleOneByOne(oneThread, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         workers.join("busy", oneThread);
         Worker caller = workers.join("caller");
         List<CompletableFuture<Response>> calls = new ArrayList<>();
@@ -209,7 +209,7 @@ class FlowTest {
     void parksRequestsWhileTheHandlerIsAwayAndServesThemInOrder() throws IOException {
         HandlerRegistry handlers = workers.registry();
         HandlerRegistry.Registration first =
-                workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+                workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         Worker server = workers.join("server", handlers);
         Worker caller = workers.join("caller");
         caller.call(numbered("server", -1));
@@ -223,7 +223,7 @@ class FlowTest {
         List<Integer> order = Collections.synchronizedList(new ArrayList<>());
         workers.handleOnPoller(handlers, "0x142", (message, outbox) -> {
             order.add(message.payload().getInt(message.payload().position()));
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         });
 
         calls.forEach(CompletableFuture::join);
@@ -248,10 +248,10 @@ class FlowTest {
         workers.handleOneByOne(handlers, "0x142", (message, outbox) -> {
             begun.add(message.payload().getInt(message.payload().position()));
             await(finish);
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         });
         handlers.onRoom(roomCame::countDown);
-        workers.handleOnPoller(others, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handleOnPoller(others, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         Worker server = workers.join("server", handlers);
         workers.join("other", others);
         Worker caller = workers.join("caller");
@@ -295,7 +295,7 @@ class FlowTest {
     void servesWhatParkedForACallerThatLeftAndClosesItsFilesThen() throws IOException {
         HandlerRegistry handlers = workers.registry();
         HandlerRegistry.Registration first =
-                workers.handle(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+                workers.handle(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         Worker server = workers.join("server", handlers);
         Worker caller = workers.join("caller");
         caller.call(numbered("server", -1));
@@ -307,7 +307,7 @@ class FlowTest {
         caller.close();
         assertThat(descriptorsBelow(caller.directory().path())).isPositive();
 
-        workers.handle(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handle(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         Waits.until("all served", () -> server.counters().requestsBegun() == 6);
         Waits.until(
                 "its files closed", () -> descriptorsBelow(caller.directory().path()) == 0);
@@ -344,7 +344,7 @@ class FlowTest {
         HandlerRegistry handlers =
                 workers.registry(new ParkingSettings(2, Duration.ofMillis(300).toNanos()));
         HandlerRegistry.Registration registration =
-                workers.handle(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+                workers.handle(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         workers.join("server", handlers);
         Worker caller = workers.join("caller");
         caller.call(numbered("server", 0));
@@ -394,14 +394,14 @@ class FlowTest {
     private HandlerRegistry.Registration counting(HandlerRegistry handlers, AtomicInteger handled) {
         return workers.handle(handlers, "0x142", (message, outbox) -> {
             handled.incrementAndGet();
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         });
     }
 
     @Test
     void loadsFromManyThreadsLoseNothing() throws Exception {
         HandlerRegistry handlers = workers.registry();
-        workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         workers.join("server", handlers);
         Worker caller = workers.join("caller");
         AtomicInteger right = new AtomicInteger();

@@ -8,7 +8,7 @@ import io.waybill.api.Device;
 import io.waybill.api.DeviceConverter;
 import io.waybill.api.DeviceStream;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
@@ -120,8 +120,8 @@ class ForeignCodeTest {
         caller = workers.join("caller", workers.registry(), SETTINGS);
         server.devices().register("toy", new Toy("CALLEE"));
         caller.devices().register("toy", new Toy("CALLER"));
-        handle("text.echo", false, (message, outbox) -> outbox.reply(Value.of("on")));
-        handle("text.now", true, (message, outbox) -> outbox.reply(Value.of("on")));
+        handle("text.echo", false, (message, outbox) -> outbox.respond(Value.of("on")));
+        handle("text.now", true, (message, outbox) -> outbox.respond(Value.of("on")));
         handle("t.echo", false, echo());
         handle("t.now", true, echo());
         handle("text.slow", false, (message, outbox) -> {
@@ -130,10 +130,10 @@ class ForeignCodeTest {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
-            outbox.reply(Value.of("slow"));
+            outbox.respond(Value.of("slow"));
         });
         handle("t.later", false, (message, outbox) -> {
-            LateReply late = outbox.later();
+            LateResponse late = outbox.later();
             message.tensors().forEach(tensor -> tensor.storage().retain());
             new Thread(() -> late.send(ByteBuffer.allocate(1), List.copyOf(message.tensors()))).start();
         });
@@ -156,7 +156,7 @@ class ForeignCodeTest {
         return (message, outbox) -> {
             List<Tensor> tensors = message.tensors();
             tensors.forEach(tensor -> tensor.storage().retain());
-            outbox.reply(ByteBuffer.allocate(1), tensors);
+            outbox.respond(ByteBuffer.allocate(1), tensors);
         };
     }
 
@@ -570,7 +570,7 @@ class ForeignCodeTest {
 
     @Test
     void respondsWithATensorOfTheRequestThatWasNotRetained() {
-        handle("t.unretained", false, (message, outbox) -> outbox.reply().tensor("t", message.tensor("t")));
+        handle("t.unretained", false, (message, outbox) -> outbox.response().tensor("t", message.tensor("t")));
         for (int i = 0; i < 300; i++) { // more than there are leases
             Tensor sent = inSegment();
             Tensor behind = inSegment(); // is given back although the one before it can't be
@@ -596,12 +596,12 @@ class ForeignCodeTest {
         MessageHandler released = (message, outbox) -> {
             Storage storage = outbox.buffers().allocate(BYTES);
             storage.release();
-            outbox.reply(ByteBuffer.allocate(1), List.of(Tensor.contiguous(DType.UINT8, new long[] {BYTES}, storage)));
+            outbox.respond(ByteBuffer.allocate(1), List.of(Tensor.contiguous(DType.UINT8, new long[] {BYTES}, storage)));
         };
         handle("t.released", false, released);
         handle("t.released.now", true, released);
         handle("t.released.later", false, (message, outbox) -> {
-            LateReply late = outbox.later();
+            LateResponse late = outbox.later();
             Storage storage = outbox.buffers().allocate(BYTES);
             storage.release();
             late.send(ByteBuffer.allocate(1), List.of(Tensor.contiguous(DType.UINT8, new long[] {BYTES}, storage)));
@@ -625,11 +625,11 @@ class ForeignCodeTest {
         CompletableFuture<io.waybill.api.Outbox> kept = new CompletableFuture<>();
         handle("text.keeps", false, (message, outbox) -> {
             kept.complete(outbox);
-            outbox.reply(Value.of("first"));
+            outbox.respond(Value.of("first"));
         });
         caller.call(Request.operation("server", "text.keeps")).close();
 
-        assertThat(catchThrowable(() -> kept.join().reply(Value.of("stale"))))
+        assertThat(catchThrowable(() -> kept.join().respond(Value.of("stale"))))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("outbox.later()");
         assertThat(caller.call(Request.operation("server", "text.keeps")).value())
@@ -661,7 +661,7 @@ class ForeignCodeTest {
     @Test
     void repeatsALateResponseThatCouldNotBeGiven() {
         handle("text.twice", false, (message, outbox) -> {
-            LateReply late = outbox.later();
+            LateResponse late = outbox.later();
             assertThat(catchThrowable(() -> late.send(null, List.of()))).isInstanceOf(NullPointerException.class);
             late.send(Value.of("then"));
         });

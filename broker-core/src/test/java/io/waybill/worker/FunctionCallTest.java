@@ -67,8 +67,8 @@ class FunctionCallTest {
         return Request.invocation("server", MessageType.SCRIPT_CALL, call);
     }
 
-    private HandlerRegistry.Registration answer(String key, String text) {
-        return workers.handle(handlers, key, (message, outbox) -> outbox.reply(Value.of(text)));
+    private HandlerRegistry.Registration respond(String key, String text) {
+        return workers.handle(handlers, key, (message, outbox) -> outbox.respond(Value.of(text)));
     }
 
     private String called(String name) {
@@ -85,8 +85,8 @@ class FunctionCallTest {
 
     @Test
     void goesToTheFunctionsHandlerWhenItHasOneAndToTheTypesOtherwise() {
-        answer("SCRIPT_CALL", "type");
-        answer("function:math.scale", "function");
+        respond("SCRIPT_CALL", "type");
+        respond("function:math.scale", "function");
 
         assertThat(called("math.scale")).isEqualTo("function");
         assertThat(called("math.scal")).isEqualTo("type");
@@ -96,8 +96,8 @@ class FunctionCallTest {
 
     @Test
     void tellsAFunctionFromAnOperationOfTheSameName() {
-        answer("function:math.scale", "function");
-        answer("math.scale", "operation");
+        respond("function:math.scale", "function");
+        respond("math.scale", "operation");
 
         assertThat(called("math.scale")).isEqualTo("function");
         try (Response response = caller.call(Request.operation("server", "math.scale"))) {
@@ -109,7 +109,7 @@ class FunctionCallTest {
     void carriesTheModeToTheHandler() {
         workers.handle(handlers, "function:jobs.run", (message, outbox) -> {
             String mode = message.invocation().mode().name();
-            outbox.reply(Value.of(mode + " " + message.operation()));
+            outbox.respond(Value.of(mode + " " + message.operation()));
         });
         Invocation call = new Invocation("jobs.run", List.of(), Map.of());
 
@@ -121,14 +121,14 @@ class FunctionCallTest {
 
     @Test
     void parksCallsToAFunctionThatLeftUntilItComesBack() throws Exception {
-        answer("SCRIPT_CALL", "type");
-        HandlerRegistry.Registration first = answer("function:math.scale", "first");
+        respond("SCRIPT_CALL", "type");
+        HandlerRegistry.Registration first = respond("function:math.scale", "first");
         assertThat(called("math.scale")).isEqualTo("first");
         first.withdraw(Duration.ofSeconds(10));
 
         CompletableFuture<Response> parked = caller.callAsync(script("math.scale"));
         assertThat(called("aten::add")).as("others go on").isEqualTo("type");
-        answer("function:math.scale", "second");
+        respond("function:math.scale", "second");
 
         try (Response response = parked.get(20, TimeUnit.SECONDS)) {
             assertThat(response.value()).isEqualTo(Value.of("second"));
@@ -146,11 +146,11 @@ class FunctionCallTest {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
-            outbox.reply(Value.of("first"));
+            outbox.respond(Value.of("first"));
         });
         CompletableFuture<Response> long1 = caller.callAsync(script("jobs.run"));
         assertThat(begun.await(20, TimeUnit.SECONDS)).isTrue();
-        answer("function:jobs.run", "second");
+        respond("function:jobs.run", "second");
 
         assertThat(first.withdraw(Duration.ZERO).isComplete()).isFalse();
         assertThat(called("jobs.run")).isEqualTo("second");
@@ -162,12 +162,12 @@ class FunctionCallTest {
 
     @Test
     void parksCallsToFunctionsWhileHandlersAreStillToCome() throws Exception {
-        answer("SCRIPT_CALL", "type");
+        respond("SCRIPT_CALL", "type");
         handlers.expectMore();
         CompletableFuture<Response> early = caller.callAsync(script("math.scale"));
         CompletableFuture<Response> unknown = caller.callAsync(script("math.nobody"));
         assertThat(called("aten::add")).isEqualTo("type");
-        answer("function:math.scale", "function");
+        respond("function:math.scale", "function");
         handlers.expectNoMore();
 
         try (Response response = early.get(20, TimeUnit.SECONDS);
@@ -180,7 +180,7 @@ class FunctionCallTest {
     @Test
     void tellsOthersOfAsManyFunctionsAsItsRecordHolds() throws IOException {
         addMany("function:");
-        answer("text.count", "operation");
+        respond("text.count", "operation");
         server.ready(Map.of());
 
         assertThat(served()).contains("text.count").hasSizeGreaterThan(300);
@@ -190,7 +190,7 @@ class FunctionCallTest {
     @Test
     void tellsOthersOfAsManyOperationsAsItsRecordHolds() throws IOException {
         addMany("");
-        answer("SCRIPT_CALL", "type");
+        respond("SCRIPT_CALL", "type");
         server.ready(Map.of());
 
         assertThat(served()).contains("SCRIPT_CALL").hasSizeGreaterThan(300);
@@ -204,7 +204,7 @@ class FunctionCallTest {
         }
         handlers.add(new HandlerSpec(
                 keys,
-                (message, outbox) -> outbox.reply(Value.of(message.operation())),
+                (message, outbox) -> outbox.respond(Value.of(message.operation())),
                 false,
                 provider,
                 0,
@@ -225,7 +225,7 @@ class FunctionCallTest {
 
     @Test
     void refusesAFunctionThatNobodyHasAndServesOnAfterNamesThatAreNone() {
-        answer("function:math.scale", "function");
+        respond("function:math.scale", "function");
         assertThat(refusal(script("math.nobody"))).isEqualTo(ErrorCode.UNKNOWN_TYPE);
 
         byte[] bytes = new byte[300];

@@ -56,7 +56,7 @@ class HeldInValuesTest {
                 handlers,
                 "SCRIPT_CALL",
                 (message, outbox) ->
-                        outbox.reply(new Value.Items(message.invocation().positional())));
+                        outbox.respond(new Value.Items(message.invocation().positional())));
         RRefSettings defaults = RRefSettings.DEFAULTS;
         RRefSettings impatient = new RRefSettings(
                 Duration.ofMillis(100), Duration.ZERO, defaults.memory(), defaults.retries(), defaults.keeping());

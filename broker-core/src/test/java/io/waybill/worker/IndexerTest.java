@@ -38,7 +38,7 @@ class IndexerTest {
     private void call(int calls) throws IOException {
         try (Workers workers = new Workers(directory)) {
             var handlers = workers.registry();
-            workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+            workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
             workers.join("server", handlers);
             Worker caller = workers.join("caller");
             Deque<CompletableFuture<?>> inFlight = new ArrayDeque<>();

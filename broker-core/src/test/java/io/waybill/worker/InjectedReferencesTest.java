@@ -81,7 +81,7 @@ class InjectedReferencesTest {
                 if (arguments.get(0) instanceof Value.OfRRef reference) {
                     shared.add(new Held(worker, reference.value().retain(), number(arguments.get(1))));
                 }
-                outbox.reply(arguments.get(arguments.size() - 1));
+                outbox.respond(arguments.get(arguments.size() - 1));
             });
             all.add(workers.join("w" + i, handlers, settings));
         }

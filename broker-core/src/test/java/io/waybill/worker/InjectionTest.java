@@ -85,7 +85,7 @@ class InjectionTest {
                 case "test::begin" -> begun.add(((Value.Int) arguments.get(0)).value());
                 default -> {}
             }
-            outbox.reply(
+            outbox.respond(
                     arguments.isEmpty() || arguments.get(0) instanceof Value.OfRRef ? Value.NONE : arguments.get(0));
         });
         Worker joined = workers.join(name, handlers, settings);

@@ -77,7 +77,7 @@ class KeptReferencesTest {
         HandlerRegistry handlers = workers.registry();
         workers.handle(handlers, "SCRIPT_CALL", (message, outbox) -> {
             Invocation call = message.invocation();
-            outbox.reply(run(call.name(), call.positional()));
+            outbox.respond(run(call.name(), call.positional()));
         });
         return handlers;
     }
@@ -333,7 +333,7 @@ class KeptReferencesTest {
     @Test
     void areKeptInTheBackgroundForHandlersOnThePoller() throws IOException {
         HandlerRegistry handlers = workers.registry();
-        workers.handleOnPoller(handlers, "SCRIPT_CALL", (message, outbox) -> outbox.reply(Value.of(7)));
+        workers.handleOnPoller(handlers, "SCRIPT_CALL", (message, outbox) -> outbox.respond(Value.of(7)));
         owner = workers.join("owner", handlers, Workers.SETTINGS.withReferences(QUICK.withKeeping(Keeping.ALL)));
         try (RRef seven = remote("test::seven")) {
             assertHolds(seven, 7); // the value is there once its file is

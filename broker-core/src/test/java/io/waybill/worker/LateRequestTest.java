@@ -80,7 +80,7 @@ class LateRequestTest {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        outbox.reply(Value.NONE);
+        outbox.respond(Value.NONE);
     }
 
     @AfterEach

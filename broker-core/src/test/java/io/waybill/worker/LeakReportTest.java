@@ -58,7 +58,7 @@ class LeakReportTest {
             taken.add(((Value.OfRRef) message.invocation().positional().get(0))
                     .value()
                     .retain());
-            outbox.reply(Value.NONE);
+            outbox.respond(Value.NONE);
         });
         return handlers;
     }

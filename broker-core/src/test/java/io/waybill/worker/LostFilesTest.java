@@ -67,7 +67,7 @@ class LostFilesTest {
         HandlerRegistry registry = workers.registry();
         workers.handleOnPoller(registry, ECHO, (message, outbox) -> {
             handled.merge(message.id(), 1, Integer::sum);
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         });
         workers.handle(registry, SILENT, (message, outbox) -> outbox.later());
         return registry;
@@ -151,12 +151,12 @@ class LostFilesTest {
         workers.join("server", handlers);
         Worker caller = workers.join("caller");
         List<Long> before = call(caller, 50, 64);
-        long generation = caller.directory().generation();
+        long epoch = caller.directory().epoch();
         caller.close();
         remove(caller, what);
 
         Worker returned = workers.join("caller");
-        assertThat(returned.directory().generation()).isEqualTo(generation + 1);
+        assertThat(returned.directory().epoch()).isEqualTo(epoch + 1);
         assertThat(returned.directory().record().settings().get(WorkerRecord.LOST))
                 .contains("caller/requests")
                 .contains("lost");

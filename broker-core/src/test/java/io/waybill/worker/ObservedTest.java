@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What handlers take of the time and of chance is on record in their answers, and no caller sees it. */
+/** What handlers take of the time and of chance is on record in their responses, and no caller sees it. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
 class ObservedTest {
 
@@ -56,7 +56,7 @@ class ObservedTest {
     private Worker callee;
     private Worker caller;
     private final AtomicReference<InstantSource> kept = new AtomicReference<>();
-    private final AtomicReference<LateReply> late = new AtomicReference<>();
+    private final AtomicReference<LateResponse> late = new AtomicReference<>();
 
     @BeforeEach
     void open() throws IOException {
@@ -82,7 +82,7 @@ class ObservedTest {
     /** A record of a response, as one who reads the journal sees it. */
     private record Found(Observations observed, byte[] payload) {}
 
-    private List<Found> answers() throws IOException {
+    private List<Found> responses() throws IOException {
         List<Found> found = new ArrayList<>();
         Path responses = JournalQueue.RESPONSES.in(callee.directory().path());
         try (QueueReader reader = QueueReader.open(responses, workers.host.files(), Workers.SETTINGS.journal())) {
@@ -97,8 +97,8 @@ class ObservedTest {
     }
 
     private Observations observed() throws IOException {
-        assertThat(answers()).hasSize(1);
-        return answers().get(0).observed();
+        assertThat(responses()).hasSize(1);
+        return responses().get(0).observed();
     }
 
     private static Observation time(Value ns) {
@@ -114,12 +114,12 @@ class ObservedTest {
         long first = ns(outbox.clock().instant());
         long drawn = outbox.random().nextLong();
         outbox.random().nextLong();
-        outbox.reply(Value.tuple(
+        outbox.respond(Value.tuple(
                 Value.of(first), Value.of(drawn), Value.of(ns(outbox.clock().instant()))));
     };
 
-    private void assertLooked(Value answer, Observations observed) {
-        List<Value> told = ((Value.Tuple) answer).values();
+    private void assertLooked(Value response, Observations observed) {
+        List<Value> told = ((Value.Tuple) response).values();
         assertThat(observed.isCut()).isFalse();
         assertThat(observed.seen()).hasSize(3).contains(time(told.get(0)), time(told.get(2)));
         Observation seed = observed.seen().get(1);
@@ -134,7 +134,7 @@ class ObservedTest {
             assertLooked(response.value(), observed());
             byte[] payload = new byte[response.payload().remaining()];
             response.payload().get(payload);
-            assertThat(answers().get(0).payload()).isEqualTo(payload);
+            assertThat(responses().get(0).payload()).isEqualTo(payload);
         }
     }
 
@@ -145,7 +145,7 @@ class ObservedTest {
         caller = workers.join("caller");
         for (int i = 0; i < 3; i++) {
             try (Response response = call()) {
-                assertLooked(response.value(), answers().get(i).observed());
+                assertLooked(response.value(), responses().get(i).observed());
             }
         }
     }
@@ -154,7 +154,7 @@ class ObservedTest {
     void isNotThereWhenNothingWasRead() throws IOException {
         join((message, outbox) -> {
             outbox.clock();
-            outbox.reply(Value.of(1));
+            outbox.respond(Value.of(1));
         });
         call().close();
         assertThat(observed()).isEqualTo(Observations.NONE);
@@ -166,15 +166,15 @@ class ObservedTest {
             if (message.text("look").equals("yes")) {
                 outbox.clock().millis();
             }
-            outbox.reply(Value.of(1));
+            outbox.respond(Value.of(1));
         });
         for (String look : List.of("yes", "no", "yes", "no")) {
             Request request = Request.operation("callee", OPERATION);
             request.body().text("look", look);
             caller.call(request).close();
         }
-        assertThat(answers())
-                .extracting(answer -> answer.observed().seen().size())
+        assertThat(responses())
+                .extracting(response -> response.observed().seen().size())
                 .containsExactly(1, 0, 1, 0);
     }
 
@@ -233,7 +233,7 @@ class ObservedTest {
             for (int i = 0; i < Observations.MAX + 10; i++) {
                 outbox.clock().millis();
             }
-            outbox.reply(Value.of("done"));
+            outbox.respond(Value.of("done"));
         });
         try (Response response = call()) {
             assertThat(response.value()).isEqualTo(Value.of("done"));
@@ -244,13 +244,13 @@ class ObservedTest {
 
     @Test
     void isLeftOutWhereItHasNoRoom() throws IOException {
-        int most = Workers.SETTINGS.journal().maxRecordBytes() / 2;
+        int max = Workers.SETTINGS.journal().maxRecordBytes() / 2;
         join((message, outbox) -> {
             outbox.clock().millis();
-            outbox.reply(ByteBuffer.allocate(most));
+            outbox.respond(ByteBuffer.allocate(max));
         });
         try (Response response = call()) {
-            assertThat(response.payload().remaining()).isEqualTo(most);
+            assertThat(response.payload().remaining()).isEqualTo(max);
         }
         assertThat(observed()).isEqualTo(Observations.LEFT_OUT);
     }
@@ -260,7 +260,7 @@ class ObservedTest {
         join((message, outbox) -> {
             try (RRef own = callee.rpc().rref(Value.of(17))) {
                 outbox.clock().millis();
-                outbox.reply(Value.of(own));
+                outbox.respond(Value.of(own));
             }
         });
         Worker serving = workers.join("serving", workers.registry());
@@ -269,7 +269,7 @@ class ObservedTest {
                 Response fetched = given.toHere()) {
             assertThat(fetched.value()).isEqualTo(Value.of(17));
         }
-        assertThat(answers().get(0).observed().seen()).hasSize(1);
+        assertThat(responses().get(0).observed().seen()).hasSize(1);
     }
 
     @Test
@@ -291,7 +291,7 @@ class ObservedTest {
         assertThat(observed().seen()).hasSize(1);
     }
 
-    /** Of a life that ends before the answer comes. */
+    /** Of an incarnation that ends before the response comes. */
     private static final class Unheard implements ResponseListener {
         @Override
         public void onResponse(Response response) {
@@ -300,7 +300,7 @@ class ObservedTest {
 
         @Override
         public void onFailure(CallException failure) {
-            // the life that asked is over
+            // the incarnation that asked is over
         }
     }
 }

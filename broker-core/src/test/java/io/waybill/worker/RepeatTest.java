@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Requests that a caller which joined again sends under the ids of its life before. Their handlers are begun at most once. */
+/** Requests that a caller which joined again sends under the ids of its incarnation before. Their handlers are begun at most once. */
 @Timeout(60)
 class RepeatTest {
 
@@ -36,7 +36,7 @@ class RepeatTest {
     private Path directory;
 
     private Workers workers;
-    private final AtomicReference<LateReply> late = new AtomicReference<>();
+    private final AtomicReference<LateResponse> late = new AtomicReference<>();
     private final AtomicInteger begun = new AtomicInteger();
     private final AtomicInteger redelivered = new AtomicInteger();
 
@@ -68,15 +68,15 @@ class RepeatTest {
         return caller.call(Request.operation("callee", OPERATION), heard);
     }
 
-    private void answer() throws Exception {
+    private void response() throws Exception {
         Waits.until("begun", () -> late.get() != null);
         late.get().body().text("said", "hello");
         late.get().send();
     }
 
     private static void assertAnswer(CompletableFuture<Response> repeated) {
-        try (Response answer = repeated.join()) {
-            assertThat(answer.text("said")).isEqualTo("hello");
+        try (Response response = repeated.join()) {
+            assertThat(response.text("said")).isEqualTo("hello");
         }
     }
 
@@ -95,7 +95,7 @@ class RepeatTest {
         } catch (CallException e) { // what was sent behind them was served
             assertThat(e.code()).isEqualTo(ErrorCode.UNKNOWN_OPERATION);
         }
-        answer();
+        response();
         assertAnswer(repeated);
         assertAnswer(once);
         assertAnswer(again.repeatAsync(id, LONG));
@@ -107,7 +107,7 @@ class RepeatTest {
     void joinARequestThatParked() throws Exception {
         HandlerRegistry registry = workers.registry();
         registry.expectMore();
-        workers.handle(registry, "say.now", (message, outbox) -> outbox.reply().text("said", "now"));
+        workers.handle(registry, "say.now", (message, outbox) -> outbox.response().text("said", "now"));
         Worker callee = workers.join("callee", registry);
         Worker first = workers.join("caller");
         long id = ask(first, new Heard());
@@ -119,7 +119,7 @@ class RepeatTest {
         again.call(Request.operation("callee", "say.now")).close(); // what was sent before it was read
 
         serve(registry);
-        answer();
+        response();
 
         assertAnswer(repeated);
         registry.expectNoMore();
@@ -147,7 +147,7 @@ class RepeatTest {
         serve(registry);
         Worker again = workers.join("caller");
         CompletableFuture<Response> repeated = again.repeatAsync(id, LONG);
-        answer();
+        response();
         assertAnswer(repeated);
         assertThat(begun).hasValue(1);
         assertThat(redelivered).hasValue(0);
@@ -230,7 +230,7 @@ class RepeatTest {
                 .isThrownBy(() -> again.repeat(ids[0], LONG))
                 .satisfies(e -> assertThat(e.code()).as(e.getMessage()).isEqualTo(ErrorCode.WORKER_LOST));
         CompletableFuture<Response> repeated = again.repeatAsync(ids[1], LONG);
-        answer();
+        response();
         assertAnswer(repeated);
         assertThat(begun).hasValue(1);
     }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
@@ -57,7 +57,7 @@ class RetentionTest {
     @TempDir
     private Path directory;
 
-    private final AtomicReference<LateReply> kept = new AtomicReference<>();
+    private final AtomicReference<LateResponse> kept = new AtomicReference<>();
     private Workers workers;
     private HandlerRegistry handlers;
 
@@ -65,7 +65,7 @@ class RetentionTest {
     void begin() throws IOException {
         workers = new Workers(directory);
         handlers = workers.registry();
-        workers.handleOnPoller(handlers, ECHO, (message, outbox) -> outbox.reply(message.payload()));
+        workers.handleOnPoller(handlers, ECHO, (message, outbox) -> outbox.respond(message.payload()));
         workers.handle(handlers, LATER, (message, outbox) -> kept.set(outbox.later()));
     }
 
@@ -301,7 +301,7 @@ class RetentionTest {
         assertAllGo(caller);
     }
 
-    /** The peer left; its next life is to answer what it was asked. */
+    /** The peer left; its next incarnation is to answer what it was asked. */
     @Test
     void keepsItsOwnCallsThatNoPeerNeedsNow() throws Exception {
         Worker callee = joinAtLeastOnce((message, outbox) -> kept.set(outbox.later()));
@@ -315,7 +315,7 @@ class RetentionTest {
         callMany(caller, "server", 250);
 
         assertHeldBackBy("this worker's own calls without an outcome", caller);
-        joinAtLeastOnce((message, outbox) -> outbox.reply(message.payload()));
+        joinAtLeastOnce((message, outbox) -> outbox.respond(message.payload()));
         waiting.get().close();
         assertAllGo(caller);
     }

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.Invocation;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Message;
 import io.waybill.api.MessageType;
 import io.waybill.api.Outbox;
@@ -63,21 +63,21 @@ class RpcInHandlersTest {
 
     private HandlerRegistry handlers(String other) {
         HandlerRegistry handlers = workers.registry();
-        workers.handle(handlers, "SCRIPT_CALL", (message, outbox) -> answer(message, outbox, other));
+        workers.handle(handlers, "SCRIPT_CALL", (message, outbox) -> respond(message, outbox, other));
         return handlers;
     }
 
-    private void answer(Message message, Outbox outbox, String other) throws RejectedMessageException {
+    private void respond(Message message, Outbox outbox, String other) throws RejectedMessageException {
         Rpc rpc = outbox.rpc();
         List<Value> arguments = message.invocation().positional();
         switch (message.invocation().name()) {
             case "test::origin" ->
-                outbox.reply(Value.tuple(Value.of(message.parentId()), Value.of(message.remainingNs())));
+                outbox.respond(Value.tuple(Value.of(message.parentId()), Value.of(message.remainingNs())));
             case "test::askOrigin" -> {
                 try (Response direct = rpc.rpcSync(other, call("test::origin"), Duration.ZERO);
                         RRef left = rpc.remote(other, call("test::origin"), Duration.ZERO);
                         Response fetched = left.toHere(Duration.ZERO)) {
-                    outbox.reply(Value.tuple(Value.of(message.id()), direct.value(), fetched.value()));
+                    outbox.respond(Value.tuple(Value.of(message.id()), direct.value(), fetched.value()));
                 }
             }
             case "test::down" -> down(rpc, other, arguments, outbox);
@@ -87,7 +87,7 @@ class RpcInHandlersTest {
             case "test::leak" -> {
                 leaked.set(rpc);
                 kept.set(rpc.remote(other, call("test::down", Value.of(0), Value.of("kept"))));
-                outbox.reply(Value.NONE);
+                outbox.respond(Value.NONE);
             }
             case "test::shutdown" -> rpc.shutdown(SOON);
             default -> throw new IllegalArgumentException("no function");
@@ -98,23 +98,23 @@ class RpcInHandlersTest {
     private static void down(Rpc rpc, String other, List<Value> arguments, Outbox outbox) {
         long depth = number(arguments.get(0));
         if (depth == 0) {
-            outbox.reply(arguments.get(1));
+            outbox.respond(arguments.get(1));
             return;
         }
         try (Response below = rpc.rpcSync(other, call("test::down", Value.of(depth - 1), arguments.get(1)))) {
-            outbox.reply(below.value());
+            outbox.respond(below.value());
         }
     }
 
     /** Answers with a reference to a reference to ... a number, each level of which was left with the other worker. */
     private static void left(Rpc rpc, String other, long depth, Outbox outbox) {
         if (depth == 0) {
-            outbox.reply(Value.of("bottom"));
+            outbox.respond(Value.of("bottom"));
             return;
         }
         try (RRef below = rpc.remote(other, call("test::left", Value.of(depth - 1)))) {
             below.toHere().close();
-            outbox.reply(Value.of(below));
+            outbox.respond(Value.of(below));
         }
     }
 
@@ -159,8 +159,8 @@ class RpcInHandlersTest {
 
     @Test
     void carryTheRequestsIdAndDeadline() {
-        try (Response answer = a.rpc().rpcSync("b", call("test::askOrigin"), SOON)) {
-            List<Value> told = ((Value.Tuple) answer.value()).values();
+        try (Response response = a.rpc().rpcSync("b", call("test::askOrigin"), SOON)) {
+            List<Value> told = ((Value.Tuple) response.value()).values();
             for (Value each : told.subList(1, 3)) {
                 List<Value> origin = ((Value.Tuple) each).values();
                 assertThat(origin.get(0)).isEqualTo(told.get(0));
@@ -173,8 +173,8 @@ class RpcInHandlersTest {
     @Test
     void handReferencesDownAndUpHoweverDeep() {
         try (RRef own = a.rpc().rref(Value.of("far"));
-                Response answer = a.rpc().rpcSync("b", call("test::down", Value.of(60), Value.of(own)));
-                Response fetched = ((Value.OfRRef) answer.value()).value().toHere(SOON)) {
+                Response response = a.rpc().rpcSync("b", call("test::down", Value.of(60), Value.of(own)));
+                Response fetched = ((Value.OfRRef) response.value()).value().toHere(SOON)) {
             assertThat(fetched.value()).isEqualTo(Value.of("far"));
         }
         assertAllGone();
@@ -239,16 +239,16 @@ class RpcInHandlersTest {
     @Test
     void doNotWaitOnThePoller() {
         workers.handleOnPoller(ofA, "0x142", (message, outbox) -> {
-            LateReply late = outbox.later();
+            LateResponse late = outbox.later();
             assertThatThrownBy(() -> outbox.rpc().rpcSync("b", call("test::origin")))
                     .isInstanceOf(IllegalStateException.class);
             outbox.rpc()
                     .rpcAsync("b", call("test::down", Value.of(0), Value.of("later")))
                     .whenComplete((response, failure) -> late.send(response.value()));
         });
-        try (Response answer =
+        try (Response response =
                 b.call(Request.raw("a", MessageType.userRequest(0x42), ByteBuffer.allocate(0), List.of()))) {
-            assertThat(answer.value()).isEqualTo(Value.of("later"));
+            assertThat(response.value()).isEqualTo(Value.of("later"));
         }
     }
 }

@@ -78,7 +78,7 @@ class RpcTest {
         HandlerRegistry handlers = workers.registry();
         workers.handle(handlers, "SCRIPT_CALL", (message, outbox) -> {
             Invocation call = message.invocation();
-            outbox.reply(run(call.name(), call.positional()));
+            outbox.respond(run(call.name(), call.positional()));
         });
         return handlers;
     }
@@ -248,7 +248,7 @@ class RpcTest {
         assertAllGone();
     }
 
-    /** Of the three messages that a fork costs, the second is the answer to the first; what ends the third's retries, nobody waits for. */
+    /** Of the three messages that a fork costs, the second is the response to the first; what ends the third's retries, nobody waits for. */
     @Test
     void sharesAReferenceWithTwoCallsBesideTheOneThatCarriesIt() {
         try (RRef reference = a.rpc().remote("b", call("test::add", Value.of(2), Value.of(3)))) {

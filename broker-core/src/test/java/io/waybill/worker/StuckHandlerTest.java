@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
@@ -35,9 +35,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class StuckHandlerTest {
 
-    private static final int MOST = 2;
+    private static final int MAX = 2;
     private static final WorkerSettings SOON =
-            Workers.SETTINGS.withStuck(new StuckSettings(Duration.ofMillis(100).toNanos(), 0, MOST));
+            Workers.SETTINGS.withStuck(new StuckSettings(Duration.ofMillis(100).toNanos(), 0, MAX));
 
     @TempDir
     private Path directory;
@@ -54,8 +54,8 @@ class StuckHandlerTest {
         handlers = workers.registry();
         server = workers.join("server", handlers, SOON);
         caller = workers.join("caller");
-        workers.handle(handlers, "text.echo", (message, outbox) -> outbox.reply(Value.of("on")));
-        workers.handleOnPoller(handlers, "text.now", (message, outbox) -> outbox.reply(Value.of("on")));
+        workers.handle(handlers, "text.echo", (message, outbox) -> outbox.respond(Value.of("on")));
+        workers.handleOnPoller(handlers, "text.now", (message, outbox) -> outbox.respond(Value.of("on")));
     }
 
     @AfterEach
@@ -105,13 +105,13 @@ class StuckHandlerTest {
 
     private void takeOutOfService(String operation) {
         List<CompletableFuture<Response>> hanging = new ArrayList<>();
-        for (int i = 0; i < MOST; i++) {
+        for (int i = 0; i < MAX; i++) {
             hanging.add(hang(operation));
         }
         hanging.forEach(StuckHandlerTest::assertTimedOut);
         Waits.until("it is out of service", () -> status(operation).state() == HandlerStatus.State.STUCK);
-        assertThat(status(operation).stuck()).isEqualTo(MOST);
-        assertThat(server.counters().requestsStuck()).isEqualTo(MOST);
+        assertThat(status(operation).stuck()).isEqualTo(MAX);
+        assertThat(server.counters().requestsStuck()).isEqualTo(MAX);
     }
 
     private void assertRefused(String operation) {
@@ -125,7 +125,7 @@ class StuckHandlerTest {
     void refusesRequestsOfABlockingHandlerThatDoesNotComeBackUntilItDoes() {
         workers.handle(handlers, "text.hang", (message, outbox) -> {
             awaitHold();
-            outbox.reply(Value.of("late"));
+            outbox.respond(Value.of("late"));
         });
         takeOutOfService("text.hang");
         assertRefused("text.hang");
@@ -133,7 +133,7 @@ class StuckHandlerTest {
         othersAreServed();
 
         hold.countDown();
-        Waits.until("the late answers were dropped", () -> caller.counters().lateResponses() == MOST);
+        Waits.until("the late answers were dropped", () -> caller.counters().lateResponses() == MAX);
         Waits.until("it is in service", () -> status("text.hang").state() == HandlerStatus.State.SERVING);
         Waits.until("none is counted as stuck", () -> status("text.hang").stuck() == 0);
         assertThat(server.stuck()).isEmpty();
@@ -157,7 +157,7 @@ class StuckHandlerTest {
         for (int i = 0; i < many; i++) {
             workers.handleOnPoller(handlers, "text.hang" + i, (message, outbox) -> {
                 awaitHold();
-                outbox.reply(Value.of("late"));
+                outbox.respond(Value.of("late"));
             });
         }
         for (int i = 0; i < many; i++) {
@@ -183,7 +183,7 @@ class StuckHandlerTest {
                 awaitHold();
             }
             second.set(Thread.currentThread());
-            outbox.reply(Value.of("done"));
+            outbox.respond(Value.of("done"));
         });
         CompletableFuture<Response> kept = caller.callAsync(to("text.hang", Duration.ofSeconds(60)));
         Waits.until("another thread polls", () -> first.get() != null);
@@ -229,12 +229,12 @@ class StuckHandlerTest {
         for (int i = 0; i < 20; i++) {
             assertRefused("text.hang");
         }
-        assertThat(status("text.hang").inFlight()).isEqualTo(MOST);
+        assertThat(status("text.hang").inFlight()).isEqualTo(MAX);
     }
 
     // ---- deferred responses
 
-    private final List<LateReply> deferred = new CopyOnWriteArrayList<>();
+    private final List<LateResponse> deferred = new CopyOnWriteArrayList<>();
 
     private void defer(String operation) {
         workers.handle(handlers, operation, (message, outbox) -> deferred.add(outbox.later()));
@@ -245,7 +245,7 @@ class StuckHandlerTest {
         defer("text.defer");
         takeOutOfService("text.defer");
         Waits.until("their requests have ended", () -> status("text.defer").inFlight() == 0);
-        assertThat(status("text.defer").failed()).isEqualTo(MOST);
+        assertThat(status("text.defer").failed()).isEqualTo(MAX);
         assertRefused("text.defer");
         othersAreServed();
 
@@ -255,12 +255,12 @@ class StuckHandlerTest {
         othersAreServed(); // behind whatever was sent before
         assertThat(caller.counters().lateResponses())
                 .as("one response to each request")
-                .isEqualTo(MOST);
+                .isEqualTo(MAX);
     }
 
     @Test
     void countsADeferredResponseOfARequestWithoutADeadlineWhichStaysOpen() throws IOException {
-        StuckSettings soon = new StuckSettings(0, Duration.ofMillis(100).toNanos(), MOST);
+        StuckSettings soon = new StuckSettings(0, Duration.ofMillis(100).toNanos(), MAX);
         HandlerRegistry patient = workers.registry();
         workers.handle(patient, "text.defer", (message, outbox) -> deferred.add(outbox.later()));
         Worker other = workers.join("other", patient, Workers.SETTINGS.withStuck(soon));

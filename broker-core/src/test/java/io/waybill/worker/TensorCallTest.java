@@ -85,7 +85,7 @@ class TensorCallTest {
     private void echo() {
         workers.handle(handlers, "0x142", (message, outbox) -> {
             message.tensors().forEach(tensor -> tensor.storage().retain());
-            outbox.reply(message.payload(), message.tensors());
+            outbox.respond(message.payload(), message.tensors());
         });
     }
 
@@ -111,10 +111,10 @@ class TensorCallTest {
     void keepsThePollerWaitingForNoCallerThatHoldsTooMuch() {
         workers.handleOnPoller(handlers, "0x142", (message, outbox) -> {
             Storage storage = outbox.buffers().allocate(10_000);
-            outbox.reply(message.payload(), List.of(Tensor.contiguous(DType.UINT8, new long[] {10_000}, storage)));
+            outbox.respond(message.payload(), List.of(Tensor.contiguous(DType.UINT8, new long[] {10_000}, storage)));
         });
         List<Response> held = new ArrayList<>();
-        for (int i = 0; i < TensorSender.MAX_LOANS; i++) {
+        for (int i = 0; i < TensorSender.MAX_LEASES; i++) {
             held.add(caller.call(request()));
         }
         // off the poller a response waits longer than this for room
@@ -143,7 +143,7 @@ class TensorCallTest {
                 message.tensors().get(0).storage().retain();
                 kept.set(message.tensors().get(0));
             }
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         });
         Tensor small = floats(10, 7);
         caller.call(request(small));
@@ -190,7 +190,7 @@ class TensorCallTest {
     void refusesWhatAHandlerMadeOfASegmentThatWasCutMeanwhile(boolean onPoller) throws IOException {
         MessageHandler summing = (message, outbox) -> {
             resize(4096);
-            outbox.reply(Value.of(sum(message.tensors().get(0))));
+            outbox.respond(Value.of(sum(message.tensors().get(0))));
         };
         if (onPoller) {
             workers.handleOnPoller(handlers, "0x143", summing);

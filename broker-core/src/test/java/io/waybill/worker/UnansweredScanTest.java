@@ -31,9 +31,9 @@ class UnansweredScanTest {
     @BeforeEach
     void write() {
         requests = directory.resolve("requests");
-        Path answers = directory.resolve("responses");
+        Path responses = directory.resolve("responses");
         WrittenQueue.open(requests, WrittenQueue.settings()).requests(0, ASKED).close();
-        try (WrittenQueue own = WrittenQueue.open(answers, WrittenQueue.settings())) {
+        try (WrittenQueue own = WrittenQueue.open(responses, WrittenQueue.settings())) {
             for (int counter = 0; counter < ASKED; counter += 2) {
                 own.append(
                         MessageType.NAMED_RET,
@@ -42,7 +42,7 @@ class UnansweredScanTest {
                         WrittenQueue.WORKER);
             }
         }
-        scan = new UnansweredScan(WrittenQueue.PEER, 7, WrittenQueue.settings(), answers, ASKED);
+        scan = new UnansweredScan(WrittenQueue.PEER, 7, WrittenQueue.settings(), responses, ASKED);
         try (JournalTail tail = JournalTail.open(requests, WrittenQueue.settings())) {
             assertThat(tail.poll(new MessageBuffer(), JournalTail.ANY_RECEIVER)).isEqualTo(Poll.RECORD);
             firstPlace = tail.lastIndex();

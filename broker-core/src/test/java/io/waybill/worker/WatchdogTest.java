@@ -31,7 +31,7 @@ class WatchdogTest {
 
     private static final Duration AFTER = Duration.ofSeconds(30);
     private static final Duration WITHOUT_DEADLINE = Duration.ofMinutes(5);
-    private static final int MOST = 2;
+    private static final int MAX = 2;
     private static final Provider ACME = new Provider("acme", "1.0.0");
     private static final HandlerKey COUNT = HandlerKey.parse("text.count");
 
@@ -44,7 +44,7 @@ class WatchdogTest {
     private final Watchdog watchdog = new Watchdog(
             invocations,
             new OpenRequests(),
-            new StuckSettings(AFTER.toNanos(), WITHOUT_DEADLINE.toNanos(), MOST),
+            new StuckSettings(AFTER.toNanos(), WITHOUT_DEADLINE.toNanos(), MAX),
             registry,
             clock,
             counters);
@@ -243,7 +243,7 @@ class WatchdogTest {
         publish(false);
         AtomicInteger changes = new AtomicInteger();
         registry.onChange(changes::incrementAndGet);
-        for (int i = 0; i < MOST; i++) {
+        for (int i = 0; i < MAX; i++) {
             assertThat(entry.isOutOfService()).isFalse();
             call();
             watchdog.look();

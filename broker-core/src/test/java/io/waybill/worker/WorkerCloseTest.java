@@ -64,11 +64,11 @@ class WorkerCloseTest {
     void joinTwo() throws IOException {
         workers = new Workers(directory);
         handlers = workers.registry();
-        workers.handle(handlers, "text.echo", (message, outbox) -> outbox.reply(Value.of("on")));
+        workers.handle(handlers, "text.echo", (message, outbox) -> outbox.respond(Value.of("on")));
         workers.handle(handlers, "text.held", (message, outbox) -> {
             begun.countDown();
             awaitHold();
-            outbox.reply(Value.of("held"));
+            outbox.respond(Value.of("held"));
         });
     }
 
@@ -202,7 +202,7 @@ class WorkerCloseTest {
         AtomicReference<Worker> closed = new AtomicReference<>();
         handle("text.closing", nonBlocking, outbox -> {
             close(closed.get());
-            outbox.reply(Value.of("bye"));
+            outbox.respond(Value.of("bye"));
         });
         join(PATIENT);
         closed.set(server);
@@ -312,12 +312,12 @@ class WorkerCloseTest {
     @Test
     void handlersMayCallWhileItDrains() throws Exception {
         HandlerRegistry ofClient = workers.registry();
-        workers.handle(ofClient, "text.echo", (message, outbox) -> outbox.reply(Value.of("from the client")));
+        workers.handle(ofClient, "text.echo", (message, outbox) -> outbox.respond(Value.of("from the client")));
         workers.handle(handlers, "text.nested", (message, outbox) -> {
             begun.countDown();
             awaitHold();
             try (Response response = outbox.caller().call(Request.operation("other", "text.echo"))) {
-                outbox.reply(response.value());
+                outbox.respond(response.value());
             }
         });
         join(PATIENT);
@@ -353,7 +353,7 @@ class WorkerCloseTest {
             awaitHold();
             used.get().release();
             ended.countDown();
-            outbox.reply(Value.of("released"));
+            outbox.respond(Value.of("released"));
         });
         join(HASTY);
         Path segments = server.directory().path().resolve(WorkerDirectory.SEGMENTS);

@@ -22,7 +22,7 @@ import java.util.function.Consumer;
 import org.agrona.collections.Long2LongHashMap;
 
 /**
- * Checks what workers need besides their queues: names and ids, the generation, what they have read of each other, kept values. What they
+ * Checks what workers need besides their queues: names and ids, the epoch, what they have read of each other, kept values. What they
  * have read is evidence of what there was. One thread, once: begin, then the queues are read, then end.
  */
 final class BesideCheck {
@@ -61,7 +61,7 @@ final class BesideCheck {
                             0,
                             0,
                             problem.text())));
-            stored.generationProblem()
+            stored.epochProblem()
                     .ifPresent(problem -> find(Severity.NOTE, Optional.of(journal), Kind.UNREADABLE, problem));
             checkKept(journal);
         }
@@ -71,7 +71,7 @@ final class BesideCheck {
     private void readCursors(StoredJournal journal, StoredWorker stored) {
         List<StoredCursor> slots = stored.cursors();
         cursors.put(journal, slots);
-        if (stored.callableGeneration() > 0) {
+        if (stored.callableEpoch() > 0) {
             callable.add(journal);
         }
         for (StoredCursor slot : slots) {

@@ -41,15 +41,15 @@ public record Finding(
         MISSING,
         /** A record that belongs somewhere else. */
         MISPLACED,
-        /** An answer to a request that its caller's journal does not have. */
+        /** A response to a request that its caller's journal does not have. */
         NO_REQUEST,
         /** A worker says that it has read more of a queue than there is. */
         BEYOND_END,
-        /** More than one answer to a request. */
+        /** More than one response to a request. */
         ANSWERED_AGAIN,
-        /** A request without an answer. */
+        /** A request without a response. */
         NO_RESPONSE,
-        /** A request without an answer, to a worker that lost answers. */
+        /** A request without a response, to a worker that lost answers. */
         LOST_RESPONSE
     }
 

@@ -80,7 +80,7 @@ public final class JournalFollower implements Closeable {
         }
     }
 
-    /** A header does not tell the operation; what became of a request is asked when its answer is there. */
+    /** A header does not tell the operation; what became of a request is asked when its response is there. */
     private boolean takesPayload(QueueSource source) throws IOException {
         return !filter.asksForOperation() && !filter.asksForOutcome()
                 || entry(source, source.place()).isPresent();
@@ -94,31 +94,31 @@ public final class JournalFollower implements Closeable {
         StoredRecord stored = source.store(place, record.get());
         Optional<String> operation = Payload.operationOf(record.get());
         if (filter.asksForOutcome()) {
-            return answered(stored);
+            return responded(stored);
         }
         return filter.takesOperation(operation) ? Optional.of(new StoredEntry(stored, operation)) : Optional.empty();
     }
 
-    /** The answer with its request's operation, when what became of the request is wanted. */
-    private Optional<StoredEntry> answered(StoredRecord answer) throws IOException {
-        if (answer.queue() != JournalQueue.RESPONSES) {
+    /** The response with its request's operation, when what became of the request is wanted. */
+    private Optional<StoredEntry> responded(StoredRecord response) throws IOException {
+        if (response.queue() != JournalQueue.RESPONSES) {
             return Optional.empty();
         }
-        Optional<StoredJournal> caller = journals.find(answer.to());
+        Optional<StoredJournal> caller = journals.find(response.to());
         if (caller.isEmpty()) {
             return Optional.empty();
         }
         JournalIndex index = journals.index(caller.get());
-        Optional<RecordPosition> place = index.find(JournalQueue.REQUESTS, answer.id());
+        Optional<RecordPosition> place = index.find(JournalQueue.REQUESTS, response.id());
         if (place.isEmpty()) {
             return Optional.empty();
         }
         RecordView record = index.record(JournalQueue.REQUESTS);
         StoredRecord request = StoredRecord.of(caller.get().info(), JournalQueue.REQUESTS, place.get(), record);
         Optional<String> operation = Payload.operationOf(record);
-        StoredCall call = new StoredCall(request, operation, Optional.of(answer));
+        StoredCall call = new StoredCall(request, operation, Optional.of(response));
         return filter.takesOperation(operation) && filter.takesOutcome(call)
-                ? Optional.of(new StoredEntry(answer, operation))
+                ? Optional.of(new StoredEntry(response, operation))
                 : Optional.empty();
     }
 

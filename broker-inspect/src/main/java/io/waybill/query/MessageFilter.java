@@ -171,15 +171,15 @@ public final class MessageFilter {
                         || call.tookNs().isPresent() && call.tookNs().get() > slowerThanNs);
     }
 
-    /** Whether a request that was sent at this time and has this answer is wanted, as far as the answer tells. */
-    public boolean takesAnswer(long sentNs, RecordView answer) {
+    /** Whether a request that was sent at this time and has this response is wanted, as far as the response tells. */
+    public boolean takesAnswer(long sentNs, RecordView response) {
         StoredCall.Outcome found =
-                answer.type() == MessageType.EXCEPTION ? StoredCall.Outcome.ERROR : StoredCall.Outcome.OK;
+                response.type() == MessageType.EXCEPTION ? StoredCall.Outcome.ERROR : StoredCall.Outcome.OK;
         return (outcome == null || outcome == found)
-                && (slowerThanNs == Long.MIN_VALUE || answer.sentNs() - sentNs > slowerThanNs);
+                && (slowerThanNs == Long.MIN_VALUE || response.sentNs() - sentNs > slowerThanNs);
     }
 
-    /** Whether a request without an answer is wanted, as far as that tells. */
+    /** Whether a request without a response is wanted, as far as that tells. */
     public boolean takesUnanswered() {
         return (outcome == null || outcome == StoredCall.Outcome.NONE) && slowerThanNs == Long.MIN_VALUE;
     }

@@ -32,7 +32,7 @@ final class NestedCalls {
     static final int MAX_CALLS = 1000;
 
     static final int MAX_LEVELS = 100;
-    /** A clock may have been set, and a handler may go on behind its answer. */
+    /** A clock may have been set, and a handler may go on behind its response. */
     private static final long LATE_CHILD_NS = 10_000_000_000L;
 
     private static final int PROGRESS_RECORDS = 1 << 16;
@@ -178,7 +178,7 @@ final class NestedCalls {
                 .orElse(Long.MAX_VALUE);
     }
 
-    /** A request with its answer, through the indexes. */
+    /** A request with its response, through the indexes. */
     private Optional<StoredCall> find(long id) throws IOException {
         Optional<StoredJournal> caller = journals.find(MessageId.worker(id));
         if (caller.isEmpty()) {

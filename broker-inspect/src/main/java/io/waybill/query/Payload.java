@@ -21,11 +21,11 @@ import java.util.Optional;
  * arrays in it.
  *
  * @param call of a call by name
- * @param result of an answer to one
+ * @param result of a response to one
  * @param text of an exception
  * @param start the first bytes, whatever they are
  * @param bytes how many there are, without the references and observations at their end
- * @param observations of an answer: what its handler observed
+ * @param observations of a response: what its handler observed
  * @param problem why it does not read as its type demands; empty text when it does, or the type is not known
  */
 public record Payload(

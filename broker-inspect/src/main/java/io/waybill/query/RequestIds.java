@@ -11,7 +11,7 @@ import java.util.function.LongConsumer;
  */
 final class RequestIds {
 
-    /** What an answer is to the request with its id. */
+    /** What a response is to the request with its id. */
     enum Match {
         /** The first one. */
         FIRST,
@@ -33,7 +33,7 @@ final class RequestIds {
     private static final int MAX_PAGES = 1 << 13;
 
     private final BitSet asked = new BitSet();
-    private final BitSet answered = new BitSet();
+    private final BitSet responded = new BitSet();
     private final BitSet repeated = new BitSet();
     private final BitSet finished = new BitSet();
     private final Map<Integer, char[]> receivers = new HashMap<>();
@@ -76,16 +76,16 @@ final class RequestIds {
         return finished.get((int) (counter - base));
     }
 
-    /** Notes an answer. */
-    Match answer(long counter) {
+    /** Notes a response. */
+    Match respond(long counter) {
         if (base < 0 || !isInside(counter) || !asked.get((int) (counter - base))) {
             return Match.NONE;
         }
         int bit = (int) (counter - base);
-        if (answered.get(bit)) {
+        if (responded.get(bit)) {
             return repeated.get(bit) ? Match.AGAIN_AS_ASKED : Match.AGAIN;
         }
-        answered.set(bit);
+        responded.set(bit);
         return Match.FIRST;
     }
 
@@ -111,14 +111,14 @@ final class RequestIds {
     }
 
     long unansweredCount() {
-        return asked.cardinality() - answered.cardinality();
+        return asked.cardinality() - responded.cardinality();
     }
 
-    /** The lowest counters without an answer. */
-    void unanswered(long most, LongConsumer counters) {
-        long left = most;
+    /** The lowest counters without a response. */
+    void unanswered(long max, LongConsumer counters) {
+        long left = max;
         for (int bit = asked.nextSetBit(0); bit >= 0 && left > 0; bit = asked.nextSetBit(bit + 1)) {
-            if (!answered.get(bit)) {
+            if (!responded.get(bit)) {
                 counters.accept(base + bit);
                 left--;
             }

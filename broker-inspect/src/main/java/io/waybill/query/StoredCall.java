@@ -6,7 +6,7 @@ import java.util.Optional;
  * A request with what became of it. Immutable.
  *
  * @param operation of a call by name
- * @param response the answer that its receiver's journal has
+ * @param response the response that its receiver's journal has
  */
 public record StoredCall(StoredRecord request, Optional<String> operation, Optional<StoredRecord> response) {
 
@@ -14,7 +14,7 @@ public record StoredCall(StoredRecord request, Optional<String> operation, Optio
     public enum Outcome {
         OK,
         ERROR,
-        /** No answer: it runs, was dropped, or its caller gave up. */
+        /** No response: it runs, was dropped, or its caller gave up. */
         NONE
     }
 
@@ -23,7 +23,7 @@ public record StoredCall(StoredRecord request, Optional<String> operation, Optio
                 .orElse(Outcome.NONE);
     }
 
-    /** From sending the request to sending the answer, by the wall clock; empty while there is none. */
+    /** From sending the request to sending the response, by the wall clock; empty while there is none. */
     public Optional<Long> tookNs() {
         return response.map(found -> found.sentNs() - request.sentNs());
     }

@@ -107,7 +107,7 @@ public final class StoredJournals implements Closeable {
         return known;
     }
 
-    /** The answer that the receiver's journal has. */
+    /** The response that the receiver's journal has. */
     Optional<StoredRecord> responseTo(StoredRecord request) throws IOException {
         Optional<StoredJournal> callee = find(request.to());
         if (callee.isEmpty()) {

@@ -16,16 +16,16 @@ public final class ValueLine {
     private static final String CUT = "…";
 
     private final StringBuilder shown = new StringBuilder();
-    private final int most;
+    private final int max;
 
-    /** @param most characters, about */
-    public ValueLine(int most) {
-        this.most = most;
+    /** @param max characters, about */
+    public ValueLine(int max) {
+        this.max = max;
     }
 
     /** One value. */
-    public static String of(Value value, int most) {
-        return new ValueLine(most).value(value).toString();
+    public static String of(Value value, int max) {
+        return new ValueLine(max).value(value).toString();
     }
 
     /** Kind and shape. */
@@ -41,13 +41,13 @@ public final class ValueLine {
     }
 
     private boolean isFull() {
-        return shown.length() > most;
+        return shown.length() > max;
     }
 
     /** Adds a text as it is. */
     public ValueLine add(String part) {
         if (!isFull()) {
-            shown.append(part, 0, Math.min(part.length(), most + 1));
+            shown.append(part, 0, Math.min(part.length(), max + 1));
         }
         return this;
     }
@@ -91,7 +91,7 @@ public final class ValueLine {
     }
 
     private String escaped(String text) {
-        String part = text.length() > most ? text.substring(0, most) : text;
+        String part = text.length() > max ? text.substring(0, max) : text;
         return part.replace("\n", "\\n").replace("\t", "\\t");
     }
 
@@ -157,6 +157,6 @@ public final class ValueLine {
 
     @Override
     public String toString() {
-        return isFull() ? shown.substring(0, most) + CUT : shown.toString();
+        return isFull() ? shown.substring(0, max) + CUT : shown.toString();
     }
 }

@@ -4,7 +4,7 @@ package io.waybill.query;
  * What {@code verify} read and found, in numbers. Immutable.
  *
  * @param damages findings of severity {@link Finding.Severity#DAMAGE}
- * @param unanswered requests without an answer
+ * @param unanswered requests without a response
  */
 public record Verification(long journals, long records, long damages, long unanswered) {
 

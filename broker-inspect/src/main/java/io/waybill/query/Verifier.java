@@ -147,8 +147,8 @@ final class Verifier {
     private void readResponses(StoredJournal journal) throws IOException {
         try (QueueCheck check = check(journal, JournalQueue.RESPONSES)) {
             OptionalLong indexed = lastIndexed(journal, JournalQueue.RESPONSES);
-            Answers answers = new Answers(journal, check);
-            check.read(answers::match);
+            Answers responses = new Answers(journal, check);
+            check.read(responses::match);
             records += check.records();
             check.requireReaches(indexed);
             end(journal, JournalQueue.RESPONSES, check);
@@ -186,7 +186,7 @@ final class Verifier {
                 stray(Severity.NOTE, response, ", whose journal is not in this home");
                 return;
             }
-            Match match = ids.answer(counter);
+            Match match = ids.respond(counter);
             if (match == Match.NONE) {
                 match = answerByNow(caller, counter);
             }
@@ -207,7 +207,7 @@ final class Verifier {
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
-            return requests.get(caller).answer(counter);
+            return requests.get(caller).respond(counter);
         }
 
         private void unasked(RecordView response, RequestIds ids, int caller, long counter) {

@@ -115,7 +115,7 @@ public final class Salvage {
         return found.isEmpty() || found.contains(said) ? said : found.iterator().next();
     }
 
-    /** Ids stay with their names for ever, also of those that have no directory. */
+    /** Ids stay with their names indefinitely, also of those that have no directory. */
     private void copyClaims(Home home) throws IOException {
         try {
             for (Map.Entry<String, Integer> claim : from.claimed(problems::add).entrySet()) {

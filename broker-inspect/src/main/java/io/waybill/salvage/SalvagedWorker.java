@@ -6,14 +6,14 @@ import java.util.List;
 /**
  * What became of one worker. Immutable.
  *
- * @param generation of its last life
+ * @param epoch of its last incarnation
  * @param positions of its cursors that were taken over
  * @param files besides the queues: kept values, archives, bundles, scripts
  * @param problems what was left behind, and why
  */
 public record SalvagedWorker(
         WorkerInfo info,
-        long generation,
+        long epoch,
         List<SalvagedQueue> queues,
         int positions,
         long files,

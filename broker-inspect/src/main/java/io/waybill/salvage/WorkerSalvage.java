@@ -37,7 +37,7 @@ final class WorkerSalvage {
     private final Path from;
     private final SafeFiles files;
     private final List<StoredCursor> cursors;
-    private final long generation;
+    private final long epoch;
     private final List<String> problems = new ArrayList<>();
     private final Map<JournalQueue, Positions> positions = new EnumMap<>(JournalQueue.class);
     private final List<SalvagedQueue> queues = new ArrayList<>();
@@ -52,7 +52,7 @@ final class WorkerSalvage {
         this.files = files;
         StoredWorker stored = new StoredWorker(info, from, files);
         cursors = stored.cursors();
-        generation = stored.generation();
+        epoch = stored.epoch();
         stored.problems().forEach(problem -> problem(problem.text()));
         for (JournalQueue queue : JournalQueue.values()) {
             positions.put(queue, new Positions());
@@ -73,7 +73,7 @@ final class WorkerSalvage {
     }
 
     void begin(Home home) throws IOException {
-        to = home.restore(info, generation);
+        to = home.restore(info, epoch);
     }
 
     /** Copies the queues, and what lies beside them. */
@@ -146,7 +146,7 @@ final class WorkerSalvage {
         if (untold > 0) {
             problems.add(untold + " more");
         }
-        return new SalvagedWorker(info, generation, queues, known, copiedFiles, problems);
+        return new SalvagedWorker(info, epoch, queues, known, copiedFiles, problems);
     }
 
     /** Gives the name back, when something failed on the way. */

@@ -16,7 +16,7 @@ import java.nio.file.Path;
 
 /**
  * Makes a home in the directory that the second argument names, with as many messages as the first one says: calls of worker 3 to worker 4
- * with their answers, every tenth of which leads to two calls back. For measuring how long a message takes to be found.
+ * with their responses, every tenth of which leads to two calls back. For measuring how long a message takes to be found.
  */
 final class MadeHome {
 
@@ -58,14 +58,14 @@ final class MadeHome {
         long calls = 0;
         long nested = 0;
         try (WrittenQueue asked = queue(caller, JournalQueue.REQUESTS);
-                WrittenQueue answered = queue(callee, JournalQueue.RESPONSES);
+                WrittenQueue responded = queue(callee, JournalQueue.RESPONSES);
                 WrittenQueue askedBack = queue(callee, JournalQueue.REQUESTS);
                 WrittenQueue answeredBack = queue(caller, JournalQueue.RESPONSES)) {
             for (long left = messages; left > 0; calls++) {
                 long id = MessageId.of(CALLER, calls);
                 long sentNs = START_NS + calls * 1000;
                 asked.append(message(MessageType.NAMED_CALL, id, CALLER, CALLEE, sentNs));
-                answered.append(message(MessageType.NAMED_RET, id, CALLEE, CALLER, sentNs + 900)
+                responded.append(message(MessageType.NAMED_RET, id, CALLEE, CALLER, sentNs + 900)
                         .handlerSequence(calls + 1));
                 left -= 2;
                 for (int child = 0; child < 2 && calls % 10 == 0; child++, left -= 2) {

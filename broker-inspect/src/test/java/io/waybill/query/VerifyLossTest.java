@@ -63,7 +63,7 @@ class VerifyLossTest {
 
     private static HandlerRegistry echo(Workers workers) {
         HandlerRegistry registry = workers.registry();
-        workers.handleOnPoller(registry, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        workers.handleOnPoller(registry, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         return registry;
     }
 

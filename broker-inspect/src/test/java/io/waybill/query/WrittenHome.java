@@ -51,7 +51,7 @@ final class WrittenHome {
         return home.workersPath().resolve(id == CALLER ? "3-caller" : "4-callee");
     }
 
-    /** Calls of {@code text.count}: every seventh fails, every tenth has no answer. */
+    /** Calls of {@code text.count}: every seventh fails, every tenth has no response. */
     WrittenHome calls(long first, long end) {
         try (WrittenQueue requests = WrittenQueue.open(worker(CALLER), JournalQueue.REQUESTS);
                 WrittenQueue responses = WrittenQueue.open(worker(CALLEE), JournalQueue.RESPONSES)) {

@@ -28,7 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** A home in which a caller sent one request of each type, and a callee answered it, with one response of each type among the answers. */
+/** A home in which a caller sent one request of each type, and a callee answered it, with one response of each type among the responses. */
 final class EveryType {
 
     private static final int CALLER = 3;
@@ -49,11 +49,11 @@ final class EveryType {
         List<MessageType> requests = types(MessageType.REQUEST_FLAG);
         List<MessageType> responses = types(MessageType.RESPONSE_FLAG);
         try (WrittenQueue asked = WrittenQueue.open(JournalQueue.REQUESTS.in(caller), settings());
-                WrittenQueue answered = WrittenQueue.open(JournalQueue.RESPONSES.in(callee), settings())) {
+                WrittenQueue responded = WrittenQueue.open(JournalQueue.RESPONSES.in(callee), settings())) {
             for (int i = 0; i < Math.max(requests.size(), responses.size()) + 3; i++) {
                 long id = MessageId.of(CALLER, i);
                 asked.append(record(requests.get(i % requests.size()), id, CALLER, CALLEE, i));
-                answered.append(record(responses.get(i % responses.size()), id, CALLEE, CALLER, i));
+                responded.append(record(responses.get(i % responses.size()), id, CALLEE, CALLER, i));
             }
         }
     }

@@ -174,14 +174,14 @@ class SalvageTest {
     void aWorkerGoesOnInTheNewHome() throws Exception {
         flip(DamagedHome.CALLER, JournalQueue.REQUESTS, 17);
         salvage();
-        long generation = new StoredWorker(
+        long epoch = new StoredWorker(
                         new WorkerInfo(DamagedHome.CALLER, "caller"),
                         damaged.worker(DamagedHome.CALLER),
                         WrittenQueue.HOST.files())
-                .generation();
+                .epoch();
         try (WorkerDirectory caller = salvaged().join("caller", JoinOptions.defaults())) {
             assertThat(caller.id()).isEqualTo(DamagedHome.CALLER);
-            assertThat(caller.generation()).isEqualTo(generation + 1);
+            assertThat(caller.epoch()).isEqualTo(epoch + 1);
             try (WrittenQueue queue = WrittenQueue.open(
                     JournalQueue.REQUESTS.in(caller.path()),
                     WrittenQueue.settings().withRoll(Roll.named(salvaged().rollCycle())))) {
@@ -295,7 +295,7 @@ class SalvageTest {
         assertThat(report.workers().get(0).problems())
                 .anyMatch(text -> text.contains("a FIFO"))
                 .anyMatch(text -> text.contains("worker.json") && text.contains("a symbolic link"));
-        assertThat(report.workers().get(0).generation()).isPositive();
+        assertThat(report.workers().get(0).epoch()).isPositive();
         assertSame(DamagedHome.CALLEE, JournalQueue.RESPONSES);
     }
 

@@ -245,10 +245,10 @@ public final class BundleControl {
         String now = current.isActive() || !wasActive
                 ? before + " is in its place again"
                 : before + " did not start again: " + current.problem();
-        BundleRefusedException told = new BundleRefusedException(
+        BundleRefusedException notified = new BundleRefusedException(
                 why.reason(), candidate + " was not taken: " + why.getMessage() + "; " + now, why);
-        current.failed(told.getMessage());
-        return told;
+        current.failed(notified.getMessage());
+        return notified;
     }
 
     /** Runs the jar again that ran before; in the same bundle, or in a new one when the bundle hangs. */

@@ -75,43 +75,43 @@ final class ControlOperations implements AutoCloseable {
                 self,
                 "control:bundle.list",
                 (message, outbox) ->
-                        outbox.reply().value("bundles", listBundles()).value("refused", listRefused()));
+                        outbox.response().value("bundles", listBundles()).value("refused", listRefused()));
         publish(
                 self,
                 "control:bundle.install",
                 (message, outbox) ->
-                        outbox.reply().value("bundle", bundle(message, asked -> bundles.install(path(asked)))));
+                        outbox.response().value("bundle", bundle(message, asked -> bundles.install(path(asked)))));
         publish(
                 self,
                 "control:bundle.update",
-                (message, outbox) -> outbox.reply().value("bundle", bundle(message, this::update)));
+                (message, outbox) -> outbox.response().value("bundle", bundle(message, this::update)));
         publish(
                 self,
                 "control:bundle.start",
                 (message, outbox) ->
-                        outbox.reply().value("bundle", bundle(message, asked -> bundles.start(asked.text("name")))));
+                        outbox.response().value("bundle", bundle(message, asked -> bundles.start(asked.text("name")))));
         publish(
                 self,
                 "control:bundle.stop",
                 (message, outbox) ->
-                        outbox.reply().value("bundle", bundle(message, asked -> bundles.stop(asked.text("name")))));
+                        outbox.response().value("bundle", bundle(message, asked -> bundles.stop(asked.text("name")))));
         publish(
                 self,
                 "control:bundle.uninstall",
-                (message, outbox) -> outbox.reply()
+                (message, outbox) -> outbox.response()
                         .value("bundle", bundle(message, asked -> bundles.uninstall(asked.text("name")))));
         publish(
                 self,
                 "control:handlers.list",
-                (message, outbox) -> outbox.reply().value("handlers", listHandlers()));
+                (message, outbox) -> outbox.response().value("handlers", listHandlers()));
         publish(
                 self,
                 "control:scripts.list",
-                (message, outbox) -> outbox.reply().value("scripts", listScripts()));
+                (message, outbox) -> outbox.response().value("scripts", listScripts()));
         publish(
                 self,
                 "control:loaders.leaked",
-                (message, outbox) -> outbox.reply().value("loaders", listLeaks(message.int64("seconds"))));
+                (message, outbox) -> outbox.response().value("loaders", listLeaks(message.int64("seconds"))));
     }
 
     @Override

@@ -66,7 +66,7 @@ public final class OsgiHost implements AutoCloseable {
     private final ScriptBundles scriptBundles;
     private final ScriptDirectory scriptFiles;
     private final ControlOperations operations;
-    private final List<Looking> looking = new ArrayList<>();
+    private final List<PeriodicCheck> check = new ArrayList<>();
     private final Map<Path, String> notStarted = new LinkedHashMap<>(); // while it starts
 
     /**
@@ -175,7 +175,7 @@ public final class OsgiHost implements AutoCloseable {
     @Override
     public void close() {
         CloseSteps steps = new CloseSteps();
-        looking.forEach(each -> steps.attempt(each::end));
+        check.forEach(each -> steps.attempt(each::end));
         steps.attempt(operations::close)
                 .attempt(() -> stop(framework, settings.drainLimit().plus(FRAMEWORK_LIMIT)))
                 .attempt(scriptBundles::close)
@@ -187,8 +187,8 @@ public final class OsgiHost implements AutoCloseable {
     private void run(Staging staging, Threads threads) throws BundleException, IOException {
         BundleContext context = framework.getBundleContext();
         context.registerService(WeavingHook.class, new ExitGuard(), null);
-        if (settings.bypasses() == OsgiSettings.Bypasses.NOTED) {
-            context.registerService(WeavingHook.class, new BypassGuard(), null);
+        if (settings.unrecordedInputs() == OsgiSettings.UnrecordedInputs.NOTED) {
+            context.registerService(WeavingHook.class, new UnrecordedInputGuard(), null);
         }
         context.registerService(ResolverHookFactory.class, new CandidateHook(), null);
         context.registerService(org.osgi.service.log.LoggerFactory.class, new ServiceLog(), null);
@@ -218,9 +218,9 @@ public final class OsgiHost implements AutoCloseable {
         }
         watched.lookAtStart();
         scriptFiles.lookAtStart();
-        looking.add(new Looking(threads, "waybill-script-watch", settings.lookInterval(), scriptFiles::look));
-        looking.add(new Looking(threads, "waybill-conf-watch", settings.lookInterval(), conf::look));
-        looking.add(new Looking(threads, "waybill-bundle-watch", settings.lookInterval(), watched::look));
+        check.add(new PeriodicCheck(threads, "waybill-script-watch", settings.lookInterval(), scriptFiles::look));
+        check.add(new PeriodicCheck(threads, "waybill-conf-watch", settings.lookInterval(), conf::look));
+        check.add(new PeriodicCheck(threads, "waybill-bundle-watch", settings.lookInterval(), watched::look));
     }
 
     private static Map<String, String> baseProperties(OsgiSettings settings) {
@@ -245,7 +245,7 @@ public final class OsgiHost implements AutoCloseable {
     }
 
     private static String systemPackages(OsgiSettings settings) {
-        return settings.bypasses() == OsgiSettings.Bypasses.NOTED
+        return settings.unrecordedInputs() == OsgiSettings.UnrecordedInputs.NOTED
                 ? SystemPackages.extra() + "," + HandlerWatch.class.getPackageName()
                 : SystemPackages.extra();
     }

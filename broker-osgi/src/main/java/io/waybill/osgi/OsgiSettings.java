@@ -23,7 +23,7 @@ import java.util.Objects;
  * @param settleLimit how long components may take to become satisfied after their bundle started
  * @param lookInterval how often {@code watched} and {@code conf} are looked at
  * @param maxJarBytes greatest size of a bundle
- * @param bypasses whether it is noted what handlers read of the time and of chance by themselves
+ * @param unrecordedInputs whether it is noted what handlers read of the time and of chance by themselves
  */
 public record OsgiSettings(
         Path bundles,
@@ -39,10 +39,10 @@ public record OsgiSettings(
         Duration settleLimit,
         Duration lookInterval,
         long maxJarBytes,
-        Bypasses bypasses) {
+        UnrecordedInputs unrecordedInputs) {
 
     /** What becomes of the calls in bundles that read the time, or draw random numbers, without asking the outbox. */
-    public enum Bypasses {
+    public enum UnrecordedInputs {
         LEFT_ALONE,
         /** They tell the {@link io.waybill.osgi.watch.HandlerWatch}, and go on. */
         NOTED
@@ -65,7 +65,7 @@ public record OsgiSettings(
         Objects.requireNonNull(cache);
         Objects.requireNonNull(conf);
         Objects.requireNonNull(scripts);
-        Objects.requireNonNull(bypasses);
+        Objects.requireNonNull(unrecordedInputs);
         framework = Map.copyOf(framework);
         requireNotNegative("osgi.drain-limit", drainLimit);
         requirePositive("osgi.start-limit", startLimit);
@@ -96,7 +96,7 @@ public record OsgiSettings(
                 SETTLE_LIMIT_DEFAULT,
                 LOOK_INTERVAL_DEFAULT,
                 MAX_JAR_BYTES_DEFAULT,
-                Bypasses.LEFT_ALONE);
+                UnrecordedInputs.LEFT_ALONE);
     }
 
     /** The same with other framework properties. */
@@ -115,7 +115,7 @@ public record OsgiSettings(
                 settleLimit,
                 lookInterval,
                 maxJarBytes,
-                bypasses);
+                unrecordedInputs);
     }
 
     /** The same with other limits. */
@@ -134,7 +134,7 @@ public record OsgiSettings(
                 settle,
                 lookInterval,
                 maxJarBytes,
-                bypasses);
+                unrecordedInputs);
     }
 
     /** The same with another directory of scripts. */
@@ -153,7 +153,7 @@ public record OsgiSettings(
                 settleLimit,
                 lookInterval,
                 maxJarBytes,
-                bypasses);
+                unrecordedInputs);
     }
 
     /** The same with another choice of the bundles that the node comes with. */
@@ -172,11 +172,11 @@ public record OsgiSettings(
                 settleLimit,
                 lookInterval,
                 maxJarBytes,
-                bypasses);
+                unrecordedInputs);
     }
 
     /** The same with other treatment of bypasses. */
-    public OsgiSettings withBypasses(Bypasses other) {
+    public OsgiSettings withUnrecordedInputs(UnrecordedInputs other) {
         return new OsgiSettings(
                 bundles,
                 shipped,

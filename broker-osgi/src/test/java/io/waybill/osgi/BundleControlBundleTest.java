@@ -50,7 +50,7 @@ class BundleControlBundleTest {
         assertThat(status.state()).isEqualTo(BundleStatus.State.ACTIVE);
         assertThat(status.version()).isEqualTo("1.2.3");
         assertThat(status.sha256()).hasSize(64);
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
         assertThat(node.registry.table().forType(MessageType.SCRIPT_CALL.code()))
                 .isNotNull();
         assertThat(node.registry.table().forType(0x142).provider().toString()).isEqualTo("org.acme.count 1.2.3");
@@ -58,7 +58,7 @@ class BundleControlBundleTest {
 
     @Test
     void runsABlockingHandlerUnlessItSaysOtherwise() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         assertThat(node.entry("text.count").nonBlocking()).isFalse();
 
         node.bundles()
@@ -73,7 +73,7 @@ class BundleControlBundleTest {
 
     @Test
     void readsAHandlersDelivery() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         assertThat(node.entry("text.count").delivery()).isEqualTo(DeliveryPolicy.AT_MOST_ONCE);
 
         node.bundles().install(withDelivery("1.0.1", "Delivery.AT_LEAST_ONCE"));
@@ -96,10 +96,10 @@ class BundleControlBundleTest {
 
     @Test
     void replacesABundleOfTheSameName() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
-        node.bundles().install(forge.answering("org.acme.count", "2.0.0", "two"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "2.0.0", "two"));
 
-        assertThat(node.answer()).isEqualTo("two");
+        assertThat(node.response()).isEqualTo("two");
         assertThat(node.bundles().list())
                 .filteredOn(bundle -> bundle.kind() == BundleStatus.Kind.HANDLER)
                 .extracting(BundleStatus::symbolicName, BundleStatus::version)
@@ -118,7 +118,7 @@ class BundleControlBundleTest {
                             .header("Bundle-SymbolicName", "org.acme.count;singleton:=true")
                             .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"" + version + "\"));")
                             .build());
-            assertThat(node.answer()).isEqualTo(version);
+            assertThat(node.response()).isEqualTo(version);
         }
     }
 
@@ -129,7 +129,7 @@ class BundleControlBundleTest {
                 .header("-privatepackage", "none")
                 .header("Export-Package", "org.lib;version=3.1.0")
                 .build();
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         Path needy = forge.bundle("org.acme.count", "2.0.0")
                 .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"two\"));")
                 .header("Import-Package", "org.lib;version=\"[1.0,2)\",*")
@@ -141,13 +141,13 @@ class BundleControlBundleTest {
                         "org.acme.count 2.0.0 does not resolve: needs package org.lib [1.0.0,2.0.0): nobody exports it")
                 .extracting(BundleRefusedException::reason)
                 .isEqualTo(Reason.UNRESOLVED);
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
 
         node.bundles().install(library);
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().update("org.acme.count", needy))
                 .withMessageContaining("needs package org.lib [1.0.0,2.0.0): it is exported as 3.1.0 only");
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
         assertThat(node.bundles().list())
                 .filteredOn(bundle -> bundle.symbolicName().equals("org.acme.count"))
                 .extracting(BundleStatus::version, BundleStatus::state)
@@ -156,7 +156,7 @@ class BundleControlBundleTest {
 
     @Test
     void putsTheOldOneBackWhenTheNewOneThrowsOnStart() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         Path broken = forge.bundle("org.acme.count", "2.0.0")
                 .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"two\"));")
                 .source(
@@ -172,7 +172,7 @@ class BundleControlBundleTest {
                 .withMessageContaining(
                         "org.acme.count 2.0.0 was not taken: java.lang.IllegalStateException: no licence")
                 .withMessageContaining("org.acme.count 1.0.0 is in its place again");
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
         assertThat(node.bundles().list())
                 .filteredOn(bundle -> bundle.symbolicName().equals("org.acme.count"))
                 .allMatch(bundle -> bundle.problem().orElse("").contains("no licence"));
@@ -180,7 +180,7 @@ class BundleControlBundleTest {
 
     @Test
     void putsTheOldOneBackWhenAComponentOfTheNewOneThrows() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         Path broken = forge.bundle("org.acme.count", "2.0.0")
                 .source(
                         "Count",
@@ -194,7 +194,7 @@ class BundleControlBundleTest {
                 .withMessageContaining("acme.Count could not be activated")
                 .withMessageContaining("no dictionary")
                 .withMessageContaining("1.0.0 is in its place again");
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
     }
 
     @Test
@@ -261,31 +261,31 @@ class BundleControlBundleTest {
 
     @Test
     void letsRequestsParkWhileABundleIsStopped() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
 
         node.bundles().stop("org.acme.count");
         assertThat(node.entry("text.count")).isNull();
         assertThat(node.absence("text.count")).isEqualTo(Absence.LEFT);
         node.bundles().start("org.acme.count");
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
     }
 
     @Test
     void leavesAStoppedBundleStoppedWhenItIsUpdated() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         node.bundles().stop("org.acme.count");
 
         assertThat(node.bundles()
-                        .update(forge.answering("org.acme.count", "2.0.0", "two"))
+                        .update(forge.responding("org.acme.count", "2.0.0", "two"))
                         .state())
                 .isEqualTo(BundleStatus.State.STOPPED);
         node.bundles().start("org.acme.count");
-        assertThat(node.answer()).isEqualTo("two");
+        assertThat(node.response()).isEqualTo("two");
     }
 
     @Test
     void forgetsABundleThatIsUninstalled() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         node.bundles().uninstall("org.acme.count");
 
         assertThat(node.entry("text.count")).isNull();
@@ -308,8 +308,8 @@ class BundleControlBundleTest {
 
     @Test
     void refusesToUpdateABundleWithAnother() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
-        Path other = forge.answering("org.acme.other", "1.0.0", "other");
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
+        Path other = forge.responding("org.acme.other", "1.0.0", "other");
 
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().update("org.acme.count", other))
@@ -350,13 +350,13 @@ class BundleControlBundleTest {
                                         + " == getClass().getClassLoader())));")
                         .build());
 
-        assertThat(node.answer()).isEqualTo("true");
+        assertThat(node.response()).isEqualTo("true");
     }
 
     @Test
     void endsTheThreadsOfABundleWithTheBundle() throws Exception {
-        node.bundles().install(forge.answering("org.acme.ended", "1.0.0", "one"));
-        node.answer();
+        node.bundles().install(forge.responding("org.acme.ended", "1.0.0", "one"));
+        node.response();
         assertThat(threadsOf("org.acme.ended")).isPositive();
 
         node.bundles().stop("org.acme.ended");

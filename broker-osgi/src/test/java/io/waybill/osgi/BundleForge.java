@@ -45,10 +45,10 @@ public final class BundleForge {
         return new Draft(symbolicName, version);
     }
 
-    /** A bundle with a handler of {@code text.count} that answers with {@code answer}. */
-    Path answering(String symbolicName, String version, String answer) throws IOException {
+    /** A bundle with a handler of {@code text.count} that responses with {@code answer}. */
+    Path responding(String symbolicName, String version, String response) throws IOException {
         return bundle(symbolicName, version)
-                .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"" + answer + "\"));")
+                .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"" + response + "\"));")
                 .build();
     }
 

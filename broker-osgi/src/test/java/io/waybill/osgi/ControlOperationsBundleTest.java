@@ -49,16 +49,16 @@ class ControlOperationsBundleTest {
 
     @Test
     void installsUpdatesStopsStartsAndUninstalls() throws Exception {
-        Value installed = node.call("control:bundle.install", path(forge.answering("org.acme.count", "1.0.0", "one")))
+        Value installed = node.call("control:bundle.install", path(forge.responding("org.acme.count", "1.0.0", "one")))
                 .field("bundle");
         assertThat(get(installed, "name")).isEqualTo(Value.of("org.acme.count"));
         assertThat(get(installed, "state")).isEqualTo(Value.of("ACTIVE"));
         assertThat(get(installed, "problem")).isEqualTo(Value.NONE);
 
-        Value updated = node.call("control:bundle.update", path(forge.answering("org.acme.count", "2.0.0", "two")))
+        Value updated = node.call("control:bundle.update", path(forge.responding("org.acme.count", "2.0.0", "two")))
                 .field("bundle");
         assertThat(get(updated, "version")).isEqualTo(Value.of("2.0.0"));
-        assertThat(node.answer()).isEqualTo("two");
+        assertThat(node.response()).isEqualTo("two");
 
         Map<String, Value> name = Map.of("name", Value.of("org.acme.count"));
         assertThat(get(node.call("control:bundle.stop", name).field("bundle"), "state"))
@@ -74,9 +74,9 @@ class ControlOperationsBundleTest {
 
     @Test
     void listsHandlersWithTheirCounts() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
-        node.answer();
-        node.answer();
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
+        node.response();
+        node.response();
 
         assertThat(list("control:handlers.list", "handlers"))
                 .filteredOn(handler -> get(handler, "key").equals(Value.of("text.count")))

@@ -48,7 +48,7 @@ class DirectoriesBundleTest {
         Files.move(hidden, hidden.resolveSibling(name), StandardCopyOption.ATOMIC_MOVE);
     }
 
-    private boolean answers(String text) {
+    private boolean responses(String text) {
         return node.entry("text.count") != null
                 && node.callAsync("text.count", Map.of())
                         .handle((outbox, failure) -> failure == null && outbox.value().equals(Value.of(text)))
@@ -58,10 +58,10 @@ class DirectoriesBundleTest {
     @Test
     void followsAJarThatComesChangesAndGoes() throws Exception {
         startNode();
-        drop(forge.answering("org.acme.count", "1.0.0", "one"), "count.jar");
-        eventually("it is installed", () -> answers("one"));
-        drop(forge.answering("org.acme.count", "2.0.0", "two"), "count.jar");
-        eventually("it is updated", () -> answers("two"));
+        drop(forge.responding("org.acme.count", "1.0.0", "one"), "count.jar");
+        eventually("it is installed", () -> responses("one"));
+        drop(forge.responding("org.acme.count", "2.0.0", "two"), "count.jar");
+        eventually("it is updated", () -> responses("two"));
         Files.delete(node.watched.resolve("count.jar"));
         eventually(
                 "it is uninstalled",
@@ -71,13 +71,13 @@ class DirectoriesBundleTest {
 
     @Test
     void startsWithWhatLiesThere() throws Exception {
-        drop(forge.answering("org.acme.count", "1.9.0", "nine"), "b.jar");
-        drop(forge.answering("org.acme.count", "1.10.0", "ten"), "a.jar");
+        drop(forge.responding("org.acme.count", "1.9.0", "nine"), "b.jar");
+        drop(forge.responding("org.acme.count", "1.10.0", "ten"), "a.jar");
         startNode();
 
-        assertThat(node.answer()).isEqualTo("ten"); // the newer one, whatever the files' names
+        assertThat(node.response()).isEqualTo("ten"); // the newer one, whatever the files' names
         Files.delete(node.watched.resolve("b.jar"));
-        drop(forge.answering("org.acme.other", "1.0.0", "other"), "other.jar");
+        drop(forge.responding("org.acme.other", "1.0.0", "other"), "other.jar");
         eventually(
                 "a later look was made",
                 () -> node.bundles().installed("org.acme.other").isPresent());
@@ -100,16 +100,16 @@ class DirectoriesBundleTest {
         drop(user, "a.jar");
         startNode();
 
-        assertThat(node.answer()).isEqualTo("lib");
+        assertThat(node.response()).isEqualTo("lib");
     }
 
     @Test
     void waitsForTheRestOfAJarThatIsStillBeingCopied() throws Exception {
         startNode();
-        byte[] whole = Files.readAllBytes(forge.answering("org.acme.count", "1.0.0", "one"));
+        byte[] whole = Files.readAllBytes(forge.responding("org.acme.count", "1.0.0", "one"));
         Path file = node.watched.resolve("count.jar");
         Files.write(file, java.util.Arrays.copyOf(whole, whole.length / 2));
-        drop(forge.answering("org.acme.other", "1.0.0", "other"), "other.jar");
+        drop(forge.responding("org.acme.other", "1.0.0", "other"), "other.jar");
         eventually(
                 "looks were made",
                 () -> node.bundles().installed("org.acme.other").isPresent());
@@ -126,10 +126,10 @@ class DirectoriesBundleTest {
         Files.createDirectories(directory.resolve("node/watched"));
         Files.writeString(directory.resolve("node/watched/note.jar"), "this is no jar");
         Files.createDirectory(directory.resolve("node/watched/folder.jar"));
-        drop(forge.answering("org.acme.count", "1.0.0", "one"), "count.jar");
+        drop(forge.responding("org.acme.count", "1.0.0", "one"), "count.jar");
         startNode();
 
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
         assertThat(node.host.refusedFiles())
                 .containsOnlyKeys(node.watched.resolve("note.jar"))
                 .allSatisfy((file, problem) -> assertThat(problem).contains("is not a jar"));
@@ -156,7 +156,7 @@ class DirectoriesBundleTest {
                                 }
                                 """)
                         .build());
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
 
         Files.writeString(node.conf.resolve("org.acme.Count.cfg"), "times = 0\n");
         eventually(
@@ -164,7 +164,7 @@ class DirectoriesBundleTest {
                 () -> node.bundles().list().stream()
                         .anyMatch(bundle -> bundle.problem().orElse("").contains("times must be above 0")));
         Files.writeString(node.conf.resolve("org.acme.Count.cfg"), "times = 2\n");
-        eventually("it is cured", () -> answers("one"));
+        eventually("it is cured", () -> responses("one"));
         assertThat(node.bundles().list()).allMatch(bundle -> bundle.problem().isEmpty());
     }
 
@@ -186,15 +186,15 @@ class DirectoriesBundleTest {
     void configuresComponentsFromFiles() throws Exception {
         startNode();
         node.bundles().install(configured());
-        assertThat(node.answer()).isEqualTo("default");
+        assertThat(node.response()).isEqualTo("default");
 
         Path file = node.conf.resolve("org.acme.Count.cfg");
         Files.writeString(file, "# a comment\ngreeting = grüß dich\ntimes=2\n", StandardCharsets.UTF_8);
-        eventually("the component has its settings", () -> answers("grüß dichgrüß dich"));
+        eventually("the component has its settings", () -> responses("grüß dichgrüß dich"));
         Files.writeString(file, "greeting = hello\n");
-        eventually("it has the new ones", () -> answers("hello"));
+        eventually("it has the new ones", () -> responses("hello"));
         Files.delete(file);
-        eventually("it has the defaults again", () -> answers("default"));
+        eventually("it has the defaults again", () -> responses("default"));
     }
 
     @Test
@@ -204,7 +204,7 @@ class DirectoriesBundleTest {
         drop(configured(), "count.jar");
         startNode();
 
-        assertThat(node.answer()).isEqualTo("early");
+        assertThat(node.response()).isEqualTo("early");
     }
 
     @Test
@@ -213,16 +213,16 @@ class DirectoriesBundleTest {
         node.bundles().install(configured());
         Path file = node.conf.resolve("org.acme.Count.cfg");
         Files.writeString(file, "greeting = hello\n");
-        eventually("it is configured", () -> answers("hello"));
+        eventually("it is configured", () -> responses("hello"));
 
         Files.write(file, new byte[] {'g', '=', (byte) 0xff, (byte) 0xfe});
         Files.writeString(node.conf.resolve("org.acme.Bad.cfg"), "greeting=\\u12\n");
-        drop(forge.answering("org.acme.other", "1.0.0", "other"), "other.jar");
+        drop(forge.responding("org.acme.other", "1.0.0", "other"), "other.jar");
         eventually(
                 "looks were made",
                 () -> node.bundles().installed("org.acme.other").isPresent());
         assertThat(node.bundles().installed("org.acme.count")).isPresent();
         node.bundles().uninstall("org.acme.other");
-        assertThat(node.answer()).isEqualTo("hello");
+        assertThat(node.response()).isEqualTo("hello");
     }
 }

@@ -64,27 +64,27 @@ class OsgiHostBundleTest {
         ship(9, library);
         ship(20, user);
         try (TestNode node = start()) {
-            assertThat(node.answer()).isEqualTo("lib");
+            assertThat(node.response()).isEqualTo("lib");
             assertThat(node.bundles().list())
                     .extracting(bundle -> bundle.symbolicName() + " " + bundle.kind())
                     .contains("org.acme.zlib SYSTEM", "org.acme.count HANDLER");
-            node.bundles().update(forge.answering("org.acme.count", "1.0.1", "updated"));
-            assertThat(node.answer()).isEqualTo("updated");
+            node.bundles().update(forge.responding("org.acme.count", "1.0.1", "updated"));
+            assertThat(node.response()).isEqualTo("updated");
         }
     }
 
     @Test
     void keepsAnUpdateByCommandUntilItComesWithSomethingNewer() throws Exception {
-        ship(10, forge.answering("org.acme.count", "1.0.0", "shipped 1"));
+        ship(10, forge.responding("org.acme.count", "1.0.0", "shipped 1"));
         try (TestNode node = start()) {
-            node.bundles().update(forge.answering("org.acme.count", "1.5.0", "command"));
+            node.bundles().update(forge.responding("org.acme.count", "1.5.0", "command"));
         }
         try (TestNode node = start()) {
-            assertThat(node.answer()).isEqualTo("command");
+            assertThat(node.response()).isEqualTo("command");
         }
-        ship(10, forge.answering("org.acme.count", "2.0.0", "shipped 2"));
+        ship(10, forge.responding("org.acme.count", "2.0.0", "shipped 2"));
         try (TestNode node = start()) {
-            assertThat(node.answer()).isEqualTo("shipped 2");
+            assertThat(node.response()).isEqualTo("shipped 2");
         }
     }
 
@@ -92,9 +92,9 @@ class OsgiHostBundleTest {
     void startsWithoutAHandlerBundleThatIsBroken() throws Exception {
         Files.createDirectories(bundles.resolve("10"));
         Files.writeString(bundles.resolve("10/broken.jar"), "no jar");
-        ship(10, forge.answering("org.acme.count", "1.0.0", "one"));
+        ship(10, forge.responding("org.acme.count", "1.0.0", "one"));
         try (TestNode node = start()) {
-            assertThat(node.answer()).isEqualTo("one");
+            assertThat(node.response()).isEqualTo("one");
         }
     }
 
@@ -130,7 +130,7 @@ class OsgiHostBundleTest {
                 Map.of("org.osgi.framework.system.packages.extra", "org.agrona.concurrent,org.agrona");
         try (TestNode node = new TestNode(directory.resolve("node"), bundles, more)) {
             node.bundles().install(jar);
-            assertThat(node.answer()).isEqualTo("3 bytes");
+            assertThat(node.response()).isEqualTo("3 bytes");
         }
     }
 
@@ -148,7 +148,7 @@ class OsgiHostBundleTest {
                 .build();
         try (TestNode node = start()) {
             node.bundles().install(jar);
-            assertThat(node.answer()).isEqualTo("hidden");
+            assertThat(node.response()).isEqualTo("hidden");
         }
     }
 }

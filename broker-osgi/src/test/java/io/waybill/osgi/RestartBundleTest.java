@@ -59,10 +59,10 @@ class RestartBundleTest {
 
     @Test
     void hasWhatWasInstalledByCommand() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
-        node.bundles().update(forge.answering("org.acme.count", "2.0.0", "two"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
+        node.bundles().update(forge.responding("org.acme.count", "2.0.0", "two"));
         restart();
-        assertThat(node.answer()).isEqualTo("two");
+        assertThat(node.response()).isEqualTo("two");
 
         node.bundles().uninstall("org.acme.count");
         restart();
@@ -71,14 +71,14 @@ class RestartBundleTest {
 
     @Test
     void hasNotWhatWasRefused() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         Path needy = forge.bundle("org.acme.count", "2.0.0")
                 .handler("Count", "\"text.count\"", "")
                 .header("Import-Package", "org.lib;version=1.0,*")
                 .build();
         assertThat(refused(needy)).contains("org.lib");
         restart();
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
     }
 
     private String refused(Path jar) {
@@ -92,22 +92,22 @@ class RestartBundleTest {
 
     @Test
     void takesTheCommandsJarWhenItCameLaterThanTheWatchedOne() throws Exception {
-        drop(forge.answering("org.acme.count", "1.0.0", "watched"), "count.jar");
+        drop(forge.responding("org.acme.count", "1.0.0", "watched"), "count.jar");
         restart();
-        assertThat(node.answer()).isEqualTo("watched");
-        node.bundles().update(forge.answering("org.acme.count", "2.0.0", "command"));
+        assertThat(node.response()).isEqualTo("watched");
+        node.bundles().update(forge.responding("org.acme.count", "2.0.0", "command"));
         restart();
-        assertThat(node.answer()).isEqualTo("command");
+        assertThat(node.response()).isEqualTo("command");
     }
 
     @Test
     void takesTheWatchedJarWhenItCameLaterThanTheCommandsOne() throws Exception {
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "command"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "command"));
         node.close();
-        drop(forge.answering("org.acme.count", "2.0.0", "watched"), "count.jar");
+        drop(forge.responding("org.acme.count", "2.0.0", "watched"), "count.jar");
         node = new TestNode(directory.resolve("node"));
-        assertThat(node.answer()).isEqualTo("watched");
+        assertThat(node.response()).isEqualTo("watched");
         restart();
-        assertThat(node.answer()).isEqualTo("watched");
+        assertThat(node.response()).isEqualTo("watched");
     }
 }

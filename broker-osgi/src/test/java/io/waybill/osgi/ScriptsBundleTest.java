@@ -53,7 +53,7 @@ class ScriptsBundleTest {
         return Files.move(hidden, hidden.resolveSibling(name), StandardCopyOption.ATOMIC_MOVE);
     }
 
-    private boolean answers(String module, String text) {
+    private boolean responses(String module, String text) {
         return node.registry.table().forKey(HandlerKey.parse("function:" + module + ".f")) != null
                 && node.callAsync("function:" + module + ".f", Map.of())
                         .handle((outbox, failure) -> failure == null && outbox.value().equals(Value.of(text)))
@@ -63,7 +63,7 @@ class ScriptsBundleTest {
     /** Answers, and is listed without a problem, which comes a moment later. */
     private boolean isServed(Path file, String text) {
         String module = file.getFileName().toString().replaceAll("\\.p[ty]$", "");
-        return answers(module, text)
+        return responses(module, text)
                 && status(file).schemas().size() == 1
                 && problem(file).isEmpty();
     }
@@ -107,7 +107,7 @@ class ScriptsBundleTest {
         eventually("it is served", () -> isServed(file, "one"));
         assertThat(status(file).schemas()).containsExactly("f() -> str");
         drop("math.py", "two");
-        eventually("it is replaced", () -> answers("math", "two"));
+        eventually("it is replaced", () -> responses("math", "two"));
         Files.delete(file);
         eventually("it is gone", () -> node.host.scripts().isEmpty());
         assertThat(node.registry.table().forKey(HandlerKey.parse("function:math.f")))
@@ -125,7 +125,7 @@ class ScriptsBundleTest {
         drop("math.py", "broken");
         eventually("it is refused", () -> problem(file).equals("line 1 is broken"));
 
-        assertThat(answers("math", "good")).isTrue();
+        assertThat(responses("math", "good")).isTrue();
         assertThat(status(file).sha256()).isEqualTo(sha256);
         assertThat(status(file).schemas()).hasSize(1);
         drop("math.py", "better");
@@ -155,34 +155,34 @@ class ScriptsBundleTest {
                 .isZero();
         drop("math.py", "text");
 
-        eventually("the right one is served", () -> answers("math", "text"));
+        eventually("the right one is served", () -> responses("math", "text"));
         eventually("the link is refused", () -> problem(link).contains("symbolic link"));
         eventually("the hard link is refused", () -> problem(twice).contains("2 hard links"));
         eventually("what others may write is refused", () -> problem(open).contains("only its owner may write"));
         eventually("the FIFO is refused", () -> problem(fifo).contains("a FIFO"));
         eventually("the name is refused", () -> problem(named).contains("with-dash.py"));
         Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rw-------"));
-        eventually("what was put right is served", () -> answers("open", "text"));
+        eventually("what was put right is served", () -> responses("open", "text"));
     }
 
     @Test
     void takesTheFirstOfTwoFilesForOneModule() throws Exception {
         Path source = drop("math.py", "source");
-        eventually("it is served", () -> answers("math", "source"));
+        eventually("it is served", () -> responses("math", "source"));
         Path module = drop("math.pt", "module");
         eventually("the second waits", () -> problem(module).contains("math.py"));
-        assertThat(answers("math", "source")).isTrue();
+        assertThat(responses("math", "source")).isTrue();
         Files.delete(source);
-        eventually("the second is served", () -> answers("math", "module"));
+        eventually("the second is served", () -> responses("math", "module"));
     }
 
     @Test
     void servesScriptsOfABundleThatHoldsNothingElse() throws Exception {
         node.bundles().install(scripts("org.acme.scripts", "1.0.0", Map.of("math.py", "one", "readme.txt", "x")));
-        assertThat(answers("math", "one")).isTrue();
+        assertThat(responses("math", "one")).isTrue();
         node.bundles().update(scripts("org.acme.scripts", "1.1.0", Map.of("math.py", "two", "other.py", "other")));
-        assertThat(answers("math", "two")).isTrue();
-        assertThat(answers("other", "other")).isTrue();
+        assertThat(responses("math", "two")).isTrue();
+        assertThat(responses("other", "other")).isTrue();
         assertThat(status("org.acme.scripts 1.1.0: scripts/math.py").problem()).isEmpty();
         node.bundles().uninstall("org.acme.scripts");
         assertThat(node.host.scripts()).isEmpty();
@@ -197,7 +197,7 @@ class ScriptsBundleTest {
                 .isInstanceOf(BundleRefusedException.class)
                 .hasMessageContaining("scripts/math.py: line 1 is broken")
                 .hasMessageContaining("1.0.0 is in its place again");
-        assertThat(answers("math", "one")).isTrue();
+        assertThat(responses("math", "one")).isTrue();
     }
 
     @Test
@@ -210,11 +210,11 @@ class ScriptsBundleTest {
     @Test
     void prefersTheOperatorsFileToABundles() throws Exception {
         node.bundles().install(scripts("org.acme.scripts", "1.0.0", Map.of("math.py", "bundle")));
-        assertThat(answers("math", "bundle")).isTrue();
+        assertThat(responses("math", "bundle")).isTrue();
         Path file = drop("math.py", "file");
-        eventually("the file is served", () -> answers("math", "file"));
+        eventually("the file is served", () -> responses("math", "file"));
         Files.delete(file);
-        eventually("the bundle's is again", () -> answers("math", "bundle"));
+        eventually("the bundle's is again", () -> responses("math", "bundle"));
     }
 
     @Test
@@ -222,17 +222,17 @@ class ScriptsBundleTest {
         Path file = drop("math.py", "one");
         eventually("it is served", () -> isServed(file, "one"));
         node.bundles().update(ScriptRuntime.build(forge, "1.1.0"));
-        assertThat(answers("math", "one")).isTrue();
+        assertThat(responses("math", "one")).isTrue();
         node.bundles().uninstall("org.acme.runtime");
         Path late = drop("late.py", "late");
         eventually("it waits", () -> problem(late).contains("no bundle that runs scripts"));
         drop("math.py", "broken");
         node.bundles().install(ScriptRuntime.build(forge, "1.2.0"));
-        assertThat(answers("math", "one")).isTrue();
-        assertThat(answers("late", "late")).isTrue();
+        assertThat(responses("math", "one")).isTrue();
+        assertThat(responses("late", "late")).isTrue();
         assertThat(problem(late)).isEmpty();
         eventually("what came meanwhile is refused", () -> problem(file).equals("line 1 is broken"));
-        assertThat(answers("math", "one")).isTrue();
+        assertThat(responses("math", "one")).isTrue();
     }
 
     @Test

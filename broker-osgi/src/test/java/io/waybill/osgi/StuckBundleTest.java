@@ -36,10 +36,10 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class StuckBundleTest {
 
-    private static final int MOST = 2;
+    private static final int MAX = 2;
     private static final WorkerSettings SETTINGS = WorkerSettings.defaults()
             .withDefaultTimeout(Duration.ofSeconds(20))
-            .withStuck(new StuckSettings(Duration.ofMillis(100).toNanos(), 0, MOST))
+            .withStuck(new StuckSettings(Duration.ofMillis(100).toNanos(), 0, MAX))
             .withJournal(new JournalSettings(Roll.DAILY, 4 << 20, 1 << 20, 2 << 20));
 
     /** Deaf to interrupts, until the test removes the property of this name. */
@@ -70,7 +70,7 @@ class StuckBundleTest {
         server.ready(Map.of());
         caller.ready(Map.of());
         node = new TestNode(directory.resolve("node"), registry, Duration.ofMillis(200));
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
     }
 
     @AfterEach
@@ -106,7 +106,7 @@ class StuckBundleTest {
         return caller.callAsync(Request.operation("ps0", operation).timeout(timeout));
     }
 
-    private Value answer(String operation) {
+    private Value respond(String operation) {
         try (Response response = caller.call(Request.operation("ps0", operation))) {
             return response.value();
         }
@@ -129,18 +129,18 @@ class StuckBundleTest {
     }
 
     private void hangUntilOutOfService() {
-        for (int i = 0; i < MOST; i++) {
+        for (int i = 0; i < MAX; i++) {
             send("text.hang", Duration.ofMillis(100));
         }
         eventually("it is out of service", () -> server.stuck().contains("text.hang"));
         assertStuck(send("text.hang", Duration.ZERO), "org.acme.hang 1.0.0 is out of service for text.hang");
-        assertThat(answer("text.count")).isEqualTo(Value.of("one"));
+        assertThat(respond("text.count")).isEqualTo(Value.of("one"));
     }
 
     private void updateAndRelease() throws Exception {
         node.bundles().update(mended());
 
-        assertThat(answer("text.hang")).isEqualTo(Value.of("mended"));
+        assertThat(respond("text.hang")).isEqualTo(Value.of("mended"));
         assertThat(server.stuck()).isEmpty();
         System.gc();
         assertThat(node.host.loaders().leaked(Duration.ZERO))
@@ -152,7 +152,7 @@ class StuckBundleTest {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
         });
-        assertThat(answer("text.hang")).isEqualTo(Value.of("mended"));
+        assertThat(respond("text.hang")).isEqualTo(Value.of("mended"));
     }
 
     @Test
@@ -163,11 +163,11 @@ class StuckBundleTest {
         assertThat(list("control:handlers.list", "handlers"))
                 .filteredOn(handler -> get(handler, "key").equals(Value.of("text.hang")))
                 .extracting(handler -> get(handler, "state"), handler -> get(handler, "stuck"))
-                .containsExactly(tuple(Value.of("STUCK"), Value.of(MOST)));
+                .containsExactly(tuple(Value.of("STUCK"), Value.of(MAX)));
         assertThat(list("control:bundle.list", "bundles"))
                 .filteredOn(bundle -> !get(bundle, "stuck").equals(Value.of(0)))
                 .extracting(bundle -> get(bundle, "name"), bundle -> get(bundle, "stuck"))
-                .containsExactly(tuple(Value.of("org.acme.hang"), Value.of(MOST)));
+                .containsExactly(tuple(Value.of("org.acme.hang"), Value.of(MAX)));
         updateAndRelease();
     }
 
@@ -176,7 +176,7 @@ class StuckBundleTest {
         node.bundles().install(hanging("@NonBlocking"));
         CompletableFuture<Response> forEver = send("text.hang", Duration.ZERO);
         eventually("it runs", () -> node.entry("text.hang").inFlight() == 1);
-        assertThat(answer("text.count")).isEqualTo(Value.of("one"));
+        assertThat(respond("text.count")).isEqualTo(Value.of("one"));
         hangUntilOutOfService();
 
         updateAndRelease();

@@ -78,7 +78,7 @@ class SwapBundleTest {
     void waitsForARunningRequestBeforeItUpdates() throws Exception {
         startNode();
         node.bundles().install(waiting("1.0.0"));
-        Path newer = forge.answering("org.acme.count", "2.0.0", "two");
+        Path newer = forge.responding("org.acme.count", "2.0.0", "two");
         System.setProperty("waybill.test.hold", "yes");
         CompletableFuture<RecordingOutbox> running = node.callAsync("text.count", Map.of());
         eventually("the handler runs", () -> System.getProperty("waybill.test.running") != null);
@@ -98,7 +98,7 @@ class SwapBundleTest {
         System.clearProperty("waybill.test.hold");
         assertThat(running.get(20, TimeUnit.SECONDS).value()).isEqualTo(Value.of("waited"));
         assertThat(update.get(20, TimeUnit.SECONDS).version()).isEqualTo("2.0.0");
-        assertThat(node.answer()).isEqualTo("two");
+        assertThat(node.response()).isEqualTo("two");
     }
 
     @Test
@@ -109,9 +109,9 @@ class SwapBundleTest {
         CompletableFuture<RecordingOutbox> running = node.callAsync("text.count", Map.of());
         eventually("the handler runs", () -> System.getProperty("waybill.test.running") != null);
 
-        node.bundles().update(forge.answering("org.acme.count", "2.0.0", "two"));
+        node.bundles().update(forge.responding("org.acme.count", "2.0.0", "two"));
 
-        assertThat(node.answer()).isEqualTo("two");
+        assertThat(node.response()).isEqualTo("two");
         assertThat(running).failsWithin(Duration.ofSeconds(20)); // it was interrupted with the threads of its bundle
     }
 
@@ -120,10 +120,10 @@ class SwapBundleTest {
         startNode();
         Path[] versions = new Path[6];
         for (int i = 0; i < versions.length; i++) {
-            versions[i] = forge.answering("org.acme.count", "1.0." + i, "v" + i);
+            versions[i] = forge.responding("org.acme.count", "1.0." + i, "v" + i);
         }
         node.bundles().install(versions[0]);
-        Map<String, Integer> answers = new ConcurrentHashMap<>();
+        Map<String, Integer> responses = new ConcurrentHashMap<>();
         CompletableFuture<Void> swapping = CompletableFuture.runAsync(() -> {
             try {
                 for (int i = 1; i < versions.length; i++) {
@@ -141,25 +141,25 @@ class SwapBundleTest {
             }
             CompletableFuture<RecordingOutbox> call = node.callAsync("text.count", Map.of());
             call.handle((outbox, failure) -> failure == null
-                            ? answers.merge(((Value.Text) outbox.value()).value(), 1, Integer::sum)
-                            : answers.merge(failure.getMessage(), 1, Integer::sum))
+                            ? responses.merge(((Value.Text) outbox.value()).value(), 1, Integer::sum)
+                            : responses.merge(failure.getMessage(), 1, Integer::sum))
                     .get(20, TimeUnit.SECONDS);
         }
         swapping.get();
-        assertThat(answers.keySet()).allMatch(answer -> answer.matches("v[0-5]|no handler of text.count"));
-        assertThat(node.answer()).isEqualTo("v5");
+        assertThat(responses.keySet()).allMatch(response -> response.matches("v[0-5]|no handler of text.count"));
+        assertThat(node.response()).isEqualTo("v5");
     }
 
     @Test
     void leavesNoClassLoaderBehindInFiftyUpdates() throws Exception {
         startNode();
         Path[] jars = {
-            forge.answering("org.acme.count", "1.0.0", "one"), forge.answering("org.acme.count", "2.0.0", "two")
+            forge.responding("org.acme.count", "1.0.0", "one"), forge.responding("org.acme.count", "2.0.0", "two")
         };
         node.bundles().install(jars[0]);
         for (int i = 1; i <= 50; i++) {
             node.bundles().update(jars[i % 2]);
-            node.answer();
+            node.response();
         }
         node.bundles().uninstall("org.acme.count");
 
@@ -173,7 +173,7 @@ class SwapBundleTest {
     @Test
     void leavesNoClassLoaderBehindOfBundlesThatWereRefused() throws Exception {
         startNode();
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         Path throwing = forge.bundle("org.acme.count", "2.0.0")
                 .source("Own", "public final class Own extends RuntimeException {}")
                 .source(
@@ -197,7 +197,7 @@ class SwapBundleTest {
                     .withMessageContaining("acme.Own");
         }
 
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
         eventually("the refused bundles' class loaders are collected", () -> {
             System.gc();
             return node.host.loaders().leaked(Duration.ZERO).isEmpty();
@@ -221,7 +221,7 @@ class SwapBundleTest {
                 .build();
         System.setProperty("waybill.test.hold", "yes");
         node.bundles().install(leaking);
-        node.answer();
+        node.response();
         node.bundles().uninstall("org.acme.leak");
 
         for (int i = 0; i < 5; i++) {
@@ -297,7 +297,7 @@ class SwapBundleTest {
     @Test
     void givesUpABundleWhoseStartHangs() throws Exception {
         startNode(Duration.ofSeconds(20), Duration.ofSeconds(3));
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         System.setProperty("waybill.test.hold", "yes");
         Path deaf = hanging("2.0.0", "Thread.interrupted();");
 
@@ -307,15 +307,15 @@ class SwapBundleTest {
                 .withMessageContaining("org.acme.count 1.0.0 is in its place again")
                 .extracting(BundleRefusedException::reason)
                 .isEqualTo(Reason.HUNG);
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
         assertThat(node.bundles().list())
                 .filteredOn(bundle -> bundle.kind() == BundleStatus.Kind.HANDLER)
                 .extracting(BundleStatus::version, BundleStatus::state)
                 .containsExactlyInAnyOrder(
                         tuple("1.0.0", BundleStatus.State.ACTIVE), tuple("2.0.0", BundleStatus.State.STUCK));
 
-        node.bundles().update(forge.answering("org.acme.count", "3.0.0", "three"));
-        assertThat(node.answer()).isEqualTo("three");
+        node.bundles().update(forge.responding("org.acme.count", "3.0.0", "three"));
+        assertThat(node.response()).isEqualTo("three");
         System.clearProperty("waybill.test.hold"); // so that the framework can stop
     }
 
@@ -340,8 +340,8 @@ class SwapBundleTest {
                         .build());
         System.setProperty("waybill.test.hold", "yes");
 
-        node.bundles().update(forge.answering("org.acme.count", "2.0.0", "two"));
-        assertThat(node.answer()).isEqualTo("two");
+        node.bundles().update(forge.responding("org.acme.count", "2.0.0", "two"));
+        assertThat(node.response()).isEqualTo("two");
         assertThat(node.bundles().list())
                 .filteredOn(bundle -> bundle.kind() == BundleStatus.Kind.HANDLER)
                 .extracting(BundleStatus::version, BundleStatus::state)
@@ -352,7 +352,7 @@ class SwapBundleTest {
     @Test
     void givesUpABundleWhoseComponentHangs() throws Exception {
         startNode(Duration.ofSeconds(20), Duration.ofSeconds(3));
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         System.setProperty("waybill.test.hold", "yes");
         Path deaf = forge.bundle("org.acme.count", "2.0.0").source("Count", """
                         @Component @HandlesMessage("text.count")
@@ -372,14 +372,14 @@ class SwapBundleTest {
                 .isThrownBy(() -> node.bundles().update(deaf))
                 .withMessageContaining("did not start within 3000 ms")
                 .withMessageContaining("org.acme.count 1.0.0 is in its place again");
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
         System.clearProperty("waybill.test.hold");
     }
 
     @Test
     void takesAStartThatEndsWhenInterruptedForAFailure() throws Exception {
         startNode(Duration.ofSeconds(20), Duration.ofSeconds(3));
-        node.bundles().install(forge.answering("org.acme.count", "1.0.0", "one"));
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         System.setProperty("waybill.test.hold", "yes");
         Path slow =
                 hanging("2.0.0", "if (Thread.currentThread().isInterrupted()) { throw new IllegalStateException(); }");
@@ -389,7 +389,7 @@ class SwapBundleTest {
                 .withMessageContaining("did not start within 3000 ms")
                 .extracting(BundleRefusedException::reason)
                 .isEqualTo(Reason.START_FAILED);
-        assertThat(node.answer()).isEqualTo("one");
+        assertThat(node.response()).isEqualTo("one");
         assertThat(node.bundles().list()).noneMatch(bundle -> bundle.state() == BundleStatus.State.STUCK);
     }
 }

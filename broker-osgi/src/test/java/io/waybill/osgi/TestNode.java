@@ -61,7 +61,7 @@ final class TestNode implements AutoCloseable {
                 Duration.ofSeconds(20),
                 Map.of(),
                 newRegistry(),
-                OsgiSettings.Bypasses.NOTED);
+                OsgiSettings.UnrecordedInputs.NOTED);
     }
 
     private static HandlerRegistry newRegistry() {
@@ -87,7 +87,7 @@ final class TestNode implements AutoCloseable {
             Map<String, String> framework,
             HandlerRegistry registry)
             throws IOException {
-        this(directory, bundles, drainLimit, startLimit, framework, registry, OsgiSettings.Bypasses.LEFT_ALONE);
+        this(directory, bundles, drainLimit, startLimit, framework, registry, OsgiSettings.UnrecordedInputs.LEFT_ALONE);
     }
 
     private TestNode(
@@ -97,7 +97,7 @@ final class TestNode implements AutoCloseable {
             Duration startLimit,
             Map<String, String> framework,
             HandlerRegistry registry,
-            OsgiSettings.Bypasses bypasses)
+            OsgiSettings.UnrecordedInputs unrecordedInputs)
             throws IOException {
         Host real = Host.real();
         watched = directory.resolve("watched");
@@ -119,7 +119,7 @@ final class TestNode implements AutoCloseable {
                 Duration.ofSeconds(1),
                 Duration.ofMillis(50),
                 OsgiSettings.MAX_JAR_BYTES_DEFAULT,
-                bypasses);
+                unrecordedInputs);
         DeviceConverters seen = new DeviceConverters() {
             @Override
             public void add(String deviceType, DeviceConverter converter) {
@@ -187,7 +187,7 @@ final class TestNode implements AutoCloseable {
     }
 
     /** The text with which {@code text.count} is answered. */
-    String answer() {
+    String response() {
         return ((Value.Text) call("text.count", Map.of()).value()).value();
     }
 

@@ -78,7 +78,7 @@ final class BundleHandlers implements Closeable {
                 .withShipped(distribution.shipped())
                 .withScripts(directory.resolve(SCRIPTS))
                 .withFramework(distribution.framework())
-                .withBypasses(OsgiSettings.Bypasses.NOTED);
+                .withUnrecordedInputs(OsgiSettings.UnrecordedInputs.NOTED);
     }
 
     private static void copyBundles(Path worker, Path to) throws IOException {

@@ -34,7 +34,7 @@ import java.util.function.LongConsumer;
 import org.agrona.CloseHelper;
 
 /**
- * Runs recorded requests again and compares the answers with those on record. Says what is wanted, one thing after the other, and then
+ * Runs recorded requests again and compares the responses with those on record. Says what is wanted, one thing after the other, and then
  * {@link #run(CallSink) runs}:
  *
  * <pre>{@code
@@ -47,7 +47,7 @@ import org.agrona.CloseHelper;
  */
 public final class Replay {
 
-    /** How long a handler may take, and after it a late answer. */
+    /** How long a handler may take, and after it a late response. */
     public static final Duration LIMIT_DEFAULT = Duration.ofSeconds(60);
 
     /** The only candidate when there is no candidate: the handlers that the worker had. */
@@ -150,7 +150,7 @@ public final class Replay {
         return this;
     }
 
-    /** How long a handler may take, and after it a late answer; {@link Duration#ZERO} for ever, such as under a debugger. */
+    /** How long a handler may take, and after it a late response; {@link Duration#ZERO} indefinitely, such as under a debugger. */
     public Replay limit(Duration atMost) {
         if (atMost.isNegative()) {
             throw new IllegalArgumentException("a limit must be 0 or more: " + atMost);

@@ -39,7 +39,7 @@ public record ReplayReport(List<Row> rows, long calls, long left, long brought, 
         problems = List.copyOf(problems);
     }
 
-    /** Whether something was replayed, and all of it gave the answers on record. */
+    /** Whether something was replayed, and all of it gave the responses on record. */
     public boolean isAllSame() {
         return calls > 0 && rows.stream().allMatch(row -> row.verdict() == Verdict.SAME);
     }

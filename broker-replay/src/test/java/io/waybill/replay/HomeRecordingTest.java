@@ -7,7 +7,7 @@ import static io.waybill.replay.RecordedHome.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Response;
@@ -75,7 +75,7 @@ class HomeRecordingTest {
 
     private HandlerRegistry echo() {
         HandlerRegistry handlers = home.workers.registry();
-        home.handleInOrder("server", handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        home.handleInOrder("server", handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         return handlers;
     }
 
@@ -124,7 +124,7 @@ class HomeRecordingTest {
     @Test
     void keepsTheOrderOverSeveralLives() throws Exception {
         Worker caller = home.join("caller");
-        for (int life = 0; life < 3; life++) {
+        for (int incarnation = 0; incarnation < 3; incarnation++) {
             Worker server = home.join("server", echo());
             call(0, 200, caller);
             server.close();
@@ -140,12 +140,12 @@ class HomeRecordingTest {
     @Test
     void givesWhatWasAnsweredLateWhereItBegan() throws Exception {
         HandlerRegistry handlers = home.workers.registry();
-        List<LateReply> late = new CopyOnWriteArrayList<>();
+        List<LateResponse> late = new CopyOnWriteArrayList<>();
         home.handleInOrder("server", handlers, "0x142", (message, outbox) -> {
             if (message.payload().getInt() % 10 == 0) {
                 late.add(outbox.later());
             } else {
-                outbox.reply(message.payload());
+                outbox.respond(message.payload());
             }
         });
         Worker server = home.join("server", handlers);
@@ -155,7 +155,7 @@ class HomeRecordingTest {
             answers.add(caller.callAsync(raw("server", 0x42, number(i))));
         }
         answers.get(499).get(60, TimeUnit.SECONDS).close();
-        List<LateReply> backwards = new ArrayList<>(late);
+        List<LateResponse> backwards = new ArrayList<>(late);
         Collections.reverse(backwards);
         backwards.forEach(reply -> reply.send(Value.of(1)));
         for (CompletableFuture<Response> answer : answers) {
@@ -173,7 +173,7 @@ class HomeRecordingTest {
     @Test
     void givesThoseThatNeverBeganAndThoseWithoutAnAnswerLast() throws Exception {
         HandlerRegistry handlers = echo();
-        List<LateReply> kept = new CopyOnWriteArrayList<>();
+        List<LateResponse> kept = new CopyOnWriteArrayList<>();
         home.workers.handleOnPoller(handlers, "0x143", (message, outbox) -> kept.add(outbox.later()));
         Worker server = home.join("server", handlers);
         Worker caller = home.join("caller");
@@ -253,7 +253,7 @@ class HomeRecordingTest {
             for (int i = 0; i < 2; i++) {
                 outbox.caller().call(raw(next, 0x42, number(i))).close();
             }
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         });
         return handlers;
     }
@@ -275,7 +275,7 @@ class HomeRecordingTest {
 
     private HandlerRegistry last() {
         HandlerRegistry handlers = home.workers.registry();
-        home.workers.handle(handlers, "0x142", (message, outbox) -> outbox.reply(message.payload()));
+        home.workers.handle(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         return handlers;
     }
 
@@ -355,7 +355,7 @@ class HomeRecordingTest {
             List<Long> expected = new ArrayList<>(before);
             expected.remove(50);
             expected.remove(20);
-            expected.add(before.get(50)); // its answer is gone, and with it when it began
+            expected.add(before.get(50)); // its response is gone, and with it when it began
             assertThat(ids(calls)).isEqualTo(expected);
             assertThat(calls.get(98).response()).isEmpty();
             assertThat(recording.problems())

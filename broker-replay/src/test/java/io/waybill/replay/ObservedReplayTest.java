@@ -2,7 +2,7 @@ package io.waybill.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.Request;
 import io.waybill.replay.compare.Verdict;
@@ -29,7 +29,7 @@ class ObservedReplayTest {
     private static final MessageHandler STAMPS = (message, outbox) -> {
         InstantSource clock = outbox.clock();
         RandomGenerator random = outbox.random();
-        outbox.reply()
+        outbox.response()
                 .int64("first", clock.instant().getNano())
                 .int64("drawn", random.nextInt())
                 .float64("more", random.nextGaussian())
@@ -39,7 +39,7 @@ class ObservedReplayTest {
 
     private static final MessageHandler LATE = (message, outbox) -> {
         InstantSource clock = outbox.clock();
-        LateReply late = outbox.later();
+        LateResponse late = outbox.later();
         new Thread(() -> {
                     late.body().int64("at", clock.millis());
                     late.send();
@@ -85,12 +85,12 @@ class ObservedReplayTest {
         Path home = record((message, outbox) -> {
             outbox.clock().millis();
             outbox.clock().millis();
-            outbox.reply().int64("n", 1);
+            outbox.response().int64("n", 1);
         });
 
         ReplayReport report = replay(home, (message, outbox) -> {
             outbox.clock().millis();
-            outbox.reply().int64("n", 1);
+            outbox.response().int64("n", 1);
         });
         assertThat(report.count(Verdict.SAME)).isEqualTo(CALLS);
     }
@@ -98,7 +98,7 @@ class ObservedReplayTest {
     @Test
     void areNamedWhereTheyAskForMore() throws Exception {
         Path home = record(
-                (message, outbox) -> outbox.reply().int64("n", outbox.random().nextInt()));
+                (message, outbox) -> outbox.response().int64("n", outbox.random().nextInt()));
         List<String> reasons = new ArrayList<>();
 
         ReplayReport report = replay(
@@ -106,7 +106,7 @@ class ObservedReplayTest {
                 (message, outbox) -> {
                     int drawn = outbox.random().nextInt();
                     outbox.clock().millis();
-                    outbox.reply().int64("n", drawn);
+                    outbox.response().int64("n", drawn);
                 },
                 reasons);
         assertThat(report.count(Verdict.NOT_REPLAYABLE)).isEqualTo(CALLS);
@@ -122,7 +122,7 @@ class ObservedReplayTest {
             for (int i = 0; i < Observations.MAX + 1; i++) {
                 outbox.clock().millis();
             }
-            outbox.reply().int64("n", 1);
+            outbox.response().int64("n", 1);
         };
         Path home = record(looks);
         List<String> reasons = new ArrayList<>();

@@ -50,7 +50,7 @@ class RecordedTensorsTest {
         HandlerRegistry handlers = home.workers.registry();
         home.workers.handle(handlers, "0x142", (message, outbox) -> {
             message.tensors().forEach(tensor -> tensor.storage().retain());
-            outbox.reply(message.payload(), message.tensors());
+            outbox.respond(message.payload(), message.tensors());
         });
         server = home.join("server", handlers);
     }

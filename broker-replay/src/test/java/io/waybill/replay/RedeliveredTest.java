@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A request that two lives of its worker began. */
+/** A request that two incarnations of its worker began. */
 @Timeout(120)
 class RedeliveredTest {
 
@@ -44,7 +44,7 @@ class RedeliveredTest {
     }
 
     private static void addAgain(Message message, Outbox outbox) throws RejectedMessageException {
-        outbox.reply().int64("n", ask(outbox, message.int64("n"))).bool("again", message.isRedelivery());
+        outbox.response().int64("n", ask(outbox, message.int64("n"))).bool("again", message.isRedelivery());
     }
 
     private static Worker join(Workers workers, String name, String key, MessageHandler handler) throws Exception {
@@ -68,7 +68,7 @@ class RedeliveredTest {
                     workers,
                     "store",
                     "store.add",
-                    (message, outbox) -> outbox.reply().int64("n", message.int64("n") + 1));
+                    (message, outbox) -> outbox.response().int64("n", message.int64("n") + 1));
             Worker first = join(workers, "callee", KEY, (message, outbox) -> {
                 outbox.later(); // and never answers
                 ask(outbox, 100);

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Message;
 import io.waybill.api.MessageId;
 import io.waybill.api.Outbox;
@@ -40,7 +40,7 @@ class ReplayTest {
     private Path directory;
 
     private static void twice(Message message, Outbox outbox) throws RejectedMessageException {
-        outbox.reply().int64("twice", 2 * message.int64("n"));
+        outbox.response().int64("twice", 2 * message.int64("n"));
     }
 
     private static Response ask(Worker caller, String to, String operation, long n) {
@@ -110,7 +110,7 @@ class ReplayTest {
                 .record(directory, caller -> askAll(caller, 700));
         ReplayScenario candidate = new ReplayScenario().handles("b", "math.twice", (message, outbox) -> {
             long n = message.int64("n");
-            outbox.reply().int64("twice", n == 421 ? 843 : 2 * n);
+            outbox.response().int64("twice", n == 421 ? 843 : 2 * n);
         });
         List<String> different = new ArrayList<>();
         ReplayReport report = candidate.replay(home).run(call -> {
@@ -128,7 +128,7 @@ class ReplayTest {
     void showsSeveralCandidatesSideBySide() throws Exception {
         ReplayScenario same = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice);
         ReplayScenario other = new ReplayScenario()
-                .handles("b", "math.twice", (message, outbox) -> outbox.reply().int64("twice", 0));
+                .handles("b", "math.twice", (message, outbox) -> outbox.response().int64("twice", 0));
         Path home = same.record(
                 directory, caller -> ask(caller, "b", "math.twice", 4).close());
         List<ReplayedCall.Result> results =
@@ -187,7 +187,7 @@ class ReplayTest {
                     Request below = Request.operation("d", "math.twice");
                     below.body().int64("n", message.int64("n") + 1);
                     try (Response answer = outbox.caller().call(below)) {
-                        outbox.reply().int64("more", answer.int64("twice"));
+                        outbox.response().int64("more", answer.int64("twice"));
                     }
                 })
                 .handles("b", "math.both", (message, outbox) -> {
@@ -203,7 +203,7 @@ class ReplayTest {
                             sum += response.int64("more");
                         }
                     }
-                    outbox.reply().int64("sum", sum);
+                    outbox.response().int64("sum", sum);
                 });
     }
 
@@ -237,11 +237,11 @@ class ReplayTest {
             } catch (CallException e) {
                 caught.incrementAndGet();
             }
-            outbox.reply().int64("sum", 28); // what is on record, whatever it heard
+            outbox.response().int64("sum", 28); // what is on record, whatever it heard
         });
         ReplayScenario scenario = threeDeep().handles("c", "math.counted", (message, outbox) -> {
             live.incrementAndGet();
-            outbox.reply();
+            outbox.response();
         });
         scenario.record(directory, caller -> {
             assertThat(ask(caller, "b", "math.both", 1).int64("sum")).isEqualTo(28);
@@ -278,7 +278,7 @@ class ReplayTest {
     void waitsForLateAnswers() throws Exception {
         ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", (message, outbox) -> {
             long n = message.int64("n");
-            LateReply reply = outbox.later();
+            LateResponse reply = outbox.later();
             CompletableFuture.runAsync(() -> {
                 reply.body().int64("twice", 2 * n);
                 reply.send();
@@ -356,7 +356,7 @@ class ReplayTest {
         AtomicLong count = new AtomicLong();
         ReplayScenario scenario = new ReplayScenario()
                 .handles(
-                        "b", "math.count", (message, outbox) -> outbox.reply().int64("count", count.incrementAndGet()));
+                        "b", "math.count", (message, outbox) -> outbox.response().int64("count", count.incrementAndGet()));
         Path home = scenario.record(
                 directory, caller -> ask(caller, "b", "math.count", 0).close());
         assertThat(results(scenario.replay(home)).get(0))

@@ -40,37 +40,37 @@ class ReplayedReferencesTest {
     private static void answer(Message message, Outbox outbox, long factor) throws RejectedMessageException {
         List<Value> arguments = message.invocation().positional();
         switch (message.invocation().name()) {
-            case "test::make" -> outbox.reply(Value.of(factor * number(arguments.get(0))));
+            case "test::make" -> outbox.respond(Value.of(factor * number(arguments.get(0))));
             case "test::use" -> {
                 try (Response value = reference(arguments.get(0)).localValue()) {
-                    outbox.reply(Value.of(number(value.value()) + 1));
+                    outbox.respond(Value.of(number(value.value()) + 1));
                 }
             }
             case "test::fetch" -> {
                 try (Response value = reference(arguments.get(0)).toHere(SOON)) {
-                    outbox.reply(Value.of(number(value.value()) + 2));
+                    outbox.respond(Value.of(number(value.value()) + 2));
                 }
             }
             case "test::leave" -> {
                 try (RRef own = outbox.rpc().rref(Value.of(factor + 3))) {
-                    outbox.reply(Value.of(own));
+                    outbox.respond(Value.of(own));
                 }
             }
             case "test::remote" -> {
                 try (RRef there = outbox.rpc().remote("c", call("test::make", Value.of(5)), SOON);
                         Response value = there.toHere(SOON)) {
-                    outbox.reply(Value.of(number(value.value()) + 4));
+                    outbox.respond(Value.of(number(value.value()) + 4));
                 }
             }
             case "test::self" -> {
                 try (RRef here = outbox.rpc().remote("b", call("test::make", Value.of(8)), SOON);
                         Response value = here.toHere(SOON)) {
-                    outbox.reply(Value.of(number(value.value()) + 7));
+                    outbox.respond(Value.of(number(value.value()) + 7));
                 }
             }
             case "test::more" -> {
                 try (Response value = reference(arguments.get(0)).localValue()) {
-                    outbox.reply(Value.of(2 * number(value.value())));
+                    outbox.respond(Value.of(2 * number(value.value())));
                 }
             }
             case "test::pass" -> {
@@ -78,7 +78,7 @@ class ReplayedReferencesTest {
                 try (RRef second = outbox.rpc().rref(Value.of(factor + 6));
                         Response one = outbox.rpc().rpcSync("c", call("test::fetch", Value.of(first)), SOON);
                         Response other = outbox.rpc().rpcSync("c", call("test::fetch", Value.of(second)), SOON)) {
-                    outbox.reply(Value.list(one.value(), other.value()));
+                    outbox.respond(Value.list(one.value(), other.value()));
                 }
             }
             default -> throw new IllegalArgumentException("no function");

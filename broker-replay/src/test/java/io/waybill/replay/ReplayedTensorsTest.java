@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Tensors in requests, in nested calls and in answers of a replay. */
+/** Tensors in requests, in nested calls and in responses of a replay. */
 @Timeout(120)
 class ReplayedTensorsTest {
 
@@ -65,7 +65,7 @@ class ReplayedTensorsTest {
         Request request = Request.operation("c", "tensor.same");
         request.body().tensor("tensor", passed);
         try (Response response = outbox.caller().call(request)) {
-            outbox.reply().tensor("tensor", copy(response.tensor("tensor"), change.answered(), outbox));
+            outbox.response().tensor("tensor", copy(response.tensor("tensor"), change.answered(), outbox));
         } finally {
             passed.storage().release();
         }
@@ -76,7 +76,7 @@ class ReplayedTensorsTest {
                 .handles(
                         "c",
                         "tensor.same",
-                        (message, outbox) -> outbox.reply().tensor("tensor", copy(message.tensor("tensor"), 0, outbox)))
+                        (message, outbox) -> outbox.response().tensor("tensor", copy(message.tensor("tensor"), 0, outbox)))
                 .handles("b", "tensor.ask", (message, outbox) -> ask(message, outbox, change));
     }
 

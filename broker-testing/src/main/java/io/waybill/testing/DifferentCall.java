@@ -11,7 +11,7 @@ final class DifferentCall {
 
     private DifferentCall() {}
 
-    /** One line; empty when the answer is the one on record. */
+    /** One line; empty when the response is the one on record. */
     static Optional<String> describe(ReplayedCall call) {
         return call.results().stream()
                 .filter(result -> result.verdict() != Verdict.SAME)

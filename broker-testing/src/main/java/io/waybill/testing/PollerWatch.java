@@ -18,7 +18,7 @@ final class PollerWatch implements Threads, AutoCloseable {
 
     private static final long LOOK_NS = 5_000_000;
     private static final String POLLER = "-poller-";
-    private static final int MOST_FRAMES = 12;
+    private static final int MAX_FRAMES = 12;
 
     private final Threads threads;
     private final ClassLoader own = Thread.currentThread().getContextClassLoader();
@@ -80,7 +80,7 @@ final class PollerWatch implements Threads, AutoCloseable {
         }
         StringBuilder text = new StringBuilder(poller.getName()
                 + ", which reads the worker's messages, waits in a handler of " + poller.getContextClassLoader());
-        for (int i = 0; i < Math.min(stack.length, MOST_FRAMES); i++) {
+        for (int i = 0; i < Math.min(stack.length, MAX_FRAMES); i++) {
             text.append("\n    at ").append(stack[i]);
         }
         if (findings.isEmpty()) {

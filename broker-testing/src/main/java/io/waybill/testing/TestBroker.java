@@ -157,7 +157,7 @@ public final class TestBroker implements AutoCloseable {
      * not answered, or not rightly.
      *
      * @param requests asked from several threads, one for each call
-     * @param isRight what an answer must be, of either version
+     * @param isRight what a response must be, of either version
      */
     public TrafficOutcome upgradeUnderTraffic(Supplier<Request> requests, Predicate<Response> isRight)
             throws IOException, InterruptedException {

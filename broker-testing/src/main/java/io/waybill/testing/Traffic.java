@@ -20,7 +20,7 @@ import java.util.function.Supplier;
 final class Traffic {
 
     private static final int CALLERS = 4;
-    private static final int MOST_PROBLEMS = 5;
+    private static final int MAX_PROBLEMS = 5;
 
     private final Caller caller;
     private final Supplier<Request> requests;
@@ -30,7 +30,7 @@ final class Traffic {
     // These are guarded by this.
     private final List<String> problems = new ArrayList<>();
     private long calls;
-    private long answered;
+    private long responded;
     private long wrong;
     private long failed;
     private boolean ending;
@@ -55,7 +55,7 @@ final class Traffic {
         while (begin()) {
             try (Response response = caller.call(requests.get().timeout(timeout))) {
                 if (isRight.test(response)) {
-                    answered();
+                    responded();
                 } else {
                     wrong("call " + MessageId.text(response.id()) + " was answered " + response.value());
                 }
@@ -76,8 +76,8 @@ final class Traffic {
         return true;
     }
 
-    private synchronized void answered() {
-        answered++;
+    private synchronized void responded() {
+        responded++;
         notifyAll();
     }
 
@@ -92,7 +92,7 @@ final class Traffic {
     }
 
     private void add(String problem) {
-        if (problems.size() < MOST_PROBLEMS) {
+        if (problems.size() < MAX_PROBLEMS) {
             problems.add(problem);
         }
         notifyAll();
@@ -100,8 +100,8 @@ final class Traffic {
 
     /** Waits until so many more have an outcome, or one went wrong. */
     synchronized void awaitMore(long more) throws InterruptedException {
-        long goal = answered + more;
-        while (answered < goal && problems.isEmpty()) {
+        long goal = responded + more;
+        while (responded < goal && problems.isEmpty()) {
             wait();
         }
     }
@@ -115,7 +115,7 @@ final class Traffic {
             thread.join();
         }
         synchronized (this) {
-            return new TrafficOutcome(calls, answered, wrong, failed, problems);
+            return new TrafficOutcome(calls, responded, wrong, failed, problems);
         }
     }
 }

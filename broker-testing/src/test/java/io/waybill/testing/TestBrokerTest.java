@@ -58,7 +58,7 @@ class TestBrokerTest {
         try (TestBroker broker = start(bundle)) {
             assertThat(words(broker, "to be")).isEqualTo(2);
             TrafficOutcome outcome = upgrade(broker);
-            assertThat(outcome.calls()).isPositive().isEqualTo(outcome.answered());
+            assertThat(outcome.calls()).isPositive().isEqualTo(outcome.responded());
             broker.assertNoLoaderLeaked();
             broker.assertPollerNotBlocked();
             assertThat(broker.assertReplays(broker.home()).calls()).isEqualTo(outcome.calls() + 1);

@@ -22,7 +22,7 @@ import java.util.Optional;
 final class Lags {
 
     /** Beyond this nobody needs the exact number. */
-    private static final long MOST = 100_000;
+    private static final long MAX = 100_000;
 
     private final Host host;
     private final MessageBuffer buffer = new MessageBuffer();
@@ -73,7 +73,7 @@ final class Lags {
 
     private long unread(JournalTail tail, int reader) {
         long count = 0;
-        while (count < MOST) {
+        while (count < MAX) {
             Poll poll = tail.poll(buffer, reader);
             if (poll == Poll.NONE) {
                 return count;

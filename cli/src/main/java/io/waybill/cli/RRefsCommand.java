@@ -69,8 +69,8 @@ final class RRefsCommand implements Callable<Integer> {
         this.surroundings = surroundings;
     }
 
-    /** What one worker said: its references, or why there is no answer. */
-    private record Said(Peer worker, Value answer, String problem) {}
+    /** What one worker said: its references, or why there is no response. */
+    private record Said(Peer worker, Value response, String problem) {}
 
     @Override
     public Integer call() throws IOException {
@@ -99,11 +99,11 @@ final class RRefsCommand implements Callable<Integer> {
             if (peer.state() == PeerState.READY && !onlyCalls(peer)) {
                 Request request = Request.invocation(String.valueOf(peer.id()), CONTROL_CALL, list)
                         .timeout(LIMIT);
-                asked.put(peer, answer(caller, request));
+                asked.put(peer, respond(caller, request));
             }
         }
         List<Said> said = new ArrayList<>();
-        asked.forEach((peer, answer) -> said.add(said(peer, answer)));
+        asked.forEach((peer, response) -> said.add(said(peer, response)));
         return said;
     }
 
@@ -113,7 +113,7 @@ final class RRefsCommand implements Callable<Integer> {
                 .orElse(false);
     }
 
-    private static CompletableFuture<Response> answer(Worker caller, Request request) {
+    private static CompletableFuture<Response> respond(Worker caller, Request request) {
         try {
             return caller.callAsync(request);
         } catch (CallException e) {
@@ -135,7 +135,7 @@ final class RRefsCommand implements Callable<Integer> {
                 id instanceof Value.Int number ? names.getOrDefault((int) number.value(), "" + number.value()) : "-";
         int rows = 0;
         for (Said one : said) {
-            for (Value reference : items(field(one.answer(), "references"))) {
+            for (Value reference : items(field(one.response(), "references"))) {
                 table.row(
                         one.worker().name(),
                         text(reference, "part"),
@@ -158,7 +158,7 @@ final class RRefsCommand implements Callable<Integer> {
     }
 
     private void printRest(Said one) {
-        String leftOut = text(one.answer(), "left_out");
+        String leftOut = text(one.response(), "left_out");
         if (!one.problem().isEmpty()) {
             surroundings.err().println(one.worker().name() + " did not answer: " + one.problem());
         } else if (!leftOut.equals("0")) {
@@ -190,7 +190,7 @@ final class RRefsCommand implements Callable<Integer> {
             json.writeStringField("name", one.worker().name());
             if (one.problem().isEmpty()) {
                 json.writeFieldName("answer");
-                ValueJson.write(one.answer(), json);
+                ValueJson.write(one.response(), json);
             } else {
                 json.writeStringField("problem", one.problem());
             }

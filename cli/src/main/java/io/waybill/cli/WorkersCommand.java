@@ -95,7 +95,7 @@ final class WorkersCommand implements Callable<Integer> {
                         state(peer),
                         record.map(r -> SINCE.format(since(r).atZone(ZoneId.systemDefault())))
                                 .orElse("-"),
-                        peer.generation(),
+                        peer.epoch(),
                         lags.containsKey(peer.id()) ? lags.get(peer.id()) : "-",
                         record.map(r -> served(r) + archives.remark(peer.id())).orElse(peer.problem()));
                 shown++;
@@ -162,7 +162,7 @@ final class WorkersCommand implements Callable<Integer> {
             json.writeNumberField("id", peer.id());
             json.writeStringField("name", peer.name());
             json.writeStringField("state", state(peer));
-            json.writeNumberField("generation", peer.generation());
+            json.writeNumberField("generation", peer.epoch());
             if (lags.containsKey(peer.id())) {
                 json.writeNumberField("lag", lags.get(peer.id()));
             }

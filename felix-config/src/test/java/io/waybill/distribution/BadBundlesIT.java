@@ -31,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 class BadBundlesIT {
 
     private static final Path DISTRIBUTION = Path.of(System.getProperty("waybill.test.distribution"));
-    private static final int MOST_STUCK = 2;
+    private static final int MAX_STUCK = 2;
     private static final String HANG =
             "while (true) { Thread.interrupted(); java.util.concurrent.locks.LockSupport.park(); }";
 
@@ -51,7 +51,7 @@ class BadBundlesIT {
                 handler.max-stuck = %d
                 osgi.drain-limit = 300ms
                 osgi.start-limit = 3s
-                """.formatted(MOST_STUCK));
+                """.formatted(MAX_STUCK));
         environment.put("PATH", "/usr/bin:/bin");
         environment.put("HOME", user.toString());
         environment.put("WAYBILL_JAVA_OPTS", "-Xmx192m -Duser.home=" + user);
@@ -103,9 +103,9 @@ class BadBundlesIT {
         assertThat(installed.exitCode()).as(installed.err()).isZero();
     }
 
-    private void assertAnswered(String operation, String answer) throws IOException, InterruptedException {
+    private void assertAnswered(String operation, String response) throws IOException, InterruptedException {
         Result result = call(operation, "20s");
-        assertThat(result.out()).as(operation + ": " + result.err()).isEqualTo("'" + answer + "'\n");
+        assertThat(result.out()).as(operation + ": " + result.err()).isEqualTo("'" + response + "'\n");
     }
 
     private void assertFails(Result result, String... texts) {
@@ -198,7 +198,7 @@ class BadBundlesIT {
         assertThat(waybill("bundle", "list", "--node", "ps0", "--handlers").out())
                 .containsPattern(operation + " +stuck +" + name);
         assertThat(waybill("bundle", "list", "--node", "ps0").out())
-                .containsPattern(name + " +1\\.0\\.0 +handler +active +\\S+ +" + MOST_STUCK);
+                .containsPattern(name + " +1\\.0\\.0 +handler +active +\\S+ +" + MAX_STUCK);
         assertThat(node.err()).contains("does not come back from " + operation).contains("at bad.Handler.handle(");
 
         Path mended = maker.bundle(name, operation).version("2.0.0").build();

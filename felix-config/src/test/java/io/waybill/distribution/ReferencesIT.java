@@ -119,9 +119,9 @@ class ReferencesIT {
         RRef reference = ((Value.OfRRef) call.positional().get(0)).value();
         if (call.name().equals(FORKED)) {
             kept.add(reference.retain());
-            outbox.reply(Value.NONE);
+            outbox.respond(Value.NONE);
         } else {
-            outbox.reply(Value.of(fetch(reference)));
+            outbox.respond(Value.of(fetch(reference)));
         }
     }
 

@@ -17,7 +17,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** A {@link CrashProcess} as the run sees it: one life of a worker. Closing kills it. */
+/** A {@link CrashProcess} as the run sees it: one incarnation of a worker. Closing kills it. */
 final class Child implements AutoCloseable {
 
     private static final int LOG_LINES = 400;

@@ -16,7 +16,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Claims what earlier lives of a caller had asked and not heard, and writes down what it learns. One thread begins and awaits. */
+/** Claims what earlier incarnations of a caller had asked and not heard, and writes down what it learns. One thread begins and awaits. */
 final class Claims {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);

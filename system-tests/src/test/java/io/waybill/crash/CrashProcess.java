@@ -49,7 +49,7 @@ final class CrashProcess {
         this.log = log;
     }
 
-    /** @param arguments role, home, name, directory of logs, which life of the name; callers: server and calls
+    /** @param arguments role, home, name, directory of logs, which incarnation of the name; callers: server and calls
      *     per second; nodes: directory of bundles */
     public static void main(String[] arguments) throws Exception {
         ((ch.qos.logback.classic.Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.INFO);
@@ -61,8 +61,8 @@ final class CrashProcess {
             registry.expectMore();
             Worker worker = Worker.join(Home.open(home, host), name, JoinOptions.defaults(), settings(), registry);
             CrashProcess process = new CrashProcess(worker, host, log);
-            process.logged(Kind.JOINED, worker.info().id(), worker.directory().generation());
-            Server server = new Server(log, host.clock(), worker.directory().generation());
+            process.logged(Kind.JOINED, worker.info().id(), worker.directory().epoch());
+            Server server = new Server(log, host.clock(), worker.directory().epoch());
             switch (arguments[0]) {
                 case SERVER -> {
                     server.serve(registry);

@@ -18,7 +18,7 @@ final class Fleet implements AutoCloseable {
     private final int ratePerCaller;
     private final List<String> callers = new ArrayList<>();
     private final Map<String, Child> running = new HashMap<>();
-    private final Map<String, Integer> lives = new HashMap<>();
+    private final Map<String, Integer> incarnations = new HashMap<>();
     private final AgentOptions agent;
     private final Path bundles; // null when the server's handlers don't come with any
 
@@ -45,29 +45,29 @@ final class Fleet implements AutoCloseable {
         }
     }
 
-    /** Starts the next life of a worker without waiting for it. */
+    /** Starts the next incarnation of a worker without waiting for it. */
     Child start(String name) throws IOException {
         return start(name, agent.none());
     }
 
-    /** Starts a life of a worker that ends when it comes by a point for the n-th time. */
+    /** Starts an incarnation of a worker that ends when it comes by a point for the n-th time. */
     Child startKilledAt(String name, Point point, int passings) throws IOException {
         return start(name, agent.killedAt(point, passings));
     }
 
     private Child start(String name, List<String> jvmOptions) throws IOException {
-        int life = lives.merge(name, 1, Integer::sum);
+        int incarnation = incarnations.merge(name, 1, Integer::sum);
         boolean serves = name.equals(SERVER);
         String server = bundles == null ? CrashProcess.SERVER : CrashProcess.NODE;
         List<String> arguments =
                 new ArrayList<>(List.of(serves ? server : CrashProcess.CALLER, home.toString(), name, logs.toString()));
-        arguments.add(String.valueOf(life));
+        arguments.add(String.valueOf(incarnation));
         if (!serves) {
             arguments.addAll(List.of(SERVER, String.valueOf(ratePerCaller)));
         } else if (bundles != null) {
             arguments.add(bundles.toString());
         }
-        Child child = Child.start(name + "-" + life, logs, jvmOptions, arguments);
+        Child child = Child.start(name + "-" + incarnation, logs, jvmOptions, arguments);
         running.put(name, child);
         return child;
     }

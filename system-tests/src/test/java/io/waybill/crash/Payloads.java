@@ -16,19 +16,19 @@ final class Payloads {
     private Payloads() {}
 
     /** The checker reads the first two numbers. */
-    static byte[] request(long generation, long number) {
+    static byte[] request(long epoch, long number) {
         ByteBuffer bytes = ByteBuffer.allocate(BYTES).order(ByteOrder.LITTLE_ENDIAN);
-        bytes.putLong(generation).putLong(number);
-        for (long x = (generation << 40 | number) * MIXER; bytes.hasRemaining(); x += MIXER) {
+        bytes.putLong(epoch).putLong(number);
+        for (long x = (epoch << 40 | number) * MIXER; bytes.hasRemaining(); x += MIXER) {
             bytes.putLong(x ^ x >>> 29);
         }
         return bytes.array();
     }
 
-    static byte[] answer(long id, long generation, ByteBuffer request) {
+    static byte[] answer(long id, long epoch, ByteBuffer request) {
         ByteBuffer bytes =
                 ByteBuffer.allocate(2 * Long.BYTES + request.remaining()).order(ByteOrder.LITTLE_ENDIAN);
-        bytes.putLong(id).putLong(generation);
+        bytes.putLong(id).putLong(epoch);
         for (int i = request.position(); i < request.limit(); i++) {
             bytes.put((byte) (request.get(i) ^ 0x5a));
         }

@@ -29,12 +29,12 @@ final class Server {
 
     private final EventLog log;
     private final Clock clock;
-    private final long generation;
+    private final long epoch;
 
-    Server(EventLog log, Clock clock, long generation) {
+    Server(EventLog log, Clock clock, long epoch) {
         this.log = log;
         this.clock = clock;
-        this.generation = generation;
+        this.epoch = epoch;
     }
 
     void serve(HandlerRegistry registry) {
@@ -75,7 +75,7 @@ final class Server {
 
     private void answer(Message message, Outbox outbox) {
         begun(message);
-        reply(message, outbox);
+        respond(message, outbox);
     }
 
     private void answerSlowly(Message message, Outbox outbox) {
@@ -84,7 +84,7 @@ final class Server {
         while (clock.monotonicNs() < untilNs) {
             LockSupport.parkNanos(untilNs - clock.monotonicNs());
         }
-        reply(message, outbox);
+        respond(message, outbox);
     }
 
     private void begun(Message message) {
@@ -104,9 +104,9 @@ final class Server {
         return true;
     }
 
-    private void reply(Message message, Outbox outbox) {
-        byte[] answer = Payloads.answer(message.id(), generation, message.payload());
+    private void respond(Message message, Outbox outbox) {
+        byte[] answer = Payloads.answer(message.id(), epoch, message.payload());
         log.add(new Event(Kind.ANSWERED, 0, Payloads.digest(answer), message.id(), clock.bootNs(), 0));
-        outbox.reply(ByteBuffer.wrap(answer));
+        outbox.respond(ByteBuffer.wrap(answer));
     }
 }

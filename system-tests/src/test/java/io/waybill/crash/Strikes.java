@@ -75,7 +75,7 @@ final class Strikes {
         return next.role() != Point.Role.NODE || options.bundled() ? next : nextPoint();
     }
 
-    /** Kills a worker, lets its next life kill itself where it is meant to, and starts it again. */
+    /** Kills a worker, lets its next incarnation kill itself where it is meant to, and starts it again. */
     private void killAt(Point point, List<String> victims) throws Exception {
         String victim = switch (point.role()) {
             case SERVER, NODE -> Fleet.SERVER;

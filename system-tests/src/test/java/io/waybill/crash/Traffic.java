@@ -106,7 +106,7 @@ final class Traffic implements ResponseListener {
     private void call(long number) {
         MessageType type = typeOf(number);
         int timeoutMs = timeoutMsOf(number);
-        byte[] payload = Payloads.request(worker.directory().generation(), number);
+        byte[] payload = Payloads.request(worker.directory().epoch(), number);
         Storage storage = null;
         try {
             storage = type.equals(ServedTypes.TENSOR) ? storage(payload) : null;

@@ -48,8 +48,8 @@ class ArchiveSystemTest {
                 .awaitReady();
     }
 
-    /** What an archive has of one message of a life. */
-    private record Seen(long life, ArchivedStorage found) {}
+    /** What an archive has of one message of an incarnation. */
+    private record Seen(long incarnation, ArchivedStorage found) {}
 
     /** All that a queue named in segments. What is there must be what was sent. */
     private List<Seen> look(WorkerProcess process, JournalQueue queue) throws IOException {
@@ -67,7 +67,7 @@ class ArchiveSystemTest {
                                 .as("record %d of %s", record.sequence(), queue)
                                 .isEqualTo(expected);
                     }
-                    all.add(new Seen(record.generation(), found));
+                    all.add(new Seen(record.epoch(), found));
                 }
             }
         }
@@ -97,7 +97,7 @@ class ArchiveSystemTest {
     @Test
     void keepsWhatWasArchivedWhenTheWorkerIsKilled() throws Exception {
         home = directory.resolve("home");
-        for (int life = 1; life <= KILLS; life++) {
+        for (int incarnation = 1; incarnation <= KILLS; incarnation++) {
             try (WorkerProcess process = start()) {
                 process.ask("go", "going");
                 long some = random.nextInt(150);

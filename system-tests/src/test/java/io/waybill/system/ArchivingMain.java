@@ -62,7 +62,7 @@ final class ArchivingMain {
                 List.of(HandlerKey.parse(WorkerMain.ECHO)),
                 (message, outbox) -> {
                     message.tensors().forEach(tensor -> tensor.storage().retain());
-                    outbox.reply(message.payload(), message.tensors());
+                    outbox.respond(message.payload(), message.tensors());
                 },
                 false,
                 provider,
@@ -78,7 +78,7 @@ final class ArchivingMain {
                         .withArchive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL)),
                 registry);
         worker.ready(Map.of());
-        WorkerMain.say("ready " + worker.info().id() + " " + worker.directory().generation());
+        WorkerMain.say("ready " + worker.info().id() + " " + worker.directory().epoch());
         new ArchivingMain(worker).obey();
     }
 

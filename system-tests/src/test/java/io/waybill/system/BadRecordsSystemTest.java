@@ -124,8 +124,8 @@ class BadRecordsSystemTest {
     @Test
     void refusesRequestsThatAreForAnotherLife() throws Exception {
         List<Integer> others = List.of(0, 2, -1);
-        for (int generation : others) {
-            bad.write(lying(next(), setInt(Envelope.GENERATION, generation)));
+        for (int epoch : others) {
+            bad.write(lying(next(), setInt(Envelope.EPOCH, epoch)));
         }
         bad.write(next());
         Waits.until("served behind them", () -> victim.counters().requestsBegun() == 2);
@@ -151,7 +151,7 @@ class BadRecordsSystemTest {
         assertThat(victim.counters().damagedRecords()).isZero();
     }
 
-    /** The number of the run that gave each answer to a request. */
+    /** The number of the run that gave each response to a request. */
     private static List<Long> answersTo(long id, Path responses) {
         List<Long> runs = new ArrayList<>();
         MessageBuffer buffer = new MessageBuffer();

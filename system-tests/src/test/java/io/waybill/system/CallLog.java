@@ -10,9 +10,9 @@ import java.nio.file.StandardOpenOption;
 
 /**
  * What happened to a worker's calls, line by line in a file that survives the worker: {@code S <id>} for a call that was acknowledged,
- * {@code O <id> <outcome>}, {@code R <code>} for one that was refused, {@code H <id> <generation>} for a request that a handler began,
- * {@code A <id> <generation>} for one that may have been begun before, {@code X <id>} for one
- * that was begun although its deadline was over, {@code C <id> <outcome>} for a call of an earlier life that was claimed.
+ * {@code O <id> <outcome>}, {@code R <code>} for one that was refused, {@code H <id> <epoch>} for a request that a handler began,
+ * {@code A <id> <epoch>} for one that may have been begun before, {@code X <id>} for one
+ * that was begun although its deadline was over, {@code C <id> <outcome>} for a call of an earlier incarnation that was claimed.
  *
  * <p>Thread-safe.
  */
@@ -36,12 +36,12 @@ final class CallLog implements Closeable {
         write("R " + code + "\n");
     }
 
-    void handled(long id, long generation) {
-        write("H " + Long.toHexString(id) + " " + generation + "\n");
+    void handled(long id, long epoch) {
+        write("H " + Long.toHexString(id) + " " + epoch + "\n");
     }
 
-    void handledAgain(long id, long generation) {
-        write("A " + Long.toHexString(id) + " " + generation + "\n");
+    void handledAgain(long id, long epoch) {
+        write("A " + Long.toHexString(id) + " " + epoch + "\n");
     }
 
     void expired(long id) {

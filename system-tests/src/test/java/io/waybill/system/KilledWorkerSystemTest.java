@@ -49,7 +49,7 @@ class KilledWorkerSystemTest {
         WorkerProcess server = processes.start("server");
         caller.awaitReady();
         int serverId = server.awaitReady().id();
-        for (int life = 1; life <= KILLS; life++) {
+        for (int incarnation = 1; incarnation <= KILLS; incarnation++) {
             caller.go("server", 64, LONG_MS, 100, 20);
             awaitTraffic(caller);
             server.kill();
@@ -58,7 +58,7 @@ class KilledWorkerSystemTest {
             caller.go("server", 64, LONG_MS, 100, 20);
             server = processes.start("server").awaitReady();
             assertThat(server.id()).isEqualTo(serverId);
-            assertThat(server.generation()).isEqualTo(life + 1);
+            assertThat(server.epoch()).isEqualTo(incarnation + 1);
             awaitTraffic(caller);
             assertThat(caller.stop()).as("calls without an outcome").isZero();
         }
@@ -77,12 +77,12 @@ class KilledWorkerSystemTest {
                 (id, outcome) -> assertThat(!outcome.equals(Outcomes.OK) || responses.sentNs.containsKey(id))
                         .isTrue());
         assertThat(served.handled.keySet()).containsAll(calls.withOutcome(Outcomes.OK));
-        served.handled.forEach((id, life) -> assertThat(requests.generations.get(id))
-                .as("which life the request was for that life " + life + " ran")
-                .isEqualTo(life));
+        served.handled.forEach((id, incarnation) -> assertThat(requests.epochs.get(id))
+                .as("which life the request was for that life " + incarnation + " ran")
+                .isEqualTo(incarnation));
         assertThat(calls.withOutcome("WORKER_LOST"))
                 .as("lost with a life that was killed, not with the last one")
-                .noneMatch(id -> requests.generations.get(id) > KILLS);
+                .noneMatch(id -> requests.epochs.get(id) > KILLS);
     }
 
     @Test
@@ -91,9 +91,9 @@ class KilledWorkerSystemTest {
         WorkerProcess witness = processes.start("witness").awaitReady();
         witness.go("server", 8, LONG_MS, 100, 100);
         int callerId = -1;
-        for (int life = 1; life <= KILLS; life++) {
+        for (int incarnation = 1; incarnation <= KILLS; incarnation++) {
             WorkerProcess caller = processes.start("caller").awaitReady();
-            assertThat(caller.generation()).isEqualTo(life);
+            assertThat(caller.epoch()).isEqualTo(incarnation);
             assertThat(callerId == -1 || callerId == caller.id()).isTrue();
             callerId = caller.id();
             caller.go("server", 64, LONG_MS, 100, 20);
@@ -122,13 +122,13 @@ class KilledWorkerSystemTest {
 
     @Test
     void goesOnAfterBothWereKilledAtOnce() throws Exception {
-        for (int life = 1; life <= KILLS; life++) {
+        for (int incarnation = 1; incarnation <= KILLS; incarnation++) {
             WorkerProcess left = processes.start("left");
             WorkerProcess right = processes.start("right");
             left.awaitReady();
             right.awaitReady();
-            assertThat(left.generation()).isEqualTo(life);
-            assertThat(right.generation()).isEqualTo(life);
+            assertThat(left.epoch()).isEqualTo(incarnation);
+            assertThat(right.epoch()).isEqualTo(incarnation);
             left.go("right,left", 32, LONG_MS, 300, 20);
             right.go("left", 32, LONG_MS, 300, 20);
             awaitTraffic(left);
@@ -193,7 +193,7 @@ class KilledWorkerSystemTest {
     void losesNothingWhenAWorkerIsKilledAsleep() throws Exception {
         WorkerProcess caller = processes.start("caller").awaitReady();
         WorkerProcess server = processes.start("server").awaitReady();
-        for (int life = 1; life <= 2; life++) {
+        for (int incarnation = 1; incarnation <= 2; incarnation++) {
             caller.go("server", 1, LONG_MS, 100, 1000);
             Waits.until("answers", () -> caller.stat("responses") > 20);
             assertThat(caller.stop()).isZero();

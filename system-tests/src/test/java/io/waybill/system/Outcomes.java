@@ -25,13 +25,13 @@ final class Outcomes {
     /** The life of the worker in which a request was begun. */
     final Map<Long, Long> handled = new HashMap<>();
 
-    /** The last life of the worker in which a request was begun that may have been begun before. */
+    /** The last incarnation of the worker in which a request was begun that may have been begun before. */
     final Map<Long, Long> handledAgain = new HashMap<>();
 
     /** What was begun although its deadline was over. */
     final Set<Long> expired = new HashSet<>();
 
-    /** What was claimed of an earlier life's calls. */
+    /** What was claimed of an earlier incarnation's calls. */
     final Map<Long, String> claimed = new HashMap<>();
 
     final List<String> doubles = new ArrayList<>();

@@ -68,7 +68,7 @@ final class Processes implements AutoCloseable {
         return logs.resolve(name + ".calls");
     }
 
-    /** What became of the calls of a worker, in all its lives. */
+    /** What became of the calls of a worker, in all its incarnations. */
     Outcomes outcomes(String name) throws IOException {
         return Outcomes.read(logFile(name));
     }

@@ -81,7 +81,7 @@ final class RawWorker implements AutoCloseable {
                 .begin(MessageType.userRequest(0x42), MessageId.of(id(), counter++), id(), to, payload.length, 0)
                 .flags(0)
                 .sentNs(System.currentTimeMillis() * 1_000_000)
-                .generation(1)
+                .epoch(1)
                 .payload(payload, 0, payload.length);
     }
 

@@ -17,7 +17,7 @@ final class Records {
     final Map<Long, Long> sentNs = new HashMap<>();
 
     /** The life of the receiver that each message is for; 0 for responses. */
-    final Map<Long, Long> generations = new HashMap<>();
+    final Map<Long, Long> epochs = new HashMap<>();
 
     int damaged;
 
@@ -35,7 +35,7 @@ final class Records {
                 assertThat(found).as(() -> tail.damage()).isEqualTo(Poll.RECORD);
                 assertThat(view.sequence()).as("sequence in " + queue).isEqualTo(sequence);
                 sequence++;
-                records.generations.put(view.id(), view.generation());
+                records.epochs.put(view.id(), view.epoch());
                 Long before = records.sentNs.put(view.id(), view.sentNs());
                 assertThat(before == null)
                         .as("id " + Long.toHexString(view.id()) + " is there once in " + queue)

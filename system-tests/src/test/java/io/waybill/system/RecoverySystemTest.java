@@ -50,7 +50,7 @@ class RecoverySystemTest {
         WorkerProcess server = processes.start("server").awaitReady();
         WorkerProcess caller = processes.start("caller").awaitReady();
         caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.AGAIN);
-        for (int life = 1; life <= KILLS; life++) {
+        for (int incarnation = 1; incarnation <= KILLS; incarnation++) {
             awaitAnswers(caller);
             server.kill();
             server = processes.start("server").awaitReady();
@@ -72,16 +72,16 @@ class RecoverySystemTest {
         Set<Long> run = new HashSet<>(served.handled.keySet());
         run.addAll(served.handledAgain.keySet());
         assertThat(run).containsAll(calls.sent);
-        served.handledAgain.forEach((id, life) -> assertThat(requests.generations.get(id))
+        served.handledAgain.forEach((id, incarnation) -> assertThat(requests.epochs.get(id))
                 .as("what is run again was sent to an earlier life")
-                .isLessThan(life));
+                .isLessThan(incarnation));
     }
 
     @Test
     void answersWhatItDoesNotRunAgain() throws Exception {
         WorkerProcess server = processes.start("server").awaitReady();
         WorkerProcess caller = processes.start("caller").awaitReady();
-        for (int life = 1; life <= KILLS; life++) {
+        for (int incarnation = 1; incarnation <= KILLS; incarnation++) {
             caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.ONCE);
             awaitAnswers(caller);
             server.kill();
@@ -136,7 +136,7 @@ class RecoverySystemTest {
     void claimsWhatItsEarlierLifeAsked() throws Exception {
         WorkerProcess server = processes.start("server").awaitReady();
         int claimed = 0;
-        for (int life = 1; life <= KILLS; life++) {
+        for (int incarnation = 1; incarnation <= KILLS; incarnation++) {
             WorkerProcess caller = processes.start("caller").awaitReady();
             caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.ONCE);
             awaitAnswers(caller);
@@ -156,10 +156,10 @@ class RecoverySystemTest {
 
     @Test
     void claimsWhatWasOpenWhenBothWereKilled() throws Exception {
-        for (int life = 1; life <= KILLS; life++) {
+        for (int incarnation = 1; incarnation <= KILLS; incarnation++) {
             WorkerProcess server = processes.start("server").awaitReady();
             WorkerProcess caller = processes.start("caller").awaitReady();
-            caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, life % 2 == 0 ? WorkerMain.ONCE : WorkerMain.AGAIN);
+            caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, incarnation % 2 == 0 ? WorkerMain.ONCE : WorkerMain.AGAIN);
             awaitAnswers(caller);
             server.kill();
             caller.kill();

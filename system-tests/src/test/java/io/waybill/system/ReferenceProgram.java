@@ -56,12 +56,12 @@ final class ReferenceProgram {
         Invocation call = message.invocation();
         List<Value> arguments = call.positional();
         if (call.name().equals("test::add")) {
-            outbox.reply(Value.of(((Value.Int) arguments.get(0)).value() + ((Value.Int) arguments.get(1)).value()));
+            outbox.respond(Value.of(((Value.Int) arguments.get(0)).value() + ((Value.Int) arguments.get(1)).value()));
         } else if (call.name().equals(ReferenceWalk.TAKE)) {
             walk.take(((Value.OfRRef) arguments.get(0)).value().retain(), ((Value.Int) arguments.get(1)).value());
-            outbox.reply(Value.NONE);
+            outbox.respond(Value.NONE);
         } else {
-            outbox.reply(Value.of(keep(((Value.OfRRef) arguments.get(0)).value().retain())));
+            outbox.respond(Value.of(keep(((Value.OfRRef) arguments.get(0)).value().retain())));
         }
     }
 

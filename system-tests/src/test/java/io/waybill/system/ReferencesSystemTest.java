@@ -101,10 +101,10 @@ class ReferencesSystemTest {
             String late = tell(user, "remote owner 4 5");
             assertThat(tell(user, "fetch " + early)).isEqualTo("5");
             assertThat(tell(user, "fetch " + late)).isEqualTo("9");
-            for (int life = 2; life <= 3; life++) {
+            for (int incarnation = 2; incarnation <= 3; incarnation++) {
                 owner.kill();
                 owner = keeping.start("owner").awaitReady();
-                assertThat(owner.generation()).isEqualTo(life);
+                assertThat(owner.epoch()).isEqualTo(incarnation);
                 Waits.until(
                         "the first is there", () -> tell(user, "fetch " + early).equals("5"));
                 Waits.until(

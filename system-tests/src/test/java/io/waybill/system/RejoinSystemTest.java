@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A worker that leaves and joins again under calls that never rest: each is answered by the life that ran it, or lost with the life that it
+ * A worker that leaves and joins again under calls that never rest: each is answered by the incarnation that ran it, or lost with the incarnation that it
  * was for.
  */
 @Tag("ci")
@@ -42,14 +42,14 @@ class RejoinSystemTest {
     @TempDir
     private Path directory;
 
-    // The greatest generation that has joined, and the greatest that began to leave: told to the callers.
+    // The greatest epoch that has joined, and the greatest that began to leave: told to the callers.
     private volatile long joined;
     private volatile long leaving;
     private volatile boolean stopped;
 
     private final AtomicInteger answers = new AtomicInteger();
     private final AtomicInteger lost = new AtomicInteger();
-    /** The greatest generation that had begun to leave when the caller was told that its call was lost. */
+    /** The greatest epoch that had begun to leave when the caller was told that its call was lost. */
     private final Map<Long, Long> leavingWhenLost = new ConcurrentHashMap<>();
 
     private final Map<Long, String> answered = new ConcurrentHashMap<>();
@@ -61,13 +61,13 @@ class RejoinSystemTest {
         try (Swarm swarm = new Swarm(directory.resolve("home"), log)) {
             Worker caller = swarm.join("caller");
             List<Thread> threads = start(caller);
-            for (int life = 1; life <= LIVES; life++) {
+            for (int incarnation = 1; incarnation <= LIVES; incarnation++) {
                 Worker callee = swarm.join("callee");
-                joined = life;
-                assertThat(callee.directory().generation()).isEqualTo(life);
+                joined = incarnation;
+                assertThat(callee.directory().epoch()).isEqualTo(incarnation);
                 int before = answers.get();
                 Waits.until("answers", () -> answers.get() >= before + ANSWERS_PER_LIFE);
-                leaving = life;
+                leaving = incarnation;
                 swarm.leave(callee);
             }
             stopped = true;
@@ -142,7 +142,7 @@ class RejoinSystemTest {
         note(answered.put(id, "answered") == null, "answered twice: " + MessageId.text(id));
     }
 
-    /** @param sentTo the generation that had joined before the call was made */
+    /** @param sentTo the epoch that had joined before the call was made */
     private void failed(CallException e, long sentTo) {
         long left = leaving;
         note(e.code() == ErrorCode.WORKER_LOST || sentTo == 0 && e.code() == ErrorCode.UNKNOWN_WORKER, e.toString());

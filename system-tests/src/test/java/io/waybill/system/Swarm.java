@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Workers of this process that answer with what they are sent. Closes those that are open. */
+/** Workers of this process that response with what they are sent. Closes those that are open. */
 final class Swarm implements AutoCloseable {
 
     private final Host host = Host.real();
@@ -36,7 +36,7 @@ final class Swarm implements AutoCloseable {
         Worker worker =
                 Worker.join(home, name, JoinOptions.defaults(), WorkerMain.settings(Processes.RESERVE), registry);
         open.add(worker);
-        WorkerMain.serve(registry, log, worker.directory().generation());
+        WorkerMain.serve(registry, log, worker.directory().epoch());
         registry.expectNoMore();
         worker.ready(Map.of());
         return worker;

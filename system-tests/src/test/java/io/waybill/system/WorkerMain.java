@@ -101,12 +101,12 @@ final class WorkerMain {
             System.exit(1);
             return;
         }
-        serve(registry, log, worker.directory().generation());
+        serve(registry, log, worker.directory().epoch());
         ReferenceProgram references = new ReferenceProgram(worker);
         references.serve(registry);
         registry.expectNoMore();
         worker.ready(Map.of());
-        say("ready " + worker.info().id() + " " + worker.directory().generation());
+        say("ready " + worker.info().id() + " " + worker.directory().epoch());
         new WorkerMain(worker, log, references).obey();
     }
 
@@ -129,34 +129,34 @@ final class WorkerMain {
                 Duration.ofMillis(graceMs), defaults.ownerReturn(), defaults.memory(), retries, keeping);
     }
 
-    static void serve(HandlerRegistry registry, CallLog log, long generation) {
+    static void serve(HandlerRegistry registry, CallLog log, long epoch) {
         add(registry, ECHO, (message, outbox) -> {
             if (message.remainingNs() < -EXPIRED_NS) {
                 log.expired(message.id());
             }
-            log.handled(message.id(), generation);
-            outbox.reply(message.payload());
+            log.handled(message.id(), epoch);
+            outbox.respond(message.payload());
         });
         add(registry, LARGE_ANSWER, (message, outbox) -> {
-            log.handled(message.id(), generation);
+            log.handled(message.id(), epoch);
             ByteBuffer answer = ByteBuffer.allocate(LARGE_ANSWER_BYTES);
-            outbox.reply(answer.put(message.payload()).rewind());
+            outbox.respond(answer.put(message.payload()).rewind());
         });
-        serveSlowly(registry, log, generation);
+        serveSlowly(registry, log, epoch);
     }
 
-    private static void serveSlowly(HandlerRegistry registry, CallLog log, long generation) {
+    private static void serveSlowly(HandlerRegistry registry, CallLog log, long epoch) {
         MessageHandler slow = (message, outbox) -> {
             if (message.remainingNs() < -EXPIRED_NS) {
                 log.expired(message.id());
             }
             if (message.isRedelivery()) {
-                log.handledAgain(message.id(), generation);
+                log.handledAgain(message.id(), epoch);
             } else {
-                log.handled(message.id(), generation);
+                log.handled(message.id(), epoch);
             }
             LockSupport.parkNanos(WHILE_NS);
-            outbox.reply(message.payload());
+            outbox.respond(message.payload());
         };
         registry.add(onThreads(registry, ONCE, slow));
         registry.add(onThreads(registry, AGAIN, slow).withDelivery(DeliveryPolicy.AT_LEAST_ONCE));
@@ -213,7 +213,7 @@ final class WorkerMain {
         System.exit(3); // the test is gone
     }
 
-    /** Claims all that earlier lives left open. Returns how much that was. */
+    /** Claims all that earlier incarnations left open. Returns how much that was. */
     private int claimAll(Duration timeout) throws IOException {
         long[] ids = worker.unanswered(Integer.MAX_VALUE);
         Map<Long, CompletableFuture<Response>> claims = new LinkedHashMap<>();

@@ -22,7 +22,7 @@ final class WorkerProcess implements AutoCloseable {
     private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
     private final List<String> logLines = new ArrayList<>();
     private int id;
-    private long generation;
+    private long epoch;
 
     private WorkerProcess(String name, Process process) {
         this.name = name;
@@ -84,7 +84,7 @@ final class WorkerProcess implements AutoCloseable {
     WorkerProcess awaitReady() throws InterruptedException {
         String[] words = answer("ready").split(" ");
         id = Integer.parseInt(words[1]);
-        generation = Long.parseLong(words[2]);
+        epoch = Long.parseLong(words[2]);
         return this;
     }
 
@@ -96,8 +96,8 @@ final class WorkerProcess implements AutoCloseable {
         return id;
     }
 
-    long generation() {
-        return generation;
+    long epoch() {
+        return epoch;
     }
 
     /** All that it logged. */

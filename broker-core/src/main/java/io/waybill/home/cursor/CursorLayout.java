@@ -17,7 +17,7 @@ final class CursorLayout {
     static final int FORMAT_AT = 8;
     static final int SLOTS_AT = 12;
     static final int OWNER_AT = 16;
-    static final int GENERATION_AT = 24;
+    static final int EPOCH_AT = 24;
     static final int ASLEEP_AT = 64;
     static final int WAKE_AT_NS_AT = 128;
     static final int REQUESTS_ON_DISK_AT = 192;
@@ -35,11 +35,11 @@ final class CursorLayout {
     static final int REQUEST_BYTES_CONSUMED = 32;
     static final int REQUESTS_FINISHED = 40;
     static final int REQUESTS_FILE = 48;
-    static final int LIFE = 56;
+    static final int INCARNATION = 56;
     static final int RELEASED_COUNT = 64;
     static final int RING = 128;
     static final int RING_ENTRIES = 256;
-    static final int ANSWERS_FROM = 2176;
+    static final int RESPONSES_FROM = 2176;
 
     private CursorLayout() {}
 

@@ -5,7 +5,7 @@ import org.agrona.concurrent.UnsafeBuffer;
 /**
  * What this worker has read from one peer, as it tells that peer. Layout in {@link Cursors}.
  *
- * <p><b>Threads.</b> Each field has one writing thread; {@link #releaseLoan} is thread-safe. Reads see the worker's own last
+ * <p><b>Threads.</b> Each field has one writing thread; {@link #releaseLease} is thread-safe. Reads see the worker's own last
  * write. <b>Memory.</b> Nothing allocates.
  */
 public final class CursorSlot {
@@ -94,30 +94,30 @@ public final class CursorSlot {
         table.putLongRelease(offset + CursorLayout.REQUESTS_FINISHED, index);
     }
 
-    /** Position in the worker's own responses behind which the answers to requests stand that are not before the finished ones; 0: the start. */
-    public long answersFrom() {
-        return table.getLongVolatile(offset + CursorLayout.ANSWERS_FROM);
+    /** Position in the worker's own responses behind which the responses to requests stand that are not before the finished ones; 0: the start. */
+    public long responsesFrom() {
+        return table.getLongVolatile(offset + CursorLayout.RESPONSES_FROM);
     }
 
     /** To be written after the finished place that makes it true. */
-    public void answersFrom(long index) {
-        table.putLongRelease(offset + CursorLayout.ANSWERS_FROM, index);
+    public void responsesFrom(long index) {
+        table.putLongRelease(offset + CursorLayout.RESPONSES_FROM, index);
     }
 
     /** This life of the worker reads the peer's queues from now on. */
-    public void life(long generation) {
-        table.putLongRelease(offset + CursorLayout.LIFE, generation);
+    public void incarnation(long epoch) {
+        table.putLongRelease(offset + CursorLayout.INCARNATION, epoch);
     }
 
-    /** How many of the peer's loans were given back. */
+    /** How many of the peer's leases were given back. */
     public long releasedCount() {
         return table.getLongVolatile(offset + CursorLayout.RELEASED_COUNT);
     }
 
-    /** Gives a region back to the peer that lent it. */
-    public synchronized void releaseLoan(long loanId) {
+    /** Gives a region back to the peer that leased it. */
+    public synchronized void releaseLease(long leaseId) {
         long count = releasedCount();
-        table.putLong(offset + CursorLayout.ringEntry(count), loanId);
+        table.putLong(offset + CursorLayout.ringEntry(count), leaseId);
         // after the id: the peer takes the count for the word that it stands there
         table.putLongRelease(offset + CursorLayout.RELEASED_COUNT, count + 1);
     }

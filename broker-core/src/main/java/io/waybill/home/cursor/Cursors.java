@@ -4,7 +4,7 @@ import static io.waybill.home.cursor.CursorLayout.ASLEEP_AT;
 import static io.waybill.home.cursor.CursorLayout.FILE_BYTES;
 import static io.waybill.home.cursor.CursorLayout.FORMAT_AT;
 import static io.waybill.home.cursor.CursorLayout.FREE;
-import static io.waybill.home.cursor.CursorLayout.GENERATION_AT;
+import static io.waybill.home.cursor.CursorLayout.EPOCH_AT;
 import static io.waybill.home.cursor.CursorLayout.MAGIC_AT;
 import static io.waybill.home.cursor.CursorLayout.NEXT_COUNTER_AT;
 import static io.waybill.home.cursor.CursorLayout.OWNER_AT;
@@ -49,7 +49,7 @@ import org.slf4j.LoggerFactory;
  *      8  u32  format 1
  *     12  u32  number of slots, 512
  *     16  i32  id of the worker that owns the file
- *     24  u64  generation of the owner that takes calls, 0 when none did yet; after its worker.json says so
+ *     24  u64  epoch of the owner that takes calls, 0 when none did yet; after its worker.json says so
  *     64  i32  asleep: 1 while the owner wants its doorbell rung
  *    128  i64  until when the owner means to sleep, monotonic ns; 0 when awake
  *    192  i64  index before which the owner's requests are on the disk, -1 unknown
@@ -65,13 +65,13 @@ import org.slf4j.LoggerFactory;
  *     24  u64  messages for this worker consumed from the peer's requests
  *     32  u64  bytes of those
  *     40  i64  position in the peer's requests before which all for this worker are finished, -1 unknown
- *     56  u64  generation of the owner that made the last link to the peer; 0 for none
- *     64  u64  loans released so far
- *    128  u64 x 256  ids of released loans: the n-th, counted from 0, stands at n mod 256, written before the count
- *   2176  i64  position in this worker's responses behind which the answers to all others stand, 0 the start
+ *     56  u64  epoch of the owner that made the last link to the peer; 0 for none
+ *     64  u64  leases released so far
+ *    128  u64 x 256  ids of released leases: the n-th, counted from 0, stands at n mod 256, written before the count
+ *   2176  i64  position in this worker's responses behind which the responses to all others stand, 0 the start
  * </pre>
  *
- * A peer that lends at most 256 regions at a time to this worker can't miss a release.
+ * A peer that leases at most 256 regions at a time to this worker can't miss a release.
  *
  * <p><b>Threads.</b> {@link #slot} is thread-safe; {@link #markAsleep} and {@link #markAwake} belong to the thread that waits.
  * <b>Ownership.</b> Opened and closed by {@link WorkerDirectory}. The mapping itself is left to the garbage collector, so that a
@@ -277,14 +277,14 @@ public final class Cursors {
         table.putLongVolatile(NEXT_COUNTER_AT, counter);
     }
 
-    /** The last generation that took calls; 0 when none did. */
-    public long generation() {
-        return table.getLongVolatile(GENERATION_AT);
+    /** The last epoch that took calls; 0 when none did. */
+    public long epoch() {
+        return table.getLongVolatile(EPOCH_AT);
     }
 
-    /** Says to those who mapped this in an earlier life of the owner that there is another one. */
-    public void generation(long generation) {
-        table.putLongRelease(GENERATION_AT, generation);
+    /** Says to those who mapped this in an earlier incarnation of the owner that there is another one. */
+    public void epoch(long epoch) {
+        table.putLongRelease(EPOCH_AT, epoch);
     }
 
     /** The slot of a peer, claimed when it has none yet. */

@@ -46,13 +46,13 @@ public final class PeerCursorSlot {
     }
 
     /** Position in the peer's responses behind which it answered all others; 0 or less: the start. */
-    public long answersFrom() {
-        return table.getLongVolatile(offset + CursorLayout.ANSWERS_FROM);
+    public long responsesFrom() {
+        return table.getLongVolatile(offset + CursorLayout.RESPONSES_FROM);
     }
 
-    /** The generation of the peer that last began to read this worker's queues; 0 for none. */
-    public long life() {
-        return table.getLongVolatile(offset + CursorLayout.LIFE);
+    /** The epoch of the peer that last began to read this worker's queues; 0 for none. */
+    public long incarnation() {
+        return table.getLongVolatile(offset + CursorLayout.INCARNATION);
     }
 
     public long requestsConsumed() {
@@ -68,15 +68,15 @@ public final class PeerCursorSlot {
     }
 
     /**
-     * Hands over the ids of the loans that were released since the last look. An id may be any number: who takes it checks that
-     * this loan is out, and out to this peer.
+     * Hands over the ids of the leases that were released since the last look. An id may be any number: who takes it checks that
+     * this lease is out, and out to this peer.
      *
      * @param seen what the last call returned; {@link #releasedCount()} as found when this worker started lending
-     * @param outstanding how many loans are out to this peer: it can't have released more
+     * @param outstanding how many leases are out to this peer: it can't have released more
      * @return what to pass as {@code seen} the next time
      * @throws MalformedHomeFileException when the peer claims what can't be
      */
-    public long takeReleases(long seen, int outstanding, LongConsumer loanIds) throws MalformedHomeFileException {
+    public long takeReleases(long seen, int outstanding, LongConsumer leaseIds) throws MalformedHomeFileException {
         long count = releasedCount();
         if (count == seen) {
             return seen;
@@ -87,7 +87,7 @@ public final class PeerCursorSlot {
                     + "; " + outstanding + " are out to it");
         }
         for (long n = seen; n < count; n++) {
-            loanIds.accept(table.getLongVolatile(offset + CursorLayout.ringEntry(n)));
+            leaseIds.accept(table.getLongVolatile(offset + CursorLayout.ringEntry(n)));
         }
         return count;
     }

@@ -15,7 +15,7 @@ import org.agrona.concurrent.UnsafeBuffer;
  * What a peer says it has read, mapped read-only. Layout in {@link Cursors}. Everything in it is the peer's claim: to be
  * checked against what this worker knows, never to be trusted.
  *
- * <p>When the peer joins again under another generation, open it anew: a damaged file may have been replaced.
+ * <p>When the peer joins again under another epoch, open it anew: a damaged file may have been replaced.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Nothing to close; the mapping is left to the garbage collector.
  */
@@ -67,12 +67,12 @@ public final class PeerCursors {
         return table.getIntVolatile(CursorLayout.ASLEEP_AT) == 1;
     }
 
-    /** The peer's generation, as the last one of its name that took calls wrote it; 0 when none did. */
-    public long generation() {
-        return table.getLongVolatile(CursorLayout.GENERATION_AT);
+    /** The peer's epoch, as the last one of its name that took calls wrote it; 0 when none did. */
+    public long epoch() {
+        return table.getLongVolatile(CursorLayout.EPOCH_AT);
     }
 
-    /** Whether nobody may act on the peer's records before they are on its disk. Set when its life begins. */
+    /** Whether nobody may act on the peer's records before they are on its disk. Set when its incarnation begins. */
     public boolean readersWait() {
         return table.getIntVolatile(CursorLayout.READERS_WAIT_AT) != 0;
     }

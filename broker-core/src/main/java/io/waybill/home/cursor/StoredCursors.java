@@ -14,10 +14,10 @@ import java.util.function.Consumer;
 /**
  * A {@code cursors} file as it was found, for tools. Immutable.
  *
- * @param callableGeneration epoch of the incarnation that took calls last; 0 when none did, or the file is too short
+ * @param callableEpoch epoch of the incarnation that took calls last; 0 when none did, or the file is too short
  * @param slots what it says about each peer, damaged slots left out
  */
-public record StoredCursors(long callableGeneration, List<StoredCursor> slots) {
+public record StoredCursors(long callableEpoch, List<StoredCursor> slots) {
 
     public StoredCursors {
         slots = List.copyOf(slots);
@@ -68,7 +68,7 @@ public record StoredCursors(long callableGeneration, List<StoredCursor> slots) {
                         slot.getLong(CursorLayout.REQUEST_BYTES_CONSUMED)));
             }
         }
-        return new StoredCursors(header.getLong(CursorLayout.GENERATION_AT), slots);
+        return new StoredCursors(header.getLong(CursorLayout.EPOCH_AT), slots);
     }
 
     private static ByteBuffer read(FileChannel channel, long at, int length) throws IOException {

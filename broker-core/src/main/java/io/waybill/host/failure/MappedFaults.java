@@ -17,7 +17,7 @@ public final class MappedFaults {
     /** Part of HotSpot's text, in each of its forms. */
     private static final String TEXT = "unsafe memory access operation";
 
-    private static final int MOST_CAUSES = 8;
+    private static final int MAX_CAUSES = 8;
 
     // Never changed, which the compilers don't know: they would make an array of constant length by themselves, and
     // foresee the end of a
@@ -59,7 +59,7 @@ public final class MappedFaults {
     /** Whether this is a fault on mapped memory, and not of the code that it surfaced in, or what that code made of one. */
     public static boolean is(Throwable error) {
         Throwable cause = error;
-        for (int depth = 0; cause != null && depth < MOST_CAUSES; depth++) {
+        for (int depth = 0; cause != null && depth < MAX_CAUSES; depth++) {
             if (cause instanceof InternalError
                     && String.valueOf(cause.getMessage()).contains(TEXT)) {
                 return true;

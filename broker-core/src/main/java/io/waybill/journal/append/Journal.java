@@ -59,7 +59,7 @@ public final class Journal implements Closeable {
     private final LastRecord last;
     private final PointerBytesStore source = new PointerBytesStore();
     private volatile int cycle; // written by the appending thread, read by who removes files
-    // The last message before each file that this life began; written by the appending thread, read by who removes
+    // The last message before each file that this incarnation began; written by the appending thread, read by who removes
     // files.
     private final ConcurrentSkipListMap<Integer, Long> lastIdBefore = new ConcurrentSkipListMap<>();
     // Files that were begun or gone on with, for the watch that looks at them; written by the appending thread.
@@ -307,7 +307,7 @@ public final class Journal implements Closeable {
         }
     }
 
-    /** Goes on in the last file of an earlier life, unless that has grown to its size or its time is over. */
+    /** Goes on in the last file of an earlier incarnation, unless that has grown to its size or its time is over. */
     private void enterFirst(long wallNs, int firstCycle) throws JournalFullException {
         boolean goesOn = last.cycle() != Integer.MIN_VALUE
                 && last.cycle() >= firstCycle
@@ -396,14 +396,14 @@ public final class Journal implements Closeable {
         return reservation.writtenTo();
     }
 
-    /** Whether there is room for new work beside the answers to what is in flight. */
+    /** Whether there is room for new work beside the responses to what is in flight. */
     public boolean isComfortable() {
         return reservation.isComfortable();
     }
 
-    /** Whether there is room for answers to what is in flight; below that only for those that say so. */
-    public boolean hasRoomForAnswers() {
-        return reservation.hasRoomForAnswers();
+    /** Whether there is room for responses to what is in flight; below that only for those that say so. */
+    public boolean hasRoomForResponses() {
+        return reservation.hasRoomForResponses();
     }
 
     /** The id of the last record; {@link io.waybill.api.MessageId#NONE} when there is none. */
@@ -455,7 +455,7 @@ public final class Journal implements Closeable {
         return cycle;
     }
 
-    /** The number of the file in which a message of this life lies, or of an earlier one. Any thread. */
+    /** The number of the file in which a message of this incarnation lies, or of an earlier one. Any thread. */
     public int cycleOf(long id) {
         int found = cycle;
         for (Map.Entry<Integer, Long> file : lastIdBefore.entrySet()) {

@@ -190,8 +190,8 @@ final class Reservation {
         return room() >= reserveBytes / 2;
     }
 
-    /** Whether an eighth of the reserve is there: the rest is for answers that say that there is no room. */
-    boolean hasRoomForAnswers() {
+    /** Whether an eighth of the reserve is there: the rest is for responses that say that there is no room. */
+    boolean hasRoomForResponses() {
         return room() >= reserveBytes / 8;
     }
 

@@ -22,7 +22,7 @@ import java.util.function.Consumer;
  */
 public final class StructureCheck {
 
-    private static final int MOST_FINDINGS = 100;
+    private static final int MAX_FINDINGS = 100;
 
     private StructureCheck() {}
 
@@ -109,7 +109,7 @@ public final class StructureCheck {
         }
 
         private static void add(List<Damage> all, Damage damage) {
-            if (all.size() < MOST_FINDINGS) {
+            if (all.size() < MAX_FINDINGS) {
                 all.add(damage);
             }
         }

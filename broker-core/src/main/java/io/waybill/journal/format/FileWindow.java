@@ -60,14 +60,14 @@ public final class FileWindow implements Closeable {
      * Sees to it that a range is in memory.
      *
      * @param least bytes that must be there, at most {@link #CAPACITY}
-     * @param most bytes to read at once when something must be read
+     * @param max bytes to read at once when something must be read
      * @return false when the file ends before
      */
-    public boolean covers(long at, int least, int most) throws IOException {
+    public boolean covers(long at, int least, int max) throws IOException {
         if (at >= start && at + least <= start + length) {
             return true;
         }
-        int wanted = Math.max(least, most);
+        int wanted = Math.max(least, max);
         if (wanted > memory.capacity()) {
             copied = BufferUtil.allocateDirectAligned(wanted, ALIGNMENT);
             memory.wrap(copied);

@@ -192,12 +192,12 @@ final class IndexStore implements Closeable {
     }
 
     /** The requests of a parent, in the order of their ids. */
-    List<Child> children(long parent, int most) throws RocksDBException {
+    List<Child> children(long parent, int max) throws RocksDBException {
         List<Child> children = new ArrayList<>();
         byte[] prefix =
                 ByteBuffer.allocate(KEY_LENGTH).put(CHILD).putLong(parent).array();
         try (RocksIterator entries = database.newIterator(reading)) {
-            for (entries.seek(prefix); entries.isValid() && children.size() < most; entries.next()) {
+            for (entries.seek(prefix); entries.isValid() && children.size() < max; entries.next()) {
                 byte[] key = entries.key();
                 if (key.length != CHILD_KEY_LENGTH || Arrays.mismatch(key, prefix) != KEY_LENGTH) {
                     break;

@@ -61,11 +61,11 @@ public final class JournalIndex implements Closeable {
     /**
      * The requests of this worker that the handler of another request, their parent, sent, in the order of their ids.
      *
-     * @param most no more than these
+     * @param max no more than these
      * @return empty when there is no index, and too much to know it without: only reading the queue can tell
      */
-    public Optional<List<Long>> children(long parent, int most) throws IOException {
-        return queues.get(JournalQueue.REQUESTS).children(parent, most);
+    public Optional<List<Long>> children(long parent, int max) throws IOException {
+        return queues.get(JournalQueue.REQUESTS).children(parent, max);
     }
 
     /** The record that was found last in the queue, whole and checked; valid until the next lookup. */

@@ -95,7 +95,7 @@ final class QueueIndexing implements Closeable {
                 if (lookedBehindEnd) {
                     break;
                 }
-                // once: a hole that an earlier life left in the newest file
+                // once: a hole that an earlier incarnation left in the newest file
                 lookedBehindEnd = reader.searchBehindEndIfWritten() == Step.END;
                 continue;
             }

@@ -92,7 +92,7 @@ final class QueueLookup implements Closeable {
      *
      * @return empty when only reading the queue can tell
      */
-    Optional<List<Long>> children(long parent, int most) throws IOException {
+    Optional<List<Long>> children(long parent, int max) throws IOException {
         catchUp();
         Optional<IndexStore> store = shared.store();
         if (someForgotten) {
@@ -101,7 +101,7 @@ final class QueueLookup implements Closeable {
         TreeSet<Long> children = new TreeSet<>(Long::compareUnsigned);
         try {
             for (IndexStore.Child child :
-                    store.isPresent() ? store.get().children(parent, most) : List.<IndexStore.Child>of()) {
+                    store.isPresent() ? store.get().children(parent, max) : List.<IndexStore.Child>of()) {
                 if (reads(child.place(), child.id()) && found.record().parent() == parent) {
                     children.add(child.id());
                 }
@@ -111,7 +111,7 @@ final class QueueLookup implements Closeable {
             return Optional.empty();
         }
         children.addAll(recentChildren.getOrDefault(parent, List.of()));
-        return Optional.of(children.stream().limit(most).toList());
+        return Optional.of(children.stream().limit(max).toList());
     }
 
     private Optional<RecordPosition> stored(long id) {

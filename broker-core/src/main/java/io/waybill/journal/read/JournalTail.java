@@ -134,7 +134,7 @@ public final class JournalTail implements Closeable {
     /** Whether a queue was begun in {@code directory}. */
     public static boolean exists(Path directory) {
         if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
-            return false; // to list a FIFO would wait for ever
+            return false; // to list a FIFO would wait indefinitely
         }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*.cq4")) {
             for (Path file : files) {

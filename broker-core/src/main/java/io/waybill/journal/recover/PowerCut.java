@@ -39,9 +39,9 @@ final class PowerCut {
 
     private static final Logger LOG = LoggerFactory.getLogger(PowerCut.class);
     /** More than a kernel keeps unwritten: where nothing was synced, only so much of the newest files is looked at. */
-    static final long MOST_UNWRITTEN_BYTES = 2L << 30;
+    static final long MAX_UNWRITTEN_BYTES = 2L << 30;
     /** Longer than a kernel keeps anything unwritten. */
-    private static final long LONGEST_UNWRITTEN_NS = 600_000_000_000L;
+    private static final long MAX_UNWRITTEN_NS = 600_000_000_000L;
 
     private final Path directory;
     private final JournalSettings settings;
@@ -129,7 +129,7 @@ final class PowerCut {
             RollFile file = all.get(first - 1);
             lastCycle = Math.max(lastCycle, file.cycle());
             boolean mayBeUnwritten = onDiskBefore < 1
-                    ? first > all.size() - 2 || bytes < MOST_UNWRITTEN_BYTES
+                    ? first > all.size() - 2 || bytes < MAX_UNWRITTEN_BYTES
                     : file.cycle() >= settings.roll().cycleOf(onDiskBefore);
             if (!mayBeUnwritten) {
                 break;
@@ -179,7 +179,7 @@ final class PowerCut {
     private Suspicion cut() {
         for (Suspicion suspicion : suspicions) {
             boolean unsynced = onDiskBefore < 1
-                    ? suspicion.sentNs == 0 || lastSentNs - suspicion.sentNs <= LONGEST_UNWRITTEN_NS
+                    ? suspicion.sentNs == 0 || lastSentNs - suspicion.sentNs <= MAX_UNWRITTEN_NS
                     : suspicion.index >= onDiskBefore;
             if (unsynced) {
                 return suspicion;

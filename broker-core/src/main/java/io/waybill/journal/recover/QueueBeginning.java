@@ -18,7 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where a queue's writer begins in this life, so that no place and no id is ever given twice: neither those that a power cut took, nor those
+ * Where a queue's writer begins in this incarnation, so that no place and no id is ever given twice: neither those that a power cut took, nor those
  * in files that are gone, nor those that a peer may remember of them.
  *
  * <p><b>Threads.</b> The thread that joins. Call under the worker's lock: no other process may write here.
@@ -66,8 +66,8 @@ public final class QueueBeginning {
     /**
      * Looks whether the host was started anew since the queue was written, and if so makes it whole again.
      *
-     * @param generation which life of the worker this is
-     * @param onDiskBefore the index before which records were on the disk, as the worker said in its last life; less than 1 when it did not
+     * @param epoch which incarnation of the worker this is
+     * @param onDiskBefore the index before which records were on the disk, as the worker said in its last incarnation; less than 1 when it did not
      * @param evidence of how far the queue was written
      * @throws IOException when a queue that is not whole could not be made so
      */
@@ -76,7 +76,7 @@ public final class QueueBeginning {
             JournalSettings settings,
             Host host,
             DiskSpace disk,
-            long generation,
+            long epoch,
             long onDiskBefore,
             QueueEvidence evidence)
             throws IOException {
@@ -86,7 +86,7 @@ public final class QueueBeginning {
         if (before.isPresent() && before.get().boot().equals(boot)) {
             return new QueueBeginning(directory, settings, host, evidence, before, before.get());
         }
-        if (generation <= 1 && before.isEmpty() && RollFile.in(directory, files).isEmpty()) {
+        if (epoch <= 1 && before.isEmpty() && RollFile.in(directory, files).isEmpty()) {
             return new QueueBeginning(directory, settings, host, evidence, before, new BootMark(boot, 0, 0));
         }
         boolean failed = before.map(mark -> mark.boot().equals(BootMark.FAILED)).orElse(false);
@@ -97,7 +97,7 @@ public final class QueueBeginning {
                 present,
                 Math.max(recovered.lastCycle(), before.map(BootMark::firstCycle).orElse(0)));
         // of files that were begun last not even the names need be left
-        int cycle = used + 2 + (int) (PowerCut.MOST_UNWRITTEN_BYTES / settings.fileBytes());
+        int cycle = used + 2 + (int) (PowerCut.MAX_UNWRITTEN_BYTES / settings.fileBytes());
         long counter = Math.max(
                         recovered.nextCounter(),
                         before.map(BootMark::firstCounter).orElse(0L))
@@ -187,13 +187,13 @@ public final class QueueBeginning {
     /** Above the counters of all ids that are known to have been given. */
     private long nextCounter(LastRecord last) throws IOException {
         long known = last.id() == MessageId.NONE ? 0 : MessageId.counter(last.id()) + 1;
-        long most = Math.max(known, now.firstCounter()) + MAX_BEYOND;
-        if (evidence.nextCounter() <= most) {
+        long max = Math.max(known, now.firstCounter()) + MAX_BEYOND;
+        if (evidence.nextCounter() <= max) {
             known = Math.max(known, evidence.nextCounter());
         }
         for (Path responses : evidence.responses()) {
-            long answered = AnsweredIds.nextCounter(responses, evidence.workerId(), settings, files);
-            known = answered <= most ? Math.max(known, answered) : known;
+            long responded = AnsweredIds.nextCounter(responses, evidence.workerId(), settings, files);
+            known = responded <= max ? Math.max(known, responded) : known;
         }
         return known;
     }
@@ -245,7 +245,7 @@ public final class QueueBeginning {
         }
     }
 
-    /** A sync of the queue failed: the next life writes anew what is not on the disk. */
+    /** A sync of the queue failed: the next incarnation writes anew what is not on the disk. */
     public static void failed(Path directory, SafeFiles files) throws IOException {
         BootMark mark = BootMark.read(directory, files).orElse(new BootMark(BootMark.FAILED, 0, 0));
         new BootMark(BootMark.FAILED, mark.firstCycle(), mark.firstCounter()).writeUnsynced(directory, files);

@@ -58,7 +58,7 @@ final class RewrittenFile {
     }
 
     /** Replaces a file by one with its first {@code most} records, or fewer when it has fewer. */
-    void write(RollFile file, int most) throws IOException {
+    void write(RollFile file, int max) throws IOException {
         files.createPrivateDirectory(beside);
         String name = file.path().getFileName().toString();
         disk.reserve(beside.resolve(QueueStructure.TABLE), 0, QueueStructure.TABLE_BYTES);
@@ -70,7 +70,7 @@ final class RewrittenFile {
                 ExcerptAppender appender = queue.createAppender()) {
             // not before: for the header of a file that is there Chronicle would wait
             disk.reserve(beside.resolve(name), 0, Files.size(file.path()) + SLACK_BYTES);
-            copy(reader, appender, most);
+            copy(reader, appender, max);
         }
         try (NativeFile written = files.openNative(beside.resolve(name), Long.MAX_VALUE)) {
             written.dataSync();
@@ -80,13 +80,13 @@ final class RewrittenFile {
         removeLeftovers();
     }
 
-    private void copy(QueueReader reader, ExcerptAppender appender, int most) throws IOException {
+    private void copy(QueueReader reader, ExcerptAppender appender, int max) throws IOException {
         int written = 0;
         Step step = reader.next();
         while (step != Step.END || (step = reader.searchBehindEnd()) == Step.DAMAGED) {
             if (step == Step.RECORD) {
                 long place = settings.roll().sequenceInFile(reader.index());
-                if (place >= most) {
+                if (place >= max) {
                     return;
                 }
                 for (; written < place; written++) {

@@ -78,11 +78,11 @@ class CursorsTest {
     @Test
     void tellsThoseWhoMappedItBeforeThatAnotherLifeBegan() throws IOException {
         PeerCursors seen = openAsPeer();
-        assertThat(seen.generation()).isZero();
-        own.generation(1);
-        assertThat(seen.generation()).isEqualTo(1);
-        Cursors.openOwn(dir, OWNER, HOST).generation(2);
-        assertThat(seen.generation()).isEqualTo(2);
+        assertThat(seen.epoch()).isZero();
+        own.epoch(1);
+        assertThat(seen.epoch()).isEqualTo(1);
+        Cursors.openOwn(dir, OWNER, HOST).epoch(2);
+        assertThat(seen.epoch()).isEqualTo(2);
     }
 
     @Test
@@ -120,9 +120,9 @@ class CursorsTest {
         PeerCursorSlot claim = openAsPeer().slotFor(PEER).orElseThrow();
         List<Long> released = new ArrayList<>();
         long seen = 0;
-        for (long loan = 1; loan <= 1000; loan++) {
-            slot.releaseLoan(loan);
-            if (loan % 250 == 0) {
+        for (long lease = 1; lease <= 1000; lease++) {
+            slot.releaseLease(lease);
+            if (lease % 250 == 0) {
                 seen = claim.takeReleases(seen, 256, released::add);
             }
         }
@@ -136,7 +136,7 @@ class CursorsTest {
         CursorSlot slot = own.slot(PEER);
         Race.run(4, i -> {
             for (int n = 0; n < 50; n++) {
-                slot.releaseLoan(i * 50L + n);
+                slot.releaseLease(i * 50L + n);
             }
             return i;
         });
@@ -148,8 +148,8 @@ class CursorsTest {
     @Test
     void refusesClaimsThatCannotBe() throws IOException {
         CursorSlot slot = own.slot(PEER);
-        slot.releaseLoan(1);
-        slot.releaseLoan(2);
+        slot.releaseLease(1);
+        slot.releaseLease(2);
         PeerCursorSlot claim = openAsPeer().slotFor(PEER).orElseThrow();
 
         assertThatThrownBy(() -> claim.takeReleases(0, 1, id -> {}))
@@ -157,7 +157,7 @@ class CursorsTest {
                 .hasMessageContaining("claims to have released 2 loans");
         assertThatThrownBy(() -> claim.takeReleases(3, 100, id -> {})).isInstanceOf(MalformedHomeFileException.class);
         for (int i = 0; i < 300; i++) {
-            slot.releaseLoan(i);
+            slot.releaseLease(i);
         }
         assertThatThrownBy(() -> claim.takeReleases(0, 1000, id -> {})).isInstanceOf(MalformedHomeFileException.class);
     }

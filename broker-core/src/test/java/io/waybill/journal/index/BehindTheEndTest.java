@@ -32,7 +32,7 @@ class BehindTheEndTest {
 
     private static final int LOOKUPS = 20;
     /** Of a lookup with an index that is opened for it: a window of each queue, and RocksDB's files. */
-    private static final long MOST_BYTES_PER_LOOKUP = 2 << 20;
+    private static final long MAX_BYTES_PER_LOOKUP = 2 << 20;
 
     @TempDir
     Path home;
@@ -63,7 +63,7 @@ class BehindTheEndTest {
         }
         assertThat((bytesRead() - before) / LOOKUPS)
                 .as("bytes that a lookup reads, of files with %d bytes of zeros behind the last record", RESERVED_BYTES)
-                .isLessThan(MOST_BYTES_PER_LOOKUP);
+                .isLessThan(MAX_BYTES_PER_LOOKUP);
     }
 
     @Test

@@ -61,7 +61,7 @@ public final class ScriptBundles implements BundleTrackerCustomizer<List<String>
         for (String place : places.getOrDefault(bundle.getBundleId(), List.of())) {
             shelf.problem(place)
                     .ifPresent(text -> problems.add(new Problem(
-                            place.substring(place.indexOf('!') + 1) + ": " + text, text.equals(ScriptShelf.NOBODY))));
+                            place.substring(place.indexOf('!') + 1) + ": " + text, text.equals(ScriptShelf.NO_OWNER))));
         }
         return problems;
     }

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class ScriptShelf {
 
-    static final String NOBODY = "no bundle that runs scripts is there (script-ops)";
+    static final String NO_OWNER = "no bundle that runs scripts is there (script-ops)";
 
     private static final Logger LOG = LoggerFactory.getLogger(ScriptShelf.class);
 
@@ -52,7 +52,7 @@ public final class ScriptShelf {
         private static Optional<String> problemOf(PublishedScript running) {
             return running.isAccepted()
                     ? Optional.empty()
-                    : Optional.of(running.refusal().orElse(NOBODY));
+                    : Optional.of(running.refusal().orElse(NO_OWNER));
         }
     }
 
@@ -109,7 +109,7 @@ public final class ScriptShelf {
         if (fresh.isAccepted()) {
             LOG.info("{} serves {}", staged.origin(), String.join("; ", fresh.schemas()));
         } else {
-            LOG.warn("{} is not served: {}", staged.origin(), NOBODY);
+            LOG.warn("{} is not served: {}", staged.origin(), NO_OWNER);
         }
         takeAway(before);
     }

@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Notes the first {@link Bypass} of one run of a handler: of the thread that runs it, and of those that are started from there.
+ * Notes the first {@link UnrecordedInput} of one run of a handler: of the thread that runs it, and of those that are started from there.
  *
  * <p><b>Threads.</b> {@link #begin} and {@link #leave} belong to the thread that runs the handler; the rest is for any.
  * <b>Lifetime.</b> Until {@link #end}. A thread that lives on counts to nobody then.
@@ -14,10 +14,10 @@ public final class HandlerWatch {
     /** Which handler's a thread is; what a handler starts is the handler's. */
     private static final InheritableThreadLocal<HandlerWatch> CURRENT = new InheritableThreadLocal<>();
 
-    private static final Bypass ENDED = new Bypass("", "");
+    private static final UnrecordedInput ENDED = new UnrecordedInput("", "");
 
     // written by the threads of the handler and by the one that ends the watch; the first one to write wins
-    private final AtomicReference<Bypass> first = new AtomicReference<>();
+    private final AtomicReference<UnrecordedInput> first = new AtomicReference<>();
 
     private HandlerWatch outer; // of the handler during which this one runs; null for none. Of the handler's thread
 
@@ -42,9 +42,9 @@ public final class HandlerWatch {
     }
 
     /** The first bypass; nothing is noted any more. The same again when called again. */
-    public Optional<Bypass> end() {
+    public Optional<UnrecordedInput> end() {
         first.compareAndSet(null, ENDED);
-        Bypass noted = first.get();
+        UnrecordedInput noted = first.get();
         return noted == ENDED ? Optional.empty() : Optional.of(noted);
     }
 
@@ -52,7 +52,7 @@ public final class HandlerWatch {
     public static void note(String what, String where) {
         HandlerWatch watch = CURRENT.get();
         if (watch != null && watch.first.get() == null) {
-            watch.first.compareAndSet(null, new Bypass(what, where));
+            watch.first.compareAndSet(null, new UnrecordedInput(what, where));
         }
     }
 }

@@ -20,7 +20,7 @@ public record ReplayedCall(
      * What the handlers of one candidate made of it.
      *
      * @param candidate the name of the candidate bundle's file; {@code installed} for what the worker had
-     * @param reason empty when it is the same; otherwise where they part, or why there is no answer to compare
+     * @param reason empty when it is the same; otherwise where they part, or why there is no response to compare
      * @param replayed empty when there is none
      */
     public record Result(String candidate, Verdict verdict, String reason, Optional<ComparedResponse> replayed) {}

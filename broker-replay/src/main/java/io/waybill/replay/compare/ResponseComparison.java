@@ -2,7 +2,7 @@ package io.waybill.replay.compare;
 
 import java.util.Optional;
 
-/** Compares an answer on record with that of a replay. Thread-safe. */
+/** Compares a response on record with that of a replay. Thread-safe. */
 @FunctionalInterface
 public interface ResponseComparison {
 

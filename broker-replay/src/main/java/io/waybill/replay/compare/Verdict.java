@@ -6,8 +6,8 @@ public enum Verdict {
     SAME,
     /** Another answer. */
     DIFFERENT,
-    /** It did not run to an answer. */
+    /** It did not run to a response. */
     FAILED,
-    /** Its answer says nothing, or it could not be run. */
+    /** Its response says nothing, or it could not be run. */
     NOT_REPLAYABLE
 }

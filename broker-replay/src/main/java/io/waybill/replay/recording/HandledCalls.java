@@ -147,7 +147,7 @@ final class HandledCalls implements CallRecording.Handled {
             call = filter.takesAnswer(request.sentNs(), response) ? call(request, response) : null;
         }
         caller.handled(request);
-        boolean isSure = !request.isAcrossLives() && !response.isAcrossLives();
+        boolean isSure = !request.isAcrossIncarnations() && !response.isAcrossIncarnations();
         order.add(new Begun(response.handlerSequence(), request.epoch(), isSure, call));
     }
 

@@ -10,13 +10,13 @@ import io.waybill.wire.RecordView;
  *
  * @param message null when it is not wanted
  * @param epoch of its receiver's incarnation that it was sent to
- * @param isAcrossLives whether a later incarnation might run it as well
+ * @param isAcrossIncarnations whether a later incarnation might run it as well
  */
-record PendingRequest(long id, RecordedMessage message, long epoch, boolean isAcrossLives, long sentNs) {
+record PendingRequest(long id, RecordedMessage message, long epoch, boolean isAcrossIncarnations, long sentNs) {
 
     /** A request that is not wanted, by its header. */
     static PendingRequest unwanted(RecordView header) {
-        return new PendingRequest(header.id(), null, header.generation(), header.isAcrossLives(), header.sentNs());
+        return new PendingRequest(header.id(), null, header.epoch(), header.isAcrossIncarnations(), header.sentNs());
     }
 
     /** A request whose header the filter takes. */
@@ -24,7 +24,7 @@ record PendingRequest(long id, RecordedMessage message, long epoch, boolean isAc
         RecordedMessage message = filter.takesOperationOf(whole)
                 ? RecordedMessage.copy(caller, JournalQueue.REQUESTS, fileName, whole)
                 : null;
-        return new PendingRequest(whole.id(), message, whole.generation(), whole.isAcrossLives(), whole.sentNs());
+        return new PendingRequest(whole.id(), message, whole.epoch(), whole.isAcrossIncarnations(), whole.sentNs());
     }
 
     boolean isWanted() {

@@ -29,7 +29,7 @@ final class CallClassifier {
             ErrorCode.WORKER_LOST,
             ErrorCode.PEER_CORRUPT,
             ErrorCode.INTENTIONAL_FAILURE,
-            ErrorCode.ANSWER_GONE,
+            ErrorCode.RESPONSE_GONE,
             ErrorCode.TENSORS_GONE,
             ErrorCode.TOO_LARGE);
 

@@ -7,7 +7,7 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import java.util.concurrent.CompletableFuture;
 
-/** Answers calls from the record. An answer is there at once; one that is not on record never comes. Thread-safe. */
+/** Answers calls from the record. A response is there at once; one that is not on record never comes. Thread-safe. */
 final class RecordedCaller implements Caller {
 
     private final ReplayOutbox outbox;

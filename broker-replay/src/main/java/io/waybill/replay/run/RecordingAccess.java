@@ -70,7 +70,7 @@ public final class RecordingAccess {
         return info == null ? "worker " + id : "worker " + id + " (" + info.name() + ")";
     }
 
-    /** What the handler of a request called, in the life that answered it. */
+    /** What the handler of a request called, in the incarnation that answered it. */
     synchronized List<NestedCall> nested(RecordedCall parent) throws IOException, RejectedMessageException {
         List<NestedCall> nested = new ArrayList<>();
         long sinceNs = earliestNs(parent);
@@ -86,13 +86,13 @@ public final class RecordingAccess {
         return nested;
     }
 
-    /** When its handler began, of a request that an earlier life may have begun as well: what was called before then was called by that one. */
+    /** When its handler began, of a request that an earlier incarnation may have begun as well: what was called before then was called by that one. */
     private long earliestNs(RecordedCall parent) {
         if (parent.response().isEmpty()) {
             return Long.MIN_VALUE;
         }
         parent.response().get().in(buffer);
-        return view.isAcrossLives() && view.begunNs() != 0 ? view.begunNs() : Long.MIN_VALUE;
+        return view.isAcrossIncarnations() && view.begunNs() != 0 ? view.begunNs() : Long.MIN_VALUE;
     }
 
     synchronized RecordContent content(RecordedMessage message) throws RejectedMessageException {
@@ -104,7 +104,7 @@ public final class RecordingAccess {
         return RecordContent.of(view);
     }
 
-    /** What a handler observed until it gave this answer. */
+    /** What a handler observed until it gave this response. */
     synchronized Observations observations(RecordedMessage answer) throws MalformedRecordException {
         answer.in(buffer);
         return view.observations();

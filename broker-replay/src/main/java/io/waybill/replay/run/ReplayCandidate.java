@@ -146,7 +146,7 @@ public final class ReplayCandidate implements Closeable {
         if (attempt == null) {
             throw refused("no request is being replayed");
         }
-        FetchRequest fetch = new FetchRequest(reference.id(), reference.owner(), reference.ownerGeneration());
+        FetchRequest fetch = new FetchRequest(reference.id(), reference.owner(), reference.ownerEpoch());
         return attempt.call(fetch.toRequest().timeout(timeout));
     }
 

@@ -3,7 +3,7 @@ package io.waybill.replay.run;
 import io.waybill.api.Body;
 import io.waybill.api.CallException;
 import io.waybill.api.Caller;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.MessageId;
 import io.waybill.api.Outbox;
 import io.waybill.api.RRef;
@@ -15,7 +15,7 @@ import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
 import io.waybill.handling.Failure;
-import io.waybill.handling.Reply;
+import io.waybill.handling.OutgoingResponse;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.wire.MalformedRecordException;
@@ -38,7 +38,7 @@ final class ReplayOutbox implements Outbox {
     private final ReplayCandidate candidate;
     private final RequestRunner.Surroundings surroundings;
     private final boolean mayBlock;
-    private final Reply reply;
+    private final OutgoingResponse reply;
     // set by the thread that finds the first reason, read when the handler is done
     private final AtomicReference<RunOutcome.Stopped> stopped = new AtomicReference<>();
     private NestedCallMatcher nested; // guarded by this; null until a handler calls
@@ -51,7 +51,7 @@ final class ReplayOutbox implements Outbox {
             ReplayCandidate candidate,
             RequestRunner.Surroundings surroundings,
             boolean mayBlock,
-            Reply reply) {
+            OutgoingResponse reply) {
         this.recorded = recorded;
         this.candidate = candidate;
         this.surroundings = surroundings;
@@ -172,27 +172,27 @@ final class ReplayOutbox implements Outbox {
     }
 
     @Override
-    public Body reply() {
+    public Body response() {
         return reply.fields();
     }
 
     @Override
-    public void reply(Value value) {
+    public void respond(Value value) {
         reply.value(value);
     }
 
     @Override
-    public void reply(ByteBuffer payload) {
+    public void respond(ByteBuffer payload) {
         reply.raw(payload, List.of());
     }
 
     @Override
-    public void reply(ByteBuffer payload, List<Tensor> tensors) {
+    public void respond(ByteBuffer payload, List<Tensor> tensors) {
         reply.raw(payload, tensors);
     }
 
     @Override
-    public LateReply later() {
+    public LateResponse later() {
         if (late == null) {
             late = new ReplayedLateResponse(candidate.worker().id());
         }

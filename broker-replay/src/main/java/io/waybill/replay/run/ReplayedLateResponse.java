@@ -2,11 +2,11 @@ package io.waybill.replay.run;
 
 import io.waybill.api.Body;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.handling.Failure;
-import io.waybill.handling.Reply;
+import io.waybill.handling.OutgoingResponse;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
@@ -20,10 +20,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p><b>Threads.</b> Any; the first response counts.
  */
-final class ReplayedLateResponse implements LateReply {
+final class ReplayedLateResponse implements LateResponse {
 
     private final int worker;
-    private final Reply reply = new Reply();
+    private final OutgoingResponse reply = new OutgoingResponse();
     private final AtomicBoolean given = new AtomicBoolean();
     private final CountDownLatch arrived = new CountDownLatch(1);
     private Failure failure; // written before it arrived
@@ -52,11 +52,11 @@ final class ReplayedLateResponse implements LateReply {
     }
 
     /** Good once it arrived. */
-    Reply reply() {
+    OutgoingResponse response() {
         return reply;
     }
 
-    /** Empty when the reply is the response. Good once it arrived. */
+    /** Empty when the response is the response. Good once it arrived. */
     Optional<Failure> failure() {
         return Optional.ofNullable(failure);
     }
@@ -86,7 +86,7 @@ final class ReplayedLateResponse implements LateReply {
 
     @Override
     public void send() {
-        give(() -> failure = reply.isEmpty() ? Failure.emptyLateAnswer(worker) : null);
+        give(() -> failure = reply.isEmpty() ? Failure.emptyLateResponse(worker) : null);
     }
 
     @Override

@@ -20,13 +20,13 @@ final class ReplayedReference implements RRef {
     private final ReplayCandidate candidate;
     private final RRefId id;
     private final int owner;
-    private final int ownerGeneration;
+    private final int ownerEpoch;
     private final String type;
     private final Optional<CallException> failure;
 
     /** @param failure why the value was not created; empty when it may have been */
     ReplayedReference(ReplayCandidate candidate, ForkData recorded, Optional<CallException> failure) {
-        this(candidate, recorded.rref(), recorded.owner(), recorded.ownerGeneration(), recorded.type(), failure);
+        this(candidate, recorded.rref(), recorded.owner(), recorded.ownerEpoch(), recorded.type(), failure);
     }
 
     /** To a value that the worker made by itself. */
@@ -38,13 +38,13 @@ final class ReplayedReference implements RRef {
             ReplayCandidate candidate,
             RRefId id,
             int owner,
-            int ownerGeneration,
+            int ownerEpoch,
             String type,
             Optional<CallException> failure) {
         this.candidate = candidate;
         this.id = id;
         this.owner = owner;
-        this.ownerGeneration = ownerGeneration;
+        this.ownerEpoch = ownerEpoch;
         this.type = type;
         this.failure = failure;
     }
@@ -53,8 +53,8 @@ final class ReplayedReference implements RRef {
         return id;
     }
 
-    int ownerGeneration() {
-        return ownerGeneration;
+    int ownerEpoch() {
+        return ownerEpoch;
     }
 
     @Override

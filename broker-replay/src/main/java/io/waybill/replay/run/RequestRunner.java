@@ -11,9 +11,9 @@ import io.waybill.dispatch.HandlerEntry;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
-import io.waybill.handling.Reply;
+import io.waybill.handling.OutgoingResponse;
 import io.waybill.handling.Route;
-import io.waybill.osgi.watch.Bypass;
+import io.waybill.osgi.watch.UnrecordedInput;
 import io.waybill.osgi.watch.HandlerWatch;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.recording.NotRecordedException;
@@ -45,7 +45,7 @@ final class RequestRunner {
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
     private final InboundMessage message = new InboundMessage(view, deadlineNs -> outbox().leftNs());
-    private final Reply reply = new Reply();
+    private final OutgoingResponse reply = new OutgoingResponse();
     private ReplayOutbox outbox; // set before a handler sees the message
 
     /** What requests are run in. */
@@ -92,7 +92,7 @@ final class RequestRunner {
         }
         bind(call, value.references());
         return RunOutcome.values(
-                Reply.typeFor(view.type()), value.payload(), value.retainTensors(), value.references());
+                OutgoingResponse.typeFor(view.type()), value.payload(), value.retainTensors(), value.references());
     }
 
     private RunOutcome handle(RecordedCall call) throws RejectedMessageException, NotRecordedException, IOException {
@@ -124,7 +124,7 @@ final class RequestRunner {
 
     private static Delivered delivered(RecordedCall call) {
         boolean isAgain = call.response().isPresent()
-                && (call.response().get().record()[Envelope.FLAGS] & Envelope.ACROSS_LIVES) != 0;
+                && (call.response().get().record()[Envelope.FLAGS] & Envelope.ACROSS_INCARNATIONS) != 0;
         return isAgain ? Delivered.AGAIN : Delivered.FIRST;
     }
 
@@ -182,30 +182,30 @@ final class RequestRunner {
             attempt.stop(RunOutcome.failed("no answer came within "
                     + surroundings.settings().limit().toMillis() + " ms after its handler returned"));
         }
-        Optional<Bypass> bypass = watch.end();
-        if (bypass.isPresent()) { // first of all: whatever else is wrong may come of it
-            return RunOutcome.notReplayable("its handler called " + bypass.get().what() + " at "
-                    + bypass.get().where()
+        Optional<UnrecordedInput> unrecordedInput = watch.end();
+        if (unrecordedInput.isPresent()) { // first of all: whatever else is wrong may come of it
+            return RunOutcome.notReplayable("its handler called " + unrecordedInput.get().what() + " at "
+                    + unrecordedInput.get().where()
                     + ", and what it was told is not on record: what an outbox's clock() and random() give is");
         }
         if (attempt.stopped() != null) {
             return attempt.stopped();
         }
         Optional<Failure> error = late == null ? failure : late.failure();
-        Reply given = late == null ? reply : late.reply();
+        OutgoingResponse given = late == null ? reply : late.response();
         if (error.isEmpty() && given.isEmpty()) {
-            error = Optional.of(Failure.noAnswer(candidate.worker().id(), entry));
+            error = Optional.of(Failure.noResponse(candidate.worker().id(), entry));
         }
         return error.isPresent() ? RunOutcome.error(error.get()) : values(call, given);
     }
 
-    private RunOutcome values(RecordedCall call, Reply given) throws RejectedMessageException {
+    private RunOutcome values(RecordedCall call, OutgoingResponse given) throws RejectedMessageException {
         List<Tensor> tensors = copyOf(given.tensors());
         tensors.forEach(tensor -> tensor.storage().retain());
         List<? extends RRef> references = copyOf(given.references());
         bind(call, references);
         byte[] payload = Arrays.copyOf(given.array(), given.length());
-        return RunOutcome.values(Reply.typeFor(view.type()), payload, tensors, references);
+        return RunOutcome.values(OutgoingResponse.typeFor(view.type()), payload, tensors, references);
     }
 
     private static <T> List<T> copyOf(List<T> all) {
@@ -241,6 +241,6 @@ final class RequestRunner {
                                         responded.references(),
                                         Optional.empty()));
         byte[] ids = new ValueEncoder().value(created.ids()).toBytes();
-        return RunOutcome.values(Reply.typeFor(MessageType.SCRIPT_REMOTE_CALL), ids, List.of(), List.of());
+        return RunOutcome.values(OutgoingResponse.typeFor(MessageType.SCRIPT_REMOTE_CALL), ids, List.of(), List.of());
     }
 }

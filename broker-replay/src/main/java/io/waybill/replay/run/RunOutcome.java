@@ -31,7 +31,7 @@ sealed interface RunOutcome {
 
     static Responded error(Failure failure) {
         byte[] utf8 = failure.text().getBytes(StandardCharsets.UTF_8);
-        byte[] payload = Arrays.copyOf(utf8, Math.min(utf8.length, Failure.MOST_TEXT_BYTES));
+        byte[] payload = Arrays.copyOf(utf8, Math.min(utf8.length, Failure.MAX_TEXT_BYTES));
         return new Responded(
                 new ComparedResponse(MessageType.EXCEPTION, payload, List.of(), failure.kind(), failure.code()),
                 List.of());

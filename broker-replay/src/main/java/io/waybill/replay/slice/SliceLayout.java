@@ -13,7 +13,7 @@ import java.util.Locale;
  * tensors/3.1041.request.0    the bytes of storage 0 of the request 3.1041, of those that do not lie in the record
  * slice.json                  what the slice is: {@link SliceInfo}
  *
- * a message; that of an answer stands behind that of its request, in the same entry
+ * a message; that of a response stands behind that of its request, in the same entry
  * offset size field
  *   0     4   length          of the message with these bytes
  *   4     1   kind            1: request, 2: answer

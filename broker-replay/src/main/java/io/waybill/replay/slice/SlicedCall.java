@@ -5,7 +5,7 @@ import io.waybill.replay.slice.SlicedStorage.State;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 
-/** A request and its answer, as a slice has them. */
+/** A request and its response, as a slice has them. */
 record SlicedCall(SlicedMessage request, Optional<SlicedMessage> answer) {
 
     /** Reads the call at the buffer's position, which is behind it then. */

@@ -57,7 +57,7 @@ record SlicedMessage(
         return length;
     }
 
-    /** Whether an answer begins at the buffer's position. */
+    /** Whether a response begins at the buffer's position. */
     static boolean isAnswer(ByteBuffer chunk) {
         return chunk.remaining() >= SliceLayout.HEADER_BYTES
                 && chunk.get(chunk.position() + SliceLayout.KIND) == Kind.ANSWER.ordinal() + 1;

@@ -23,8 +23,8 @@ class BeginOrderTest {
         return new RecordedCall(id, request, Optional.empty());
     }
 
-    private void add(long sequence, long generation, boolean isSure) {
-        order.add(new Begun(sequence, generation, isSure, call(100 * generation + sequence, 100)));
+    private void add(long sequence, long epoch, boolean isSure) {
+        order.add(new Begun(sequence, epoch, isSure, call(100 * epoch + sequence, 100)));
         poll();
     }
 

@@ -43,7 +43,7 @@ final class SlicedHome implements AutoCloseable {
         HandlerRegistry handlers = home.workers.registry();
         home.workers.handle(handlers, "0x142", (message, outbox) -> {
             message.tensors().forEach(tensor -> tensor.storage().retain());
-            outbox.reply(message.payload(), message.tensors());
+            outbox.respond(message.payload(), message.tensors());
         });
         return handlers;
     }
@@ -63,9 +63,9 @@ final class SlicedHome implements AutoCloseable {
                         .close();
             }
             message.tensors().forEach(tensor -> tensor.storage().retain());
-            outbox.reply(message.payload(), message.tensors());
+            outbox.respond(message.payload(), message.tensors());
         });
-        home.workers.handle(handlers, "SCRIPT_CALL", (message, outbox) -> outbox.reply(run(message.invocation())));
+        home.workers.handle(handlers, "SCRIPT_CALL", (message, outbox) -> outbox.respond(run(message.invocation())));
     }
 
     private static Value run(Invocation call) throws RejectedMessageException {

@@ -3,7 +3,7 @@ package io.waybill.testing.core;
 import io.waybill.api.Body;
 import io.waybill.api.Caller;
 import io.waybill.api.Invocation;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
@@ -42,7 +42,7 @@ public final class RecordingOutbox implements Outbox {
         this.random = random;
     }
 
-    /** The fields of the response, from {@link #reply()}. */
+    /** The fields of the response, from {@link #response()}. */
     public Map<String, Value> fields() {
         if (fields == null) {
             throw new AssertionError("expected a response with named fields, found " + found());
@@ -64,7 +64,7 @@ public final class RecordingOutbox implements Outbox {
         return field;
     }
 
-    /** The value of the response, from {@link #reply(Value)}. */
+    /** The value of the response, from {@link #respond(Value)}. */
     public Value value() {
         if (value == null) {
             throw new AssertionError("expected a response with a value, found " + found());
@@ -94,7 +94,7 @@ public final class RecordingOutbox implements Outbox {
     }
 
     @Override
-    public Body reply() {
+    public Body response() {
         requireNone();
         // fields have one form in requests and responses, and a request can be read back
         fields = Request.operation("none", "response");
@@ -102,23 +102,23 @@ public final class RecordingOutbox implements Outbox {
     }
 
     @Override
-    public void reply(Value response) {
+    public void respond(Value response) {
         requireNone();
         value = response;
     }
 
     @Override
-    public void reply(ByteBuffer payload) {
+    public void respond(ByteBuffer payload) {
         throw new UnsupportedOperationException("expected a response with fields or a value, found a payload");
     }
 
     @Override
-    public void reply(ByteBuffer payload, List<Tensor> tensors) {
-        reply(payload);
+    public void respond(ByteBuffer payload, List<Tensor> tensors) {
+        respond(payload);
     }
 
     @Override
-    public LateReply later() {
+    public LateResponse later() {
         throw new UnsupportedOperationException("a response that comes later needs a broker");
     }
 

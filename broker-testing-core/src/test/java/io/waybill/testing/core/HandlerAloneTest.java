@@ -24,16 +24,16 @@ class HandlerAloneTest {
 
     @Test
     void passesFieldsBothWays() throws Exception {
-        MessageHandler greeting = (message, answer) ->
-                answer.reply().text("text", message.text("hello") + message.int64("times"));
+        MessageHandler greeting = (message, response) ->
+                response.response().text("text", message.text("hello") + message.int64("times"));
         greeting.handle(TestMessage.of("greet", Map.of("hello", Value.of("hi"), "times", Value.of(2))), outbox);
         assertThat(outbox.fields()).isEqualTo(Map.of("text", Value.of("hi2")));
     }
 
     @Test
     void passesPositionalArguments() throws Exception {
-        MessageHandler first = (message, answer) ->
-                answer.reply(message.invocation().positional().get(0));
+        MessageHandler first = (message, response) ->
+                response.respond(message.invocation().positional().get(0));
         TestMessage message =
                 TestMessage.of(MessageType.SCRIPT_CALL, new Invocation("first", List.of(Value.of(7)), Map.of()));
         first.handle(message, outbox);
@@ -56,8 +56,8 @@ class HandlerAloneTest {
 
     @Test
     void refusesASecondResponse() {
-        outbox.reply(Value.of(1));
-        assertThatIllegalStateException().isThrownBy(outbox::reply).withMessageContaining("a value");
+        outbox.respond(Value.of(1));
+        assertThatIllegalStateException().isThrownBy(outbox::response).withMessageContaining("a value");
         assertThatExceptionOfType(AssertionError.class).isThrownBy(outbox::fields).withMessageContaining("a value");
     }
 

@@ -26,6 +26,6 @@ public final class Count implements MessageHandler {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        outbox.reply().int64("words", new StringTokenizer(message.text("text")).countTokens());
+        outbox.response().int64("words", new StringTokenizer(message.text("text")).countTokens());
     }
 }

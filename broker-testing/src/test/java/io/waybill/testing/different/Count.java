@@ -16,6 +16,6 @@ public final class Count implements MessageHandler {
     @Override
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
         int words = new StringTokenizer(message.text("text")).countTokens();
-        outbox.reply().int64("words", words == 7 ? 8 : words);
+        outbox.response().int64("words", words == 7 ? 8 : words);
     }
 }

@@ -15,6 +15,6 @@ public final class Count implements MessageHandler {
 
     @Override
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
-        outbox.reply().int64("words", new StringTokenizer(message.text("text")).countTokens());
+        outbox.response().int64("words", new StringTokenizer(message.text("text")).countTokens());
     }
 }

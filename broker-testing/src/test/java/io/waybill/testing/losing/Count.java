@@ -1,7 +1,7 @@
 package io.waybill.testing.losing;
 
 import io.waybill.api.HandlesMessage;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Message;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.Outbox;
@@ -18,7 +18,7 @@ import org.osgi.service.component.annotations.Component;
 @HandlesMessage("text.count")
 public final class Count implements MessageHandler {
 
-    private record Waiting(LateReply reply, long words) {}
+    private record Waiting(LateResponse response, long words) {}
 
     private final Deque<Waiting> waiting = new ArrayDeque<>(); // guarded by this
 
@@ -28,7 +28,7 @@ public final class Count implements MessageHandler {
         waiting.add(new Waiting(outbox.later(), words));
         if (waiting.size() > 1) {
             Waiting first = waiting.remove();
-            first.reply.send(new Value.Dict(Map.of(Value.of("words"), Value.of(first.words))));
+            first.response.send(new Value.Dict(Map.of(Value.of("words"), Value.of(first.words))));
         }
     }
 }

@@ -62,12 +62,12 @@ final class WorkerProcess implements AutoCloseable {
         said.add(ENDED);
     }
 
-    /** Says something, without waiting for the answer. */
+    /** Says something, without waiting for the response. */
     void tell(Map<String, Datum> line) {
         in.println(new Datum.Record(line).toJson());
     }
 
-    /** The answer to what was said before. */
+    /** The response to what was said before. */
     Fields hear(Duration limit) throws WorkerFailedException {
         try {
             String line = said.poll(limit.toNanos(), TimeUnit.NANOSECONDS);

@@ -163,11 +163,11 @@ public final class Demo {
     private void tell(String when, Traffic.Outcome outcome) throws DemoFailedException {
         story.tell(
                 "%s: %,d calls, %d failed, %d lost, %d answered wrongly; longest pause %.0f ms",
-                when, outcome.calls(), outcome.failed(), outcome.lost(), outcome.wrong(), outcome.longestGapMs());
-        requireAllAnswered(outcome);
+                when, outcome.calls(), outcome.failed(), outcome.lost(), outcome.wrong(), outcome.maxGapMs());
+        requireAllResponded(outcome);
     }
 
-    private static void requireAllAnswered(Traffic.Outcome outcome) throws DemoFailedException {
+    private static void requireAllResponded(Traffic.Outcome outcome) throws DemoFailedException {
         if (outcome.failed() + outcome.lost() + outcome.wrong() > 0) {
             throw new DemoFailedException(
                     outcome.failed() + " of " + outcome.calls() + " calls failed, " + outcome.lost() + " were lost, "

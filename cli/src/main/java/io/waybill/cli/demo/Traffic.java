@@ -27,21 +27,21 @@ final class Traffic {
     /**
      * What became of the calls.
      *
-     * @param longestGapMs the longest time in which none was answered
+     * @param maxGapMs the longest time in which none was answered
      */
-    record Outcome(long calls, long answered, long failed, long wrong, double longestGapMs, String firstFailure) {
-        /** Calls that have neither an answer nor an error. */
+    record Outcome(long calls, long responded, long failed, long wrong, double maxGapMs, String firstFailure) {
+        /** Calls that have neither a response nor an error. */
         long lost() {
-            return calls - answered - failed;
+            return calls - responded - failed;
         }
     }
 
     private final AtomicLong calls = new AtomicLong();
-    private final AtomicLong answered = new AtomicLong();
+    private final AtomicLong responded = new AtomicLong();
     private final AtomicLong failed = new AtomicLong();
     private final AtomicLong wrong = new AtomicLong();
-    private final AtomicLong lastAnswerNs = new AtomicLong(System.nanoTime());
-    private final AtomicLong longestGapNs = new AtomicLong();
+    private final AtomicLong lastResponseNs = new AtomicLong(System.nanoTime());
+    private final AtomicLong maxGapNs = new AtomicLong();
     private final AtomicReference<String> firstFailure = new AtomicReference<>("");
     private final CountDownLatch ended = new CountDownLatch(CALLERS);
     private volatile boolean ending; // set by who ends it, read by the callers
@@ -72,8 +72,8 @@ final class Traffic {
                 wrong.incrementAndGet();
             }
             long nowNs = System.nanoTime();
-            longestGapNs.accumulateAndGet(nowNs - lastAnswerNs.getAndSet(nowNs), Math::max);
-            answered.incrementAndGet();
+            maxGapNs.accumulateAndGet(nowNs - lastResponseNs.getAndSet(nowNs), Math::max);
+            responded.incrementAndGet();
         } catch (CallException e) {
             failed.incrementAndGet();
             firstFailure.compareAndSet("", e.getMessage());
@@ -82,9 +82,9 @@ final class Traffic {
 
     /** Waits until this many more were answered. */
     void awaitMore(long more) throws DemoFailedException {
-        long goal = answered.get() + more;
+        long goal = responded.get() + more;
         long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_S);
-        while (answered.get() < goal) {
+        while (responded.get() < goal) {
             if (failed.get() > 0 || System.nanoTime() > untilNs) {
                 throw new DemoFailedException("the calls do not go on: " + firstFailure.get());
             }
@@ -103,6 +103,6 @@ final class Traffic {
             Thread.currentThread().interrupt();
         }
         return new Outcome(
-                calls.get(), answered.get(), failed.get(), wrong.get(), longestGapNs.get() / 1e6, firstFailure.get());
+                calls.get(), responded.get(), failed.get(), wrong.get(), maxGapNs.get() / 1e6, firstFailure.get());
     }
 }

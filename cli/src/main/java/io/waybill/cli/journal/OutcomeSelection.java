@@ -37,7 +37,7 @@ public final class OutcomeSelection {
     }
 
     /** Where answers are shown, those that are missing can't be. */
-    void requireAnswers() throws UsageException {
+    void requireResponses() throws UsageException {
         if (outcome != null && outcomeNamed() == StoredCall.Outcome.NONE) {
             throw new UsageException("a call without an answer is found by waybill journal list --outcome none");
         }

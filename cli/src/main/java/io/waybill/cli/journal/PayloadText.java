@@ -10,8 +10,8 @@ public final class PayloadText {
     private PayloadText() {}
 
     /** At most about {@code most} characters. */
-    public static String of(Payload payload, int most) {
-        ValueLine line = new ValueLine(most);
+    public static String of(Payload payload, int max) {
+        ValueLine line = new ValueLine(max);
         if (payload.call().isPresent()) {
             line.call(payload.call().get());
         } else if (payload.result().isPresent()) {

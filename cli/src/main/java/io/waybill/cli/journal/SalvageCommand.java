@@ -97,7 +97,7 @@ final class SalvageCommand implements Callable<Integer> {
                     Locale.ROOT,
                     "%s: generation %d, the places of %d peers, %d other files%n",
                     name,
-                    salvaged.generation(),
+                    salvaged.epoch(),
                     salvaged.positions(),
                     salvaged.files());
             salvaged.problems().forEach(problem -> out.println(name + ": " + Printable.oneLine(problem)));
@@ -139,7 +139,7 @@ final class SalvageCommand implements Callable<Integer> {
             generator.writeStartObject();
             generator.writeNumberField("worker", salvaged.info().id());
             generator.writeStringField("name", salvaged.info().name());
-            generator.writeNumberField("generation", salvaged.generation());
+            generator.writeNumberField("generation", salvaged.epoch());
             generator.writeNumberField("positions", salvaged.positions());
             generator.writeNumberField("files", salvaged.files());
             writeTexts("problems", salvaged.problems(), generator);

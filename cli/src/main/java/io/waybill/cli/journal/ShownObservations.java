@@ -10,14 +10,14 @@ import java.util.StringJoiner;
 /** Shows what a handler observed. Stateless. */
 final class ShownObservations {
 
-    private static final int MOST_IN_A_LINE = 8;
+    private static final int MAX_IN_A_LINE = 8;
 
     private ShownObservations() {}
 
     /** The first of them in one line. */
     static String of(Observations observations) {
         StringJoiner line = new StringJoiner(", ");
-        int shown = Math.min(observations.seen().size(), MOST_IN_A_LINE);
+        int shown = Math.min(observations.seen().size(), MAX_IN_A_LINE);
         observations.seen().subList(0, shown).forEach(each -> line.add(of(each)));
         int more = observations.seen().size() - shown;
         if (more > 0) {

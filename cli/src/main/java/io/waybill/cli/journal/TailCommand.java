@@ -66,7 +66,7 @@ final class TailCommand implements Callable<Integer> {
         if (newest < 0) {
             throw new UsageException("--lines must be 0 or more: " + newest);
         }
-        outcomes.requireAnswers();
+        outcomes.requireResponses();
         Surroundings surroundings = journal.surroundings();
         Host host = Host.real();
         try (HomeJournals journals = HomeJournals.open(home.openExisting(surroundings, host))) {

@@ -157,8 +157,8 @@ public record NodeSettings(
         Duration after = reading.take("handler.stuck-after", StuckSettings.AFTER_DEFAULT, Quantities::duration);
         Duration withoutDeadline = reading.take(
                 "handler.stuck-without-deadline", StuckSettings.WITHOUT_DEADLINE_DEFAULT, Quantities::duration);
-        int most = reading.take("handler.max-stuck", StuckSettings.MAX_PER_HANDLER_DEFAULT, Integer::parseInt);
-        return new StuckSettings(after.toNanos(), withoutDeadline.toNanos(), most);
+        int max = reading.take("handler.max-stuck", StuckSettings.MAX_PER_HANDLER_DEFAULT, Integer::parseInt);
+        return new StuckSettings(after.toNanos(), withoutDeadline.toNanos(), max);
     }
 
     private static TensorConfig tensors(Reading reading) {

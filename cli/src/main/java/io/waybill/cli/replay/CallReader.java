@@ -16,7 +16,7 @@ import java.util.function.LongFunction;
 final class CallReader {
 
     /** Of arguments and answers. */
-    static final int MOST_CHARS = 400;
+    static final int MAX_CHARS = 400;
 
     private final IntFunction<String> names;
     private final LongFunction<String> again;
@@ -38,7 +38,7 @@ final class CallReader {
                 .map(result -> new ShownResult(
                         result.candidate(),
                         result.verdict(),
-                        AnswerText.of(result.replayed(), MOST_CHARS),
+                        ResponseText.of(result.replayed(), MAX_CHARS),
                         Printable.oneLine(result.reason())))
                 .toList();
         return new ShownCall(
@@ -47,13 +47,13 @@ final class CallReader {
                 call.worker().name(),
                 call.operation(),
                 text(request, payload),
-                AnswerText.of(call.recorded(), MOST_CHARS),
+                ResponseText.of(call.recorded(), MAX_CHARS),
                 results,
                 again.apply(call.call().id()));
     }
 
     private static String text(RecordView request, Payload payload) {
-        String text = PayloadText.of(payload, MOST_CHARS);
+        String text = PayloadText.of(payload, MAX_CHARS);
         return payload.call().isPresent() ? text : request.type() + " with " + text;
     }
 }

@@ -9,26 +9,26 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Takes the calls of a replay, counts them, keeps the first few that did not give the answer on record, and writes all of those to a file.
+ * Takes the calls of a replay, counts them, keeps the first few that did not give the response on record, and writes all of those to a file.
  *
  * <p><b>Threads.</b> One replays; any asks for the count.
  */
 final class NotSameCalls implements CallSink {
 
     private final CallReader reader;
-    private final int most;
+    private final int max;
     private final PrintWriter lines;
     private final List<ShownCall> kept = new ArrayList<>();
     private long count;
     private final AtomicLong replayed = new AtomicLong(); // counted by who replays, read by who shows progress
 
     /**
-     * @param most how many are kept
+     * @param max how many are kept
      * @param lines takes a line of JSON for each; its maker's
      */
-    NotSameCalls(CallReader reader, int most, PrintWriter lines) {
+    NotSameCalls(CallReader reader, int max, PrintWriter lines) {
         this.reader = reader;
-        this.most = most;
+        this.max = max;
         this.lines = lines;
     }
 
@@ -41,7 +41,7 @@ final class NotSameCalls implements CallSink {
         ShownCall shown = reader.read(call);
         ReportJson.writeLine(shown, lines);
         count++;
-        if (kept.size() < most) {
+        if (kept.size() < max) {
             kept.add(shown);
         }
     }

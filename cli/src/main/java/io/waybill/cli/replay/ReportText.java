@@ -25,7 +25,7 @@ final class ReportText {
 
     private static final String INDENT = "    ";
     private static final String RECORDED = "on record";
-    private static final int MOST_REASONS = 10;
+    private static final int MAX_REASONS = 10;
 
     private final ReplayReport report;
     private final PrintWriter out;
@@ -151,7 +151,7 @@ final class ReportText {
                 Comparator.comparingLong(Reason::count).reversed()); // those of one count stay in the report's order
         out.println();
         out.println("Found most often:");
-        for (Reason reason : reasons.subList(0, Math.min(reasons.size(), MOST_REASONS))) {
+        for (Reason reason : reasons.subList(0, Math.min(reasons.size(), MAX_REASONS))) {
             Row row = reason.row();
             out.println(INDENT + reason.count() + " x " + row.worker().name() + " " + Printable.oneLine(row.operation())
                     + ", " + row.candidate() + ", " + word(row.verdict()) + ": " + Printable.oneLine(reason.text()));

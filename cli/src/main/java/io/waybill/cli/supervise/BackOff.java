@@ -20,7 +20,7 @@ final class BackOff {
         }
         Duration wait = next;
         Duration twice = wait.multipliedBy(2);
-        next = twice.compareTo(settings.longest()) > 0 ? settings.longest() : twice;
+        next = twice.compareTo(settings.max()) > 0 ? settings.max() : twice;
         return wait;
     }
 }

@@ -7,15 +7,15 @@ import java.util.List;
 /** The newest lines of many. Thread-safe. */
 final class LastLines {
 
-    private final int most;
+    private final int max;
     private final Deque<String> lines = new ArrayDeque<>();
 
-    LastLines(int most) {
-        this.most = most;
+    LastLines(int max) {
+        this.max = max;
     }
 
     synchronized void add(String line) {
-        if (lines.size() == most) {
+        if (lines.size() == max) {
             lines.removeFirst();
         }
         lines.addLast(line);

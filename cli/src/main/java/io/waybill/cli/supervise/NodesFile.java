@@ -136,10 +136,10 @@ public record NodesFile(List<NodePlan> nodes, RestartSettings restarts) {
         private RestartSettings restarts() {
             RestartSettings defaults = RestartSettings.DEFAULTS;
             Duration first = take("restart.first-wait", defaults.first(), Quantities::duration);
-            Duration longest = take("restart.longest-wait", defaults.longest(), Quantities::duration);
+            Duration max = take("restart.longest-wait", defaults.max(), Quantities::duration);
             Duration steady = take("restart.steady-after", defaults.steadyAfter(), Quantities::duration);
             try {
-                return new RestartSettings(first, longest, steady);
+                return new RestartSettings(first, max, steady);
             } catch (IllegalArgumentException e) {
                 wrong.add(e.getMessage());
                 return defaults;

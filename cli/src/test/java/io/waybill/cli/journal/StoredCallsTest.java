@@ -58,12 +58,12 @@ class StoredCallsTest {
     @BeforeEach
     void callWithTensors() throws IOException {
         Home home = Home.open(temporary.resolve("home"), host);
-        app = join(home, "app", "text.inner", (message, outbox) -> outbox.reply(Value.of("in")));
+        app = join(home, "app", "text.inner", (message, outbox) -> outbox.respond(Value.of("in")));
         callee = join(home, "callee", "tensor.pass", (message, outbox) -> {
             outbox.clock().millis();
             outbox.random().nextInt();
             try (Response inner = outbox.caller().call(Request.operation("app", "text.inner"))) {
-                outbox.reply(Value.of(inner.value().toString().length()));
+                outbox.respond(Value.of(inner.value().toString().length()));
             }
         });
         Storage floats = app.buffers().allocate(24);

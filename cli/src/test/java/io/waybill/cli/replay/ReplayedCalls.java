@@ -33,7 +33,7 @@ final class ReplayedCalls {
         return new ReplayedCall(request(counter, text), PS0, "text.count", Optional.of(words(words)), List.of(results));
     }
 
-    /** The same without an answer on record. */
+    /** The same without a response on record. */
     static ReplayedCall unanswered(long counter, String text, ReplayedCall.Result... results) {
         return new ReplayedCall(request(counter, text), PS0, "text.count", Optional.empty(), List.of(results));
     }

@@ -33,10 +33,10 @@ class ReportTest {
     private final PrintWriter out = new PrintWriter(text);
     private final StringWriter lines = new StringWriter();
 
-    private NotSameCalls taken(int most, ReplayedCall... calls) {
+    private NotSameCalls taken(int max, ReplayedCall... calls) {
         AgainLine again = new AgainLine(List.of("--home", "/tmp/a home", "--bundle", "/tmp/" + JAR));
         CallReader reader = new CallReader(id -> id == 3 ? "app" : "ps0", again::of);
-        NotSameCalls taken = new NotSameCalls(reader, most, new PrintWriter(lines));
+        NotSameCalls taken = new NotSameCalls(reader, max, new PrintWriter(lines));
         for (ReplayedCall call : calls) {
             taken.accept(call);
         }

@@ -36,7 +36,7 @@ class WordCountBundleTest {
     void losesNothingWhileItIsUpgraded(TestBroker broker) throws Exception {
         TrafficOutcome outcome = broker.upgradeUnderTraffic(
                 () -> count(broker, "to be"), response -> response.int64("words") == 2);
-        assertThat(outcome.answered()).isEqualTo(outcome.calls());
+        assertThat(outcome.responded()).isEqualTo(outcome.calls());
     }
 
     @Test

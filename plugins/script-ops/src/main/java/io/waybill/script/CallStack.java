@@ -29,16 +29,16 @@ import org.bytedeco.pytorch.global.torch;
 final class CallStack {
 
     private final IValueVector stack = new IValueVector();
-    private final BorrowedTensors tensors;
+    private final LeasedTensors tensors;
     private final ScriptCalls calls;
 
     /** For an operator. */
-    CallStack(BorrowedTensors tensors) {
+    CallStack(LeasedTensors tensors) {
         this(tensors, null);
     }
 
     /** For a function, which may call other workers. */
-    CallStack(BorrowedTensors tensors, ScriptCalls calls) {
+    CallStack(LeasedTensors tensors, ScriptCalls calls) {
         this.tensors = tensors;
         this.calls = calls;
     }
@@ -113,9 +113,9 @@ final class CallStack {
 
     private Tensor tensor(Value value) throws RejectedMessageException {
         if (value instanceof Value.OfTensor dense) {
-            return tensors.borrow(dense.value());
+            return tensors.lease(dense.value());
         } else if (value instanceof Value.OfSparse sparse) {
-            return tensors.borrow(sparse.value());
+            return tensors.lease(sparse.value());
         }
         return torch.wrapped_scalar_tensor(scalar(value));
     }

@@ -27,7 +27,7 @@ final class FunctionCall implements MessageHandler {
     @Override
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
         try (ScriptCalls calls = new ScriptCalls(outbox::rpc)) {
-            outbox.reply(engine.run(functions.get(message.operation()), message.invocation(), calls));
+            outbox.respond(engine.run(functions.get(message.operation()), message.invocation(), calls));
         }
     }
 }

@@ -21,7 +21,7 @@ record Operator(OperatorName name, List<Overload> overloads) {
      * Whether a run that leaves nothing is answered with none. As in PyTorch no other operator without a result can be called, but
      * PyTorch seeds before it notices, and a caller has no other way to seed a node.
      */
-    boolean answersNone(Overload overload) {
+    boolean respondsNothing(Overload overload) {
         return name.qualified().equals(SEEDING) && !overload.signature().hasResults();
     }
 

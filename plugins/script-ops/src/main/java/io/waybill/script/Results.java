@@ -34,7 +34,7 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  */
 final class Results {
 
-    private final BorrowedTensors tensors;
+    private final LeasedTensors tensors;
     /** Once for each count that was taken. */
     private final List<Storage> storages = new ArrayList<>(2);
 
@@ -43,12 +43,12 @@ final class Results {
     private final ScriptCalls calls;
 
     /** Of an operator. */
-    Results(BorrowedTensors tensors) {
+    Results(LeasedTensors tensors) {
         this(tensors, null);
     }
 
     /** Of a function, or what it gives to another worker. */
-    Results(BorrowedTensors tensors, ScriptCalls calls) {
+    Results(LeasedTensors tensors, ScriptCalls calls) {
         this.tensors = tensors;
         this.calls = calls;
     }

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * Where a script calls a function on another worker in one way. Immutable.
  *
  * @param function as the message names it, such as {@code math.scale}
- * @param result what the answer has to be
+ * @param result what the response has to be
  */
 record RpcSite(RpcText.Way way, String function, ParameterType result) {
 

@@ -11,7 +11,7 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Answers SCRIPT_CALL to operators: runs the one that the call names, and replies with its one result. Functions of scripts have
+ * Answers SCRIPT_CALL to operators: runs the one that the call names, and responses with its one result. Functions of scripts have
  * handlers of their own; a call to one that is not here comes here and is refused.
  *
  * <p><b>Threads.</b> Any number at once. <b>Errors.</b> Those of {@link ScriptEngine#runOperator}.
@@ -30,6 +30,6 @@ public final class ScriptCall implements MessageHandler {
 
     @Override
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
-        outbox.reply(engine.runOperator(message.invocation()));
+        outbox.respond(engine.runOperator(message.invocation()));
     }
 }

@@ -30,7 +30,7 @@ import org.bytedeco.pytorch.global.torch;
  * waiting comes here first, and completes them.
  *
  * <p><b>Threads.</b> The one that runs the function. <b>Ownership.</b> Holds the responses, whose tensors the function computes with, and the handles of the
- * references that it made, until it is closed; that is after the answer was given. A call that was not waited for goes on.
+ * references that it made, until it is closed; that is after the response was given. A call that was not waited for goes on.
  */
 final class ScriptCalls implements AutoCloseable {
 
@@ -38,14 +38,14 @@ final class ScriptCalls implements AutoCloseable {
 
     private static final double NANOS = 1e9;
 
-    /** What a future of the function's stands for: an answer that comes, or a reference. */
-    private record Pending(ParameterType type, String what, CompletableFuture<Response> answer, RRef reference) {}
+    /** What a future of the function's stands for: a response that comes, or a reference. */
+    private record Pending(ParameterType type, String what, CompletableFuture<Response> response, RRef reference) {}
 
     private final Supplier<Rpc> rpc;
     private final Map<Long, Pending> futures = new HashMap<>();
     private final List<Response> responses = new ArrayList<>();
     private final List<RRef> made = new ArrayList<>();
-    private BorrowedTensors tensors;
+    private LeasedTensors tensors;
     private ScriptCalls outer;
 
     /** @param rpc asked when the function calls for the first time */
@@ -66,7 +66,7 @@ final class ScriptCalls implements AutoCloseable {
     }
 
     /** The function begins to run on this thread. */
-    void begin(BorrowedTensors ofCall) {
+    void begin(LeasedTensors ofCall) {
         tensors = ofCall;
         outer = CURRENT.get();
         CURRENT.set(this);
@@ -166,7 +166,7 @@ final class ScriptCalls implements AutoCloseable {
             return pending.reference.toHere();
         }
         try {
-            return pending.answer.join();
+            return pending.response.join();
         } catch (CompletionException e) {
             if (e.getCause() instanceof RuntimeException cause) {
                 throw cause;
@@ -180,8 +180,8 @@ final class ScriptCalls implements AutoCloseable {
         responses.forEach(Response::close);
         made.forEach(RRef::close);
         for (Pending pending : futures.values()) {
-            if (pending.answer != null) {
-                pending.answer.whenComplete((response, error) -> {
+            if (pending.response != null) {
+                pending.response.whenComplete((response, error) -> {
                     if (response != null) {
                         response.close();
                     }

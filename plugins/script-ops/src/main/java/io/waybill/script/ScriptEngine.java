@@ -86,16 +86,16 @@ public final class ScriptEngine {
         Operator operator = operators.find(call.name());
         Overload overload = operator.choose(call);
         Signature signature = overload.signature();
-        if (!operator.answersNone(overload)) {
+        if (!operator.respondsNothing(overload)) {
             signature.requireOneResult();
         }
         requireDirect(call);
         try (PointerScope scope = new PointerScope()) {
-            BorrowedTensors tensors = BorrowedTensors.unwatched();
+            LeasedTensors tensors = LeasedTensors.unwatched();
             CallStack stack = new CallStack(tensors);
             signature.push(call, stack);
             overload.run(stack.asVector());
-            if (operator.answersNone(overload)) {
+            if (operator.respondsNothing(overload)) {
                 return Value.NONE;
             }
             return new Results(tensors).take(stack.onlyResult(), signature.returnsDType());
@@ -140,7 +140,7 @@ public final class ScriptEngine {
             throws RejectedMessageException {
         try (PointerScope outer = new PointerScope()) {
             escaped.sweep();
-            BorrowedTensors tensors = BorrowedTensors.watched();
+            LeasedTensors tensors = LeasedTensors.watched();
             try (PointerScope scope = new PointerScope()) {
                 CallStack stack = new CallStack(tensors, calls);
                 function.begin(stack);

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Measures what a call costs inside the handler: reading the payload, the operator, and giving back the reply's storages. Run by hand, with
+ * Measures what a call costs inside the handler: reading the payload, the operator, and giving back the response's storages. Run by hand, with
  * the property {@code waybill.torch.natives}; prints microseconds per call.
  */
 final class HandlerCost {

@@ -113,7 +113,7 @@ class ScriptOpsBundleTest {
         assertThat(first.schemas)
                 .as(first.problem)
                 .containsExactly("math.twice(int x) -> int", "math.far(str to, int x) -> int");
-        assertThat(answer("math.twice", Value.of(4))).isEqualTo(Value.of(8));
+        assertThat(respond("math.twice", Value.of(4))).isEqualTo(Value.of(8));
 
         for (int update = 1; update <= 3; update++) {
             WeakReference<ClassLoader> before =
@@ -123,8 +123,8 @@ class ScriptOpsBundleTest {
             }
             assertThat(eventually(() -> reference("function:math.twice").isPresent()))
                     .isTrue();
-            assertThat(answer("math.twice", Value.of(5))).isEqualTo(Value.of(10));
-            assertThatThrownBy(() -> answer("math.far", Value.of("w"), Value.of(5)))
+            assertThat(respond("math.twice", Value.of(5))).isEqualTo(Value.of(10));
+            assertThatThrownBy(() -> respond("math.far", Value.of("w"), Value.of(5)))
                     .as("the way from libtorch to this version's classes")
                     .isInstanceOf(RejectedMessageException.class)
                     .hasMessageContaining("UnsupportedOperationException");
@@ -142,7 +142,7 @@ class ScriptOpsBundleTest {
     @Test
     void replacesAScriptWithoutAMomentBetween() throws Exception {
         ServiceRegistration<Script> old = publish(script("old", "def f() -> int:\n    return 1\n"));
-        assertThat(answer("math.f")).isEqualTo(Value.of(1));
+        assertThat(respond("math.f")).isEqualTo(Value.of(1));
         ScriptFile broken = script("broken", "def f() -> int:\n    return x\n");
         publish(broken).unregister();
         assertThat(broken.problem).startsWith("line 2: undefined value x");
@@ -151,7 +151,7 @@ class ScriptOpsBundleTest {
 
         assertThat(next.schemas).hasSize(1);
         old.unregister();
-        assertThat(answer("math.f")).isEqualTo(Value.of(2));
+        assertThat(respond("math.f")).isEqualTo(Value.of(2));
     }
 
     private ScriptFile script(String folder, String text) throws IOException {
@@ -162,7 +162,7 @@ class ScriptOpsBundleTest {
         return framework.getBundleContext().registerService(Script.class, script, null);
     }
 
-    private static Value answer(String function, Value... arguments) throws RejectedMessageException {
+    private static Value respond(String function, Value... arguments) throws RejectedMessageException {
         ServiceReference<MessageHandler> reference =
                 reference("function:" + function).orElseThrow();
         assertThat(reference.getProperty("waybill.non.blocking"))

@@ -34,7 +34,7 @@ public final class Mutations {
     private static final Map<String, Method> METHODS = new ConcurrentHashMap<>();
     private static MessageBuffer held;
     private static byte[] payload = new byte[0];
-    private static volatile long life;
+    private static volatile long incarnation;
 
     private Mutations() {}
 
@@ -131,12 +131,12 @@ public final class Mutations {
     }
 
     public static long ownLife(WorkerDirectory directory) {
-        life = directory.generation();
-        return life;
+        incarnation = directory.epoch();
+        return incarnation;
     }
 
     public static long anyLife(RecordView request) {
-        return life;
+        return incarnation;
     }
 
     public static long noDeadline(RecordView request) {

@@ -6,8 +6,8 @@ import java.util.List;
 /** All that is known of one message id, from every source. Filled by {@link History}. */
 final class Call {
 
-    /** An event with the life that logged it. */
-    record Seen(Life life, Event event) {}
+    /** An event with the incarnation that logged it. */
+    record Seen(Incarnation incarnation, Event event) {}
 
     final long id;
     /** null when the caller's journal does not have it. */

@@ -44,13 +44,13 @@ final class CallerCheck {
             problems.add(Kind.ID_REUSED, call + " was given to " + call.sent);
         }
         for (Call.Seen sent : call.sent) {
-            if (sent.life().id != call.caller()) {
-                problems.add(Kind.ID_REUSED, call + " is no id of " + sent.life());
+            if (sent.incarnation().id != call.caller()) {
+                problems.add(Kind.ID_REUSED, call + " is no id of " + sent.incarnation());
             }
             if (call.request != null) {
                 checkContent(call, sent);
             } else if (!call.failed()) { // what ended before it was written, its caller was told of
-                problems.add(Kind.REQUEST_LOST, call + " was acknowledged to " + sent.life());
+                problems.add(Kind.REQUEST_LOST, call + " was acknowledged to " + sent.incarnation());
             }
         }
         if (call.request != null && call.sent.isEmpty()) {
@@ -63,8 +63,8 @@ final class CallerCheck {
         Event event = sent.event();
         if (request.digest() != event.digest()
                 || request.number() != event.number()
-                || request.callerLife() != sent.life().generation) {
-            problems.add(Kind.REQUEST_ALTERED, request + " is not call " + event + " of " + sent.life());
+                || request.callerLife() != sent.incarnation().epoch) {
+            problems.add(Kind.REQUEST_ALTERED, request + " is not call " + event + " of " + sent.incarnation());
         }
         if (request.deadlineNs() == 0 || request.deadlineNs() > event.atNs() + event.code() * MS) {
             problems.add(
@@ -74,12 +74,12 @@ final class CallerCheck {
 
     /** A request without a line in its caller's log: the last one before a kill, or one that should not be there. */
     private void checkUnlogged(StoredMessage request) {
-        Life life = history.life(request.caller(), request.callerLife() & 0xffffffffL);
-        int refusal = life == null ? 0 : life.refusal(request.number());
+        Incarnation incarnation = history.incarnation(request.caller(), request.callerLife() & 0xffffffffL);
+        int refusal = incarnation == null ? 0 : incarnation.refusal(request.number());
         if (refusal != 0 && refusal != JOURNAL_FAILED) {
-            problems.add(Kind.REFUSED_AND_WRITTEN, request + ", refused with " + refusal + " to " + life);
-        } else if (refusal == 0 && (life == null || !life.mayHaveSent(request.number()))) {
-            problems.add(Kind.REQUEST_UNKNOWN, request + ", call " + request.number() + " of " + life);
+            problems.add(Kind.REFUSED_AND_WRITTEN, request + ", refused with " + refusal + " to " + incarnation);
+        } else if (refusal == 0 && (incarnation == null || !incarnation.mayHaveSent(request.number()))) {
+            problems.add(Kind.REQUEST_UNKNOWN, request + ", call " + request.number() + " of " + incarnation);
         }
     }
 
@@ -91,9 +91,9 @@ final class CallerCheck {
             problems.add(Kind.OUTCOME_UNKNOWN, call + " was never sent and has " + call.outcomes);
         }
         if (!call.sent.isEmpty() && call.outcomes.isEmpty()) {
-            Life life = call.sent.get(0).life();
-            if (life.ended || call.claims.isEmpty() && history.hasEndedAfter(life)) {
-                problems.add(Kind.NO_OUTCOME, call + " of " + life);
+            Incarnation incarnation = call.sent.get(0).incarnation();
+            if (incarnation.ended || call.claims.isEmpty() && history.hasEndedAfter(incarnation)) {
+                problems.add(Kind.NO_OUTCOME, call + " of " + incarnation);
             }
             unknown += call.claims.isEmpty() ? 1 : 0;
         }
@@ -101,8 +101,8 @@ final class CallerCheck {
 
     private void checkOutcome(Call call, Call.Seen outcome) {
         Event event = outcome.event();
-        if (outcome.life().id != call.caller()) {
-            problems.add(Kind.OUTCOME_UNKNOWN, call + " was told to " + outcome.life());
+        if (outcome.incarnation().id != call.caller()) {
+            problems.add(Kind.OUTCOME_UNKNOWN, call + " was told to " + outcome.incarnation());
         } else if (event.kind() == Event.Kind.OK) {
             checkAnswer(call, event);
         } else {
@@ -112,8 +112,8 @@ final class CallerCheck {
 
     private void checkClaim(Call call, Call.Seen claim) {
         Event event = claim.event();
-        if (call.request == null || claim.life().id != call.caller()) {
-            problems.add(Kind.OUTCOME_UNKNOWN, call + " was claimed by " + claim.life());
+        if (call.request == null || claim.incarnation().id != call.caller()) {
+            problems.add(Kind.OUTCOME_UNKNOWN, call + " was claimed by " + claim.incarnation());
         } else if (event.kind() == Event.Kind.CLAIMED) {
             checkAnswer(call, event);
         } else if (!expected.failures().contains(event.code()) && !wentWithItsCaller(call, event)
@@ -177,7 +177,7 @@ final class CallerCheck {
     }
 
     private void checkLoss(Call call, Event event) {
-        Life callee = history.life(call.request.to(), call.request.generation());
+        Incarnation callee = history.incarnation(call.request.to(), call.request.epoch());
         if (callee == null) {
             return;
         }

@@ -16,7 +16,7 @@ public final class Checker {
      * @param calls that were acknowledged
      * @param failed of the outcomes, by the error's number
      * @param refused calls that were not, by the error's number
-     * @param unknown of the calls, how many have no outcome because their caller was killed and no later life of it asked
+     * @param unknown of the calls, how many have no outcome because their caller was killed and no later incarnation of it asked
      * @param runs of handlers
      */
     public record Verdict(
@@ -56,9 +56,9 @@ public final class Checker {
             order.take(call);
         }
         order.check();
-        for (Life life : history.lives()) {
-            if (life.open > 0 && !expected.diskFills()) {
-                problems.add(Problem.Kind.NO_OUTCOME, life + " waited in vain for those of " + life.open + " calls");
+        for (Incarnation incarnation : history.incarnations()) {
+            if (incarnation.open > 0 && !expected.diskFills()) {
+                problems.add(Problem.Kind.NO_OUTCOME, incarnation + " waited in vain for those of " + incarnation.open + " calls");
             }
         }
         history.logs().forEach(new SequenceCheck(history, expected, problems)::check);

@@ -18,7 +18,7 @@ import java.nio.ByteBuffer;
  * @param code SENT: the timeout in ms; REFUSED, FAILED: number of the error; BEGUN: 1 when the handler was told of a redelivery
  * @param digest SENT, OK, BEGUN, ANSWERED, CLAIMED: of the payload
  * @param id of the message; JOINED: of the worker
- * @param number SENT, REFUSED: which of this life's calls, from 0; JOINED: the generation; ENDED: calls without an outcome
+ * @param number SENT, REFUSED: which of this incarnation's calls, from 0; JOINED: the epoch; ENDED: calls without an outcome
  */
 public record Event(Kind kind, int code, int digest, long id, long atNs, long number) {
 
@@ -43,9 +43,9 @@ public record Event(Kind kind, int code, int digest, long id, long atNs, long nu
         FAILED,
         /** A handler began. */
         BEGUN,
-        /** A handler gave its answer. */
+        /** A handler gave its response. */
         ANSWERED,
-        /** A later life of the caller learnt the answer to a call. */
+        /** A later incarnation of the caller learnt the response to a call. */
         CLAIMED,
         /** Likewise, that it failed. */
         CLAIM_FAILED,

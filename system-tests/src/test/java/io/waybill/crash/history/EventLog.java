@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A file of {@link Event}s of one life of one process. What {@link #add} returned for survives the process, whatever ends it.
+ * A file of {@link Event}s of one incarnation of one process. What {@link #add} returned for survives the process, whatever ends it.
  *
  * <p>Thread-safe.
  */
@@ -30,10 +30,10 @@ public final class EventLog implements Closeable {
         this.file = file;
     }
 
-    /** The log of one life of a worker: {@code <name>-<life>.events}. */
-    public static EventLog create(Path logs, String worker, int life) throws IOException {
+    /** The log of one incarnation of a worker: {@code <name>-<incarnation>.events}. */
+    public static EventLog create(Path logs, String worker, int incarnation) throws IOException {
         return new EventLog(FileChannel.open(
-                logs.resolve(worker + "-" + life + SUFFIX), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE));
+                logs.resolve(worker + "-" + incarnation + SUFFIX), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE));
     }
 
     public synchronized void add(Event event) {
@@ -83,7 +83,7 @@ public final class EventLog implements Closeable {
         return name.substring(0, name.lastIndexOf('-'));
     }
 
-    static int life(Path log) {
+    static int incarnation(Path log) {
         String name = log.getFileName().toString();
         return Integer.parseInt(name.substring(name.lastIndexOf('-') + 1, name.length() - SUFFIX.length()));
     }

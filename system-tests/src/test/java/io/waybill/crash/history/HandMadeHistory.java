@@ -48,7 +48,7 @@ final class HandMadeHistory {
         int to;
         int type;
         long deadlineMs;
-        int generation;
+        int epoch;
         int error;
         long handlerSequence;
         int flags;
@@ -68,7 +68,7 @@ final class HandMadeHistory {
                     .putLong(8, sequence < 0 ? place : sequence);
             bytes.putLong(16, id).putShort(24, (short) from).putShort(26, (short) to);
             bytes.putShort(28, (short) type).putInt(32, payload.length).putLong(40, deadlineMs * MS);
-            bytes.putLong(88, handlerSequence).putShort(98, (short) error).putInt(100, generation);
+            bytes.putLong(88, handlerSequence).putShort(98, (short) error).putInt(100, epoch);
             bytes.put(StoredMessage.HEADER_BYTES, payload);
             CRC32C crc = new CRC32C();
             crc.update(bytes.slice(4, bytes.capacity() - 4));
@@ -111,28 +111,28 @@ final class HandMadeHistory {
         log(SECOND_SERVER, new Event(Kind.ENDED, 0, 0, 0, slow.deadlineMs + 11, 0));
     }
 
-    private void joined(String life, int worker, long generation, long atMs) {
-        log(life, new Event(Kind.JOINED, 0, 0, worker, atMs * MS, generation));
+    private void joined(String incarnation, int worker, long epoch, long atMs) {
+        log(incarnation, new Event(Kind.JOINED, 0, 0, worker, atMs * MS, epoch));
     }
 
-    void log(String life, Event event) {
-        events(life).add(event);
+    void log(String incarnation, Event event) {
+        events(incarnation).add(event);
     }
 
-    List<Event> events(String life) {
-        return logs.computeIfAbsent(life, name -> new ArrayList<>());
+    List<Event> events(String incarnation) {
+        return logs.computeIfAbsent(incarnation, name -> new ArrayList<>());
     }
 
     /** The first event of a kind. */
-    Event event(String life, Kind kind) {
-        return events(life).stream()
+    Event event(String incarnation, Kind kind) {
+        return events(incarnation).stream()
                 .filter(event -> event.kind() == kind)
                 .findFirst()
                 .orElseThrow();
     }
 
-    void replace(String life, Event old, Event by) {
-        List<Event> events = events(life);
+    void replace(String incarnation, Event old, Event by) {
+        List<Event> events = events(incarnation);
         events.set(events.indexOf(old), by);
     }
 
@@ -143,7 +143,7 @@ final class HandMadeHistory {
         doc.to = SERVER;
         doc.type = TYPE;
         doc.deadlineMs = atMs + 100;
-        doc.generation = serverGeneration;
+        doc.epoch = serverGeneration;
         doc.payload = ByteBuffer.allocate(24)
                 .order(ByteOrder.LITTLE_ENDIAN)
                 .putLong(caller.equals(FIRST_CALLER) ? 1 : 2)

@@ -38,36 +38,36 @@ final class HandlerCheck {
             problems.add(Kind.RAN_TWICE, call + ": " + call.runs);
         }
         for (Call.Seen run : call.runs) {
-            if (run.life().id != request.to()) {
-                problems.add(Kind.RAN_UNASKED, request + " ran in " + run.life());
-            } else if ((run.life().generation & 0xffffffffL) != request.generation() && !repeatable) {
+            if (run.incarnation().id != request.to()) {
+                problems.add(Kind.RAN_UNASKED, request + " ran in " + run.incarnation());
+            } else if ((run.incarnation().epoch & 0xffffffffL) != request.epoch() && !repeatable) {
                 problems.add(
                         Kind.RAN_IN_OTHER_LIFE,
-                        request + " was for generation " + request.generation() + ", ran in " + run.life());
+                        request + " was for generation " + request.epoch() + ", ran in " + run.incarnation());
             }
             if (run.event().digest() != request.digest()) {
                 problems.add(Kind.REQUEST_ALTERED, request + " reached the handler as " + run.event());
             }
         }
         for (Call.Seen answer : call.answers) {
-            if (answer.life().ended && call.responses.isEmpty() && !expected.diskFills()) {
-                problems.add(Kind.RESPONSE_MISSING, call + " was answered by " + answer.life());
+            if (answer.incarnation().ended && call.responses.isEmpty() && !expected.diskFills()) {
+                problems.add(Kind.RESPONSE_MISSING, call + " was answered by " + answer.incarnation());
             }
         }
     }
 
-    /** Whether it ran once in a life, and the handler was told of each repetition. */
+    /** Whether it ran once in an incarnation, and the handler was told of each repetition. */
     private static boolean areToldApart(Call call) {
-        Life first = call.runs.get(0).life();
-        Set<Life> lives = new HashSet<>();
+        Incarnation first = call.runs.get(0).incarnation();
+        Set<Incarnation> incarnations = new HashSet<>();
         for (Call.Seen run : call.runs) {
-            first = run.life().generation < first.generation ? run.life() : first;
-            lives.add(run.life());
+            first = run.incarnation().epoch < first.epoch ? run.incarnation() : first;
+            incarnations.add(run.incarnation());
         }
-        Life begun = first;
-        return lives.size() == call.runs.size()
+        Incarnation begun = first;
+        return incarnations.size() == call.runs.size()
                 && call.runs.stream()
-                        .allMatch(run -> run.life() == begun || run.event().code() == Event.REDELIVERY);
+                        .allMatch(run -> run.incarnation() == begun || run.event().code() == Event.REDELIVERY);
     }
 
     private void checkResponses(Call call) {

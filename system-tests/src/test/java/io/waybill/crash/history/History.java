@@ -20,7 +20,7 @@ public final class History {
     private final Problems problems;
     private final Map<Long, Call> calls = new HashMap<>();
     private final Map<Path, List<Event>> logs = new HashMap<>();
-    private final List<Life> lives = new ArrayList<>();
+    private final List<Incarnation> incarnations = new ArrayList<>();
     private long records;
     private final Map<Integer, Long> refused = new TreeMap<>();
     private final Map<Integer, Long> failed = new TreeMap<>();
@@ -43,13 +43,13 @@ public final class History {
     }
 
     private void readLog(Path log) throws IOException {
-        Life life = new Life(EventLog.worker(log), EventLog.life(log));
-        lives.add(life);
+        Incarnation incarnation = new Incarnation(EventLog.worker(log), EventLog.incarnation(log));
+        incarnations.add(incarnation);
         List<Event> events = EventLog.read(log);
         logs.put(log, events);
         for (Event event : events) {
-            life.take(event);
-            Call.Seen seen = new Call.Seen(life, event);
+            incarnation.take(event);
+            Call.Seen seen = new Call.Seen(incarnation, event);
             switch (event.kind()) {
                 case SENT -> call(event.id()).sent.add(seen);
                 case OK -> call(event.id()).outcomes.add(seen);
@@ -62,7 +62,7 @@ public final class History {
                 case ANSWERED -> call(event.id()).answers.add(seen);
                 case REFUSED -> refused.merge(event.code(), 1L, Long::sum);
                 case JOINED, ENDED -> {
-                    // of the life
+                    // of the incarnation
                 }
             }
         }
@@ -147,24 +147,24 @@ public final class History {
         return logs.values();
     }
 
-    List<Life> lives() {
-        return lives;
+    List<Incarnation> incarnations() {
+        return incarnations;
     }
 
-    /** The life of a worker with this generation, of which the low 32 bits are given; null when none logged anything. */
-    Life life(int worker, long generation) {
-        for (Life life : lives) {
-            if (life.id == worker && (life.generation & 0xffffffffL) == generation) {
-                return life;
+    /** The life of a worker with this epoch, of which the low 32 bits are given; null when none logged anything. */
+    Incarnation incarnation(int worker, long epoch) {
+        for (Incarnation incarnation : incarnations) {
+            if (incarnation.id == worker && (incarnation.epoch & 0xffffffffL) == epoch) {
+                return incarnation;
             }
         }
         return null;
     }
 
-    /** Whether a later life of the same worker came to an orderly end: it had the time to claim what was open. */
-    boolean hasEndedAfter(Life life) {
-        return lives.stream()
-                .anyMatch(other -> other.worker.equals(life.worker) && other.number > life.number && other.ended);
+    /** Whether a later incarnation of the same worker came to an orderly end: it had the time to claim what was open. */
+    boolean hasEndedAfter(Incarnation incarnation) {
+        return incarnations.stream()
+                .anyMatch(other -> other.worker.equals(incarnation.worker) && other.number > incarnation.number && other.ended);
     }
 
     /** How many calls failed, by the error's number. */

@@ -14,7 +14,7 @@ import java.util.Map;
 final class OrderCheck {
 
     /** Requests that are begun in order. */
-    private record Stream(Life life, int caller, int type) {}
+    private record Stream(Incarnation incarnation, int caller, int type) {}
 
     private final Expectations expected;
     private final Problems problems;
@@ -31,7 +31,7 @@ final class OrderCheck {
                 && call.responses.size() == 1
                 && call.runs.size() == 1
                 && sequence(call) > 0) {
-            Stream stream = new Stream(call.runs.get(0).life(), call.caller(), call.request.type());
+            Stream stream = new Stream(call.runs.get(0).incarnation(), call.caller(), call.request.type());
             streams.computeIfAbsent(stream, key -> new ArrayList<>()).add(call);
         }
     }
@@ -47,7 +47,7 @@ final class OrderCheck {
                 if (calls.get(i).id <= calls.get(i - 1).id) {
                     problems.add(
                             Kind.OUT_OF_ORDER,
-                            calls.get(i).request + " began behind " + calls.get(i - 1) + " in " + stream.life());
+                            calls.get(i).request + " began behind " + calls.get(i - 1) + " in " + stream.incarnation());
                 }
             }
         });

@@ -9,7 +9,7 @@ public record Problem(Kind kind, String text) {
         JOURNAL_DAMAGED,
         /** Numbers of records that don't follow each other. */
         RECORD_MISSING,
-        /** An id was given twice, or not in order, in one life or over several. */
+        /** An id was given twice, or not in order, in one incarnation or over several. */
         ID_REUSED,
         /** The journal has a request that the worker didn't make. */
         REQUEST_UNKNOWN,
@@ -25,7 +25,7 @@ public record Problem(Kind kind, String text) {
         TWO_OUTCOMES,
         /** A call that nobody made has one. */
         OUTCOME_UNKNOWN,
-        /** A caller that returned was not given an answer that is on record. */
+        /** A caller that returned was not given a response that is on record. */
         CLAIM_DENIED,
         /** A call failed for a reason that nothing in the run explains. */
         FAILURE_UNEXPECTED,
@@ -37,7 +37,7 @@ public record Problem(Kind kind, String text) {
         TIMED_OUT_TOO_EARLY,
         /** A handler that runs at most once ran twice. */
         RAN_TWICE,
-        /** A handler ran in another life than the one that the request was for. */
+        /** A handler ran in another incarnation than the one that the request was for. */
         RAN_IN_OTHER_LIFE,
         /** A handler ran for what no journal asked for. */
         RAN_UNASKED,
@@ -49,7 +49,7 @@ public record Problem(Kind kind, String text) {
         RESPONSE_UNASKED,
         /** One request has two responses. */
         TWO_RESPONSES,
-        /** The caller has an answer that the journal doesn't have. */
+        /** The caller has a response that the journal doesn't have. */
         RESPONSE_MISSING,
         /** A response is not what the handler gave, or the caller's answer not what the response says. */
         RESPONSE_ALTERED

@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Judges the order in which one life of a worker began requests, and whether it began what had expired. One thread. */
+/** Judges the order in which one incarnation of a worker began requests, and whether it began what had expired. One thread. */
 final class SequenceCheck {
 
     /** How late a handler may begin because its thread did not run between the look at the clock and its first line. */

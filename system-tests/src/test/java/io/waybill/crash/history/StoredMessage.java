@@ -7,12 +7,12 @@ import java.util.zip.CRC32C;
  * A record of a journal, by the documented layout. Immutable.
  *
  * @param tensors how many it brings
- * @param generation requests: low 32 bits of the generation of the receiver
+ * @param epoch requests: low 32 bits of the epoch of the receiver
  * @param handlerSequence responses: how many requests the sender had begun up to this one, 0 when no handler ran
  * @param errorCode of an exception, otherwise 0
  * @param digest CRC-32C of the payload
- * @param callerLife the payload's first 8 bytes: the generation of the caller, as the callers of a run write it; 0 when it is shorter
- * @param number the next 8: which of that life's calls
+ * @param callerLife the payload's first 8 bytes: the epoch of the caller, as the callers of a run write it; 0 when it is shorter
+ * @param number the next 8: which of that incarnation's calls
  */
 record StoredMessage(
         long sequence,
@@ -23,7 +23,7 @@ record StoredMessage(
         int flags,
         int tensors,
         long deadlineNs,
-        long generation,
+        long epoch,
         long handlerSequence,
         int errorCode,
         int digest,
@@ -96,7 +96,7 @@ record StoredMessage(
         return type == EXCEPTION;
     }
 
-    /** Of a request: whether a later life of its receiver may run it. */
+    /** Of a request: whether a later incarnation of its receiver may run it. */
     boolean isForLaterLives() {
         return (flags & LATER_LIFE) != 0;
     }

@@ -5,13 +5,13 @@ import java.util.Set;
 
 /** What a step does. */
 public enum Verb {
-    /** Calls, and waits for the answer. */
+    /** Calls, and waits for the response. */
     CALL("call", Place.WORKER, "to", "op", "args", "kwargs", "timeout", "mode", "as", "times"),
     /** Calls, and goes on. */
     SEND("send", Place.WORKER, "to", "op", "args", "kwargs", "timeout", "mode", "as", "times"),
-    /** Waits for the answer of what was sent. */
+    /** Waits for the response of what was sent. */
     WAIT("wait", Place.WORKER, "for", "together", "as"),
-    /** Goes on with what was sent, once its answer is there: each call gets the answer of the one before as its first argument. */
+    /** Goes on with what was sent, once its response is there: each call gets the response of the one before as its first argument. */
     THEN("then", Place.WORKER, "for", "failed", "calls", "as"),
     /** Calls, and leaves the result with the callee: the result is a reference. */
     REMOTE("remote", Place.WORKER, "to", "op", "args", "kwargs", "timeout", "mode", "as", "times"),

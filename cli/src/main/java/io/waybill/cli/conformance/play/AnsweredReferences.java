@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Operations that answer with references, or go through a list of them.
+ * Operations that response with references, or go through a list of them.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -32,7 +32,7 @@ final class AnsweredReferences {
                 List<Value> parts = elements(call);
                 left.add(leave(outbox.rpc(), parts));
             }
-            outbox.reply(list(left));
+            outbox.respond(list(left));
         } finally {
             left.forEach(RRef::close);
         }
@@ -53,7 +53,7 @@ final class AnsweredReferences {
             for (Value value : message.invocation().positional()) {
                 own.add(outbox.rpc().rref(value));
             }
-            outbox.reply(list(own));
+            outbox.respond(list(own));
         } finally {
             own.forEach(RRef::close);
         }
@@ -61,7 +61,7 @@ final class AnsweredReferences {
 
     /**
      * Hands a reference on to the first of a list of workers, which hands it on to the others, and answers with a list of the reference to what
-     * that one answered; the last one answers with what the reference stands for.
+     * that one answered; the last one responses with what the reference stands for.
      */
     static void forward(Message message, Outbox outbox) throws RejectedMessageException {
         List<Value> workers = elements(Operations.argument(message, 0));
@@ -76,7 +76,7 @@ final class AnsweredReferences {
             throw new RejectedMessageException(ErrorCode.MALFORMED_BODY, "expected the names of workers");
         }
         try (RRef left = outbox.rpc().remote(to.value(), onward)) {
-            outbox.reply(list(List.of(left)));
+            outbox.respond(list(List.of(left)));
         }
     }
 
@@ -92,7 +92,7 @@ final class AnsweredReferences {
                 }
             }
         }
-        outbox.reply(new Value.Items(sums));
+        outbox.respond(new Value.Items(sums));
     }
 
     private static Value list(List<RRef> references) {

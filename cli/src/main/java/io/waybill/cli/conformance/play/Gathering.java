@@ -1,7 +1,7 @@
 package io.waybill.cli.conformance.play;
 
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Message;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.Outbox;
@@ -20,7 +20,7 @@ final class Gathering implements MessageHandler {
 
     private static final int MAX_CALLERS = 1024;
 
-    private record Round(List<Value> values, List<LateReply> replies) {}
+    private record Round(List<Value> values, List<LateResponse> responses) {}
 
     private final Map<Value, Round> rounds = new HashMap<>(); // guarded by this
 
@@ -35,12 +35,12 @@ final class Gathering implements MessageHandler {
                     ErrorCode.MALFORMED_BODY, "argument 1 must be a number of callers from 1 to " + MAX_CALLERS);
         }
         Held.retain(value);
-        LateReply reply = outbox.later();
+        LateResponse reply = outbox.later();
         Round full = null;
         synchronized (this) {
             Round round = rounds.computeIfAbsent(name, key -> new Round(new ArrayList<>(), new ArrayList<>()));
             round.values.add(value);
-            round.replies.add(reply);
+            round.responses.add(reply);
             if (round.values.size() == count.value()) {
                 full = rounds.remove(name);
             }
@@ -52,7 +52,7 @@ final class Gathering implements MessageHandler {
 
     private static void answer(Round round) {
         Value all = new Value.Items(round.values);
-        for (LateReply reply : round.replies) {
+        for (LateResponse reply : round.responses) {
             reply.send(Held.retain(all));
         }
         Held.release(all);

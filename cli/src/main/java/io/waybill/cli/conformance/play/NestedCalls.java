@@ -4,7 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.Caller;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Message;
 import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
@@ -26,16 +26,16 @@ final class NestedCalls {
 
     private NestedCalls() {}
 
-    /** Makes the call that its arguments are, in this thread, and answers with its answer. */
+    /** Makes the call that its arguments are, in this thread, and answers with its response. */
     static void blocking(Message message, Outbox outbox) throws RejectedMessageException {
         Request request = request(message.invocation().positional(), List.of());
         try (Response response = outbox.caller().call(request)) {
-            outbox.reply(Held.retain(response.value()));
+            outbox.respond(Held.retain(response.value()));
         }
     }
 
     /**
-     * The first argument goes through all calls in the second, one after another: each gets the answer of the one before as its first
+     * The first argument goes through all calls in the second, one after another: each gets the response of the one before as its first
      * argument. No thread waits.
      */
     static void chain(Message message, Outbox outbox) throws RejectedMessageException {
@@ -44,7 +44,7 @@ final class NestedCalls {
         for (List<Value> call : calls) {
             request(call, List.of(start)); // what is written wrongly is said before anything is called
         }
-        LateReply reply = outbox.later();
+        LateResponse reply = outbox.later();
         if (calls.isEmpty()) {
             reply.send(Held.retain(start));
             return;
@@ -57,7 +57,7 @@ final class NestedCalls {
         });
     }
 
-    /** Makes calls one after another, with the value, and then each answer, as the next one's first argument. At least one. */
+    /** Makes calls one after another, with the value, and then each response, as the next one's first argument. At least one. */
     static CompletableFuture<Response> from(Caller caller, Value value, List<List<Value>> calls) {
         CompletableFuture<Response> answer;
         try {
@@ -75,7 +75,7 @@ final class NestedCalls {
         });
     }
 
-    private static void end(LateReply reply, Response response, Throwable error) {
+    private static void end(LateResponse reply, Response response, Throwable error) {
         if (error == null) {
             try (response) {
                 reply.send(Held.retain(response.value()));
@@ -85,19 +85,19 @@ final class NestedCalls {
         }
     }
 
-    private static void fail(LateReply reply, Throwable error) {
+    private static void fail(LateResponse reply, Throwable error) {
         Throwable cause = error instanceof java.util.concurrent.CompletionException ? error.getCause() : error;
         ErrorCode code = cause instanceof CallException call ? call.code() : ErrorCode.HANDLER_FAILED;
         reply.fail(code, String.valueOf(cause.getMessage()));
     }
 
-    /** Makes all calls in its argument at once, and answers with a list of their answers, or with the first error. No thread waits. */
+    /** Makes all calls in its argument at once, and answers with a list of their responses, or with the first error. No thread waits. */
     static void fanOut(Message message, Outbox outbox) throws RejectedMessageException {
         List<Request> requests = new ArrayList<>();
         for (List<Value> call : calls(Operations.argument(message, 0))) {
             requests.add(request(call, List.of()));
         }
-        LateReply reply = outbox.later();
+        LateResponse reply = outbox.later();
         List<CompletableFuture<Response>> answers = new ArrayList<>();
         for (Request request : requests) {
             answers.add(outbox.caller().callAsync(request));
@@ -105,7 +105,7 @@ final class NestedCalls {
         Response.all(answers).whenComplete((responses, error) -> gathered(reply, responses, error));
     }
 
-    private static void gathered(LateReply reply, List<Response> responses, Throwable error) {
+    private static void gathered(LateResponse reply, List<Response> responses, Throwable error) {
         if (error != null) {
             fail(reply, error);
             return;

@@ -2,7 +2,7 @@ package io.waybill.cli.conformance.play;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 import io.waybill.api.Message;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.Outbox;
@@ -86,12 +86,12 @@ final class Operations {
         Invocation call = new Invocation(text(message, 1), positional.subList(2, positional.size()), Map.of());
         try (RRef reference = outbox.rpc().remote(text(message, 0), call);
                 Response response = reference.toHere()) {
-            outbox.reply(Held.retain(response.value()));
+            outbox.respond(Held.retain(response.value()));
         }
     }
 
     private static void echo(Message message, Outbox outbox) throws RejectedMessageException {
-        outbox.reply(Held.retain(arguments(message.invocation())));
+        outbox.respond(Held.retain(arguments(message.invocation())));
     }
 
     /** The only argument; all as a tuple when there are several; the named ones as a dict when there are no others. */
@@ -119,20 +119,20 @@ final class Operations {
         fields.put(Value.of("id"), Value.of(self.id()));
         fields.put(Value.of("name"), Value.of(self.name()));
         fields.put(Value.of("from"), Value.of(message.from()));
-        outbox.reply(new Value.Dict(fields));
+        outbox.respond(new Value.Dict(fields));
     }
 
     /** Answers with the second argument when the gate is opened; no thread waits. */
     private void hold(Message message, Outbox outbox) throws RejectedMessageException {
         Value value = Held.retain(argument(message, 1));
-        LateReply reply = outbox.later();
+        LateResponse reply = outbox.later();
         gates.pass(text(message, 0), () -> reply.send(value));
     }
 
     /** The same, and the thread waits. */
     private void block(Message message, Outbox outbox) throws RejectedMessageException {
         gates.await(text(message, 0));
-        outbox.reply(Held.retain(argument(message, 1)));
+        outbox.respond(Held.retain(argument(message, 1)));
     }
 
     static Value argument(Message message, int index) throws RejectedMessageException {

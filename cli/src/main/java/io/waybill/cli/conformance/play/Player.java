@@ -255,7 +255,7 @@ final class Player implements AutoCloseable {
         return Optional.empty();
     }
 
-    /** Goes on with the text of an error; an answer that is none ends it. */
+    /** Goes on with the text of an error; a response that is none ends it. */
     private CompletableFuture<Response> afterFailure(CompletableFuture<Response> answer, List<List<Value>> calls) {
         return answer.handle((response, error) -> error == null
                         ? CompletableFuture.<Response>failedFuture(

@@ -32,7 +32,7 @@ final class SharedReferences {
 
     static void fetch(Value reference, Outbox outbox) throws RejectedMessageException {
         try (Response response = reference(reference).toHere()) {
-            outbox.reply(Held.retain(response.value()));
+            outbox.respond(Held.retain(response.value()));
         }
     }
 
@@ -49,7 +49,7 @@ final class SharedReferences {
                 fetched.add(response);
                 values.add(response.value());
             }
-            outbox.reply(sum(values, Operations.text(message, 1), outbox.caller()));
+            outbox.respond(sum(values, Operations.text(message, 1), outbox.caller()));
         } finally {
             fetched.forEach(Response::close);
         }
@@ -81,7 +81,7 @@ final class SharedReferences {
 
     /** Answers whether the owner of its argument knew of it when the handler began. */
     static void confirmed(Message message, Outbox outbox) throws RejectedMessageException {
-        outbox.reply(Value.of(reference(message, 0).confirmedByOwner()));
+        outbox.respond(Value.of(reference(message, 0).confirmedByOwner()));
     }
 
     /** Keeps its second argument under the name that the first one is. */
@@ -94,7 +94,7 @@ final class SharedReferences {
         if (before != null) {
             before.close();
         }
-        outbox.reply(Value.NONE);
+        outbox.respond(Value.NONE);
     }
 
     /** Answers with what the reference kept under a name stands for. */
@@ -107,7 +107,7 @@ final class SharedReferences {
             throw new RejectedMessageException(ErrorCode.REFUSED, "nothing is kept under this name");
         }
         try (Response response = reference.toHere()) {
-            outbox.reply(Held.retain(response.value()));
+            outbox.respond(Held.retain(response.value()));
         }
     }
 
@@ -120,7 +120,7 @@ final class SharedReferences {
         if (reference != null) {
             reference.close();
         }
-        outbox.reply(Value.of(reference != null));
+        outbox.respond(Value.of(reference != null));
     }
 
     /** Ends all. */

@@ -3,15 +3,15 @@ package io.waybill.crash.history;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What the log of one life of a worker says of the life itself. Filled while the log is read, by one thread. */
-final class Life {
+/** What the log of one incarnation of a worker says of the incarnation itself. Filled while the log is read, by one thread. */
+final class Incarnation {
 
     final String worker;
     final int number;
     /** -1 until it joined. */
     int id = -1;
 
-    long generation;
+    long epoch;
     boolean ended;
     /** Calls without an outcome when it had waited for the last ones. */
     long open;
@@ -21,7 +21,7 @@ final class Life {
     private long nextNumber;
     private final Map<Long, Integer> refused = new HashMap<>();
 
-    Life(String worker, int number) {
+    Incarnation(String worker, int number) {
         this.worker = worker;
         this.number = number;
     }
@@ -30,7 +30,7 @@ final class Life {
         switch (event.kind()) {
             case JOINED -> {
                 id = (int) event.id();
-                generation = event.number();
+                epoch = event.number();
             }
             case ENDED -> {
                 ended = true;
@@ -62,6 +62,6 @@ final class Life {
 
     @Override
     public String toString() {
-        return worker + " in life " + number + " (generation " + generation + ")";
+        return worker + " in life " + number + " (generation " + epoch + ")";
     }
 }

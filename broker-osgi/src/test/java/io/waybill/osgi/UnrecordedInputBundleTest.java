@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerEntry;
-import io.waybill.osgi.watch.Bypass;
+import io.waybill.osgi.watch.UnrecordedInput;
 import io.waybill.osgi.watch.HandlerWatch;
 import io.waybill.testing.core.RecordingOutbox;
 import io.waybill.testing.core.TestMessage;
@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Handlers of real bundles that read the time, or draw random numbers, without asking the outbox. */
 @Timeout(120)
-class BypassBundleTest {
+class UnrecordedInputBundleTest {
 
     private static final int BODY_LINE = 9; // of a handler that the forge writes
 
@@ -48,7 +48,7 @@ class BypassBundleTest {
     }
 
     /** Runs the handler on this thread, as a replay does. */
-    private Optional<Bypass> run() throws Exception {
+    private Optional<UnrecordedInput> run() throws Exception {
         HandlerEntry entry = node.entry("time.read");
         HandlerWatch watch = HandlerWatch.begin();
         try {
@@ -78,7 +78,7 @@ class BypassBundleTest {
             """)
     void areFoundWithClassAndLine(String statements, String what) throws Exception {
         node.bundles().install(reading(statements).build());
-        assertThat(run()).contains(new Bypass(what, "acme.Read.handle(Read.java:" + BODY_LINE + ")"));
+        assertThat(run()).contains(new UnrecordedInput(what, "acme.Read.handle(Read.java:" + BODY_LINE + ")"));
     }
 
     @Test
@@ -96,8 +96,8 @@ class BypassBundleTest {
     @Test
     void areToldOfTheFirstOnly() throws Exception {
         node.bundles().install(reading("System.nanoTime();\nMath.random();").build());
-        assertThat(run()).map(Bypass::what).contains("System.nanoTime()");
-        assertThat(run()).as("the next run is another's").map(Bypass::what).contains("System.nanoTime()");
+        assertThat(run()).map(UnrecordedInput::what).contains("System.nanoTime()");
+        assertThat(run()).as("the next run is another's").map(UnrecordedInput::what).contains("System.nanoTime()");
     }
 
     @Test
@@ -107,7 +107,7 @@ class BypassBundleTest {
                                 "Thread other = new Thread(System::nanoTime); other.start();\n"
                                         + "try { other.join(); } catch (InterruptedException e) { throw new AssertionError(e); }")
                         .build());
-        assertThat(run()).map(Bypass::what).contains("System.nanoTime()");
+        assertThat(run()).map(UnrecordedInput::what).contains("System.nanoTime()");
     }
 
     @Test
@@ -168,7 +168,7 @@ class BypassBundleTest {
                 .install(reading("Helper.read();")
                         .source("Helper", "interface Helper { static void read() { System.nanoTime(); } }")
                         .build());
-        assertThat(run()).contains(new Bypass("System.nanoTime()", "acme.Helper.read(Helper.java:7)"));
+        assertThat(run()).contains(new UnrecordedInput("System.nanoTime()", "acme.Helper.read(Helper.java:7)"));
     }
 
     @Test

@@ -4,9 +4,9 @@ import io.waybill.home.cursor.Cursors;
 import io.waybill.home.cursor.PeerCursorSlot;
 import io.waybill.home.error.HomeException;
 import io.waybill.home.error.MalformedHomeFileException;
-import io.waybill.tensor.LoanReturns;
-import io.waybill.tensor.LoanSink;
-import io.waybill.tensor.ReleasedLoans;
+import io.waybill.tensor.LeaseReturns;
+import io.waybill.tensor.LeaseSink;
+import io.waybill.tensor.ReleasedLeases;
 import io.waybill.tensor.TensorSender;
 import java.util.Map;
 import java.util.Set;
@@ -15,14 +15,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Loans of segment regions, as they stand in the cursors: what this worker gives back is written into its own, what peers gave back is read
+ * Leases of segment regions, as they stand in the cursors: what this worker gives back is written into its own, what peers gave back is read
  * from theirs.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
-final class LoanLedger implements LoanReturns, ReleasedLoans {
+final class LeaseLedger implements LeaseReturns, ReleasedLeases {
 
-    private static final Logger LOG = LoggerFactory.getLogger(LoanLedger.class);
+    private static final Logger LOG = LoggerFactory.getLogger(LeaseLedger.class);
 
     private final Cursors own;
     private final Map<Integer, Account> accounts = new ConcurrentHashMap<>();
@@ -40,11 +40,11 @@ final class LoanLedger implements LoanReturns, ReleasedLoans {
         }
     }
 
-    LoanLedger(Cursors own) {
+    LeaseLedger(Cursors own) {
         this.own = own;
     }
 
-    /** Loans to this peer begin now, with nothing lent. */
+    /** Leases to this peer begin now, with nothing leased. */
     void open(PeerLink link) {
         Account account = new Account(link);
         account.slot = link.readSlot();
@@ -53,9 +53,9 @@ final class LoanLedger implements LoanReturns, ReleasedLoans {
     }
 
     @Override
-    public void released(int sender, long loanId) {
+    public void released(int sender, long leaseId) {
         try {
-            own.slot(sender).releaseLoan(loanId);
+            own.slot(sender).releaseLease(leaseId);
         } catch (HomeException e) {
             // not the fault of whoever releases, on whatever thread; the lease ends with this process
             if (withoutSlot.add(sender)) {
@@ -69,7 +69,7 @@ final class LoanLedger implements LoanReturns, ReleasedLoans {
     }
 
     @Override
-    public void poll(int receiver, LoanSink sink) {
+    public void poll(int receiver, LeaseSink sink) {
         Account account = accounts.get(receiver);
         if (account == null) {
             return;
@@ -83,7 +83,7 @@ final class LoanLedger implements LoanReturns, ReleasedLoans {
             }
             try {
                 account.seen = account.slot.takeReleases(
-                        account.seen, TensorSender.MAX_LOANS, loanId -> sink.released(receiver, loanId));
+                        account.seen, TensorSender.MAX_LEASES, leaseId -> sink.released(receiver, leaseId));
             } catch (MalformedHomeFileException e) {
                 if (!account.wrong) {
                     account.wrong = true;

@@ -5,15 +5,15 @@ import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * An answer that comes after the handler returned. Exactly one of the {@code send} and {@code fail} methods takes effect: the first.
+ * A response that comes after the handler returned. Exactly one of the {@code send} and {@code fail} methods takes effect: the first.
  *
  * <p><b>Threads.</b> One at a time, any thread. A tensor given here brings one count of its
  * storage along, which the broker gives back.
  */
 @ProviderType
-public interface LateReply {
+public interface LateResponse {
 
-    /** Starts an answer with named fields; {@link #send()} ends it. */
+    /** Starts a response with named fields; {@link #send()} ends it. */
     Body body();
 
     /** Sends what {@link #body()} holds. */

@@ -7,14 +7,14 @@ import java.nio.file.Path;
  *
  * <p><b>Threads.</b> Immutable. <b>Ownership.</b> Whoever was given it lets go, once.
  */
-public final class LentBytes {
+public final class LeasedBytes {
 
     private final Region region;
     private final long offset;
     private final long size;
     private final boolean isShared;
 
-    LentBytes(Region region, long offset, long size, boolean isShared) {
+    LeasedBytes(Region region, long offset, long size, boolean isShared) {
         this.region = region;
         this.offset = offset;
         this.size = size;

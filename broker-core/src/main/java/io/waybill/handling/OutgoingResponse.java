@@ -18,9 +18,9 @@ import org.slf4j.LoggerFactory;
  * What a handler answers with. Holds one count of the storage of every tensor that was put in, and a handle of its own of every
  * reference. Reusable.
  *
- * <p>Belongs to the thread that answers.
+ * <p>Belongs to the thread that responses.
  */
-public final class Reply {
+public final class OutgoingResponse {
 
     private enum Form {
         NOTHING,
@@ -28,7 +28,7 @@ public final class Reply {
         RAW
     }
 
-    private static final Logger LOG = LoggerFactory.getLogger(Reply.class);
+    private static final Logger LOG = LoggerFactory.getLogger(OutgoingResponse.class);
 
     private final Consumer<? super Throwable> onFailure;
     private final ValueEncoder encoder = new ValueEncoder(RRef::retain);
@@ -40,16 +40,16 @@ public final class Reply {
     private List<? extends RRef> rawReferences = List.of();
 
     /** Logs what a storage or a reference threw when it was given back. */
-    public Reply() {
+    public OutgoingResponse() {
         this(e -> ForeignErrors.warn(LOG, "A storage or a reference of a response could not be given back", e));
     }
 
     /** @param onFailure is told what a storage or a reference threw when it was given back; the others are given back all the same */
-    public Reply(Consumer<? super Throwable> onFailure) {
+    public OutgoingResponse(Consumer<? super Throwable> onFailure) {
         this.onFailure = onFailure;
     }
 
-    /** Forgets the answer, and gives back the counts that came with its tensors, and its references. Does not throw. */
+    /** Forgets the response, and gives back the counts that came with its tensors, and its references. Does not throw. */
     public void reset() {
         if (form == Form.NOTHING) {
             return;
@@ -80,11 +80,11 @@ public final class Reply {
         return form == Form.NOTHING;
     }
 
-    /** Starts an answer with named fields. */
+    /** Starts a response with named fields. */
     public Body fields() {
         reset();
         form = Form.ENCODED;
-        return fields.openReply();
+        return fields.openResponse();
     }
 
     public void value(Value value) {
@@ -135,8 +135,8 @@ public final class Reply {
         return form == Form.RAW ? rawReferences : encoder.references();
     }
 
-    /** The type of the answer to a request of this type. */
+    /** The type of the response to a request of this type. */
     public static MessageType typeFor(MessageType request) {
-        return request.answer().orElse(MessageType.UNKNOWN);
+        return request.response().orElse(MessageType.UNKNOWN);
     }
 }

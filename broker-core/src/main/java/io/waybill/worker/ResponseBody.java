@@ -4,7 +4,7 @@ import io.waybill.api.Body;
 import io.waybill.api.RRef;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
-import io.waybill.handling.Reply;
+import io.waybill.handling.OutgoingResponse;
 import io.waybill.tensor.Plan;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.Observations;
@@ -15,25 +15,25 @@ import java.util.function.Consumer;
 /**
  * What a handler answers with, until it is sent.
  *
- * <p>Belongs to the thread that answers.
+ * <p>Belongs to the thread that responses.
  */
-final class ReplyBody implements Answers.Content {
+final class ResponseBody implements Answers.Content {
 
-    private final Reply reply;
+    private final OutgoingResponse response;
     private Plan plan;
     private Sharing sharing;
     private long begunNs;
     private byte[] observed = Observations.NO_BYTES; // by the handler, as it stands in a record
 
     /** @param onFailure is told what a storage of the response threw when it was given back */
-    ReplyBody(Consumer<? super Throwable> onFailure) {
-        this.reply = new Reply(onFailure);
+    ResponseBody(Consumer<? super Throwable> onFailure) {
+        this.response = new OutgoingResponse(onFailure);
     }
 
-    /** Forgets the answer, and gives back the counts that came with its tensors, and its references. */
+    /** Forgets the response, and gives back the counts that came with its tensors, and its references. */
     void reset() {
-        if (!reply.isEmpty()) {
-            reply.reset();
+        if (!response.isEmpty()) {
+            response.reset();
             travelsWith(null, null);
             if (observed.length > 0) {
                 observed = Observations.NO_BYTES;
@@ -42,22 +42,22 @@ final class ReplyBody implements Answers.Content {
     }
 
     boolean isEmpty() {
-        return reply.isEmpty();
+        return response.isEmpty();
     }
 
     Body fields() {
         reset();
-        return reply.fields();
+        return response.fields();
     }
 
     void value(Value value) {
         reset();
-        reply.value(value);
+        response.value(value);
     }
 
     void raw(ByteBuffer payload, List<Tensor> tensors) {
         reset();
-        reply.raw(payload, tensors);
+        response.raw(payload, tensors);
     }
 
     /**
@@ -69,7 +69,7 @@ final class ReplyBody implements Answers.Content {
         List<HeldReference> taken = HeldReference.all(value.references(), HeldReference::retain);
         value.tensors().forEach(tensor -> tensor.storage().retain());
         reset();
-        reply.raw(value.payload(), value.tensors(), taken);
+        response.raw(value.payload(), value.tensors(), taken);
     }
 
     /** When its handler began, by the wall clock; 0 when nobody looked at it. */
@@ -83,8 +83,8 @@ final class ReplyBody implements Answers.Content {
     }
 
     /** Leaves out what was observed, and says so, when the payload has more bytes with it. */
-    void fit(int mostBytes) {
-        if (observed.length > 0 && payloadLength() > mostBytes) {
+    void fit(int maxBytes) {
+        if (observed.length > 0 && payloadLength() > maxBytes) {
             observed = Observations.LEFT_OUT.encode();
         }
     }
@@ -134,19 +134,19 @@ final class ReplyBody implements Answers.Content {
 
     /** The values alone, in the first {@link #length} bytes. */
     byte[] array() {
-        return reply.array();
+        return response.array();
     }
 
     int length() {
-        return reply.length();
+        return response.length();
     }
 
     List<Tensor> tensors() {
-        return reply.tensors();
+        return response.tensors();
     }
 
     /** The references among the values. */
     List<? extends RRef> references() {
-        return reply.references();
+        return response.references();
     }
 }

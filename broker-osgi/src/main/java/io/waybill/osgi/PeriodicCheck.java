@@ -6,9 +6,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** A thread that looks at something again and again until it is ended. */
-final class Looking {
+final class PeriodicCheck {
 
-    private static final Logger LOG = LoggerFactory.getLogger(Looking.class);
+    private static final Logger LOG = LoggerFactory.getLogger(PeriodicCheck.class);
 
     private final Threads threads;
     private final Duration interval;
@@ -16,7 +16,7 @@ final class Looking {
     private final Thread thread;
     private volatile boolean ended; // set by who ends it, read by the thread
 
-    Looking(Threads threads, String name, Duration interval, Runnable look) {
+    PeriodicCheck(Threads threads, String name, Duration interval, Runnable look) {
         this.threads = threads;
         this.interval = interval;
         this.look = look;

@@ -17,7 +17,7 @@ import org.objectweb.asm.Type;
  * {@link HandlerWatch} before they go on. A reference to such a method is replaced by one to a method that is added to the class, and
  * tells likewise.
  */
-final class BypassCalls implements CallRewriting.Rule {
+final class UnrecordedInputCalls implements CallRewriting.Rule {
 
     private static final String WATCH = Type.getInternalName(HandlerWatch.class);
     private static final String NOTE = "note";
@@ -47,11 +47,11 @@ final class BypassCalls implements CallRewriting.Rule {
 
     private final List<StandIn> standIns = new ArrayList<>();
 
-    private BypassCalls() {}
+    private UnrecordedInputCalls() {}
 
     /** The rewritten class; empty when there was nothing to rewrite. */
     static Optional<byte[]> note(byte[] classFile) {
-        return CallRewriting.apply(classFile, new BypassCalls());
+        return CallRewriting.apply(classFile, new UnrecordedInputCalls());
     }
 
     @Override

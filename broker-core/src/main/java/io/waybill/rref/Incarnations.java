@@ -6,14 +6,14 @@ import java.util.Map;
 import java.util.Set;
 
 /** Which lives of which workers are over. Guarded by the {@link Gate}. */
-final class Lives {
+final class Incarnations {
     private final Map<Integer, Integer> overThrough = new HashMap<>();
     private final Map<Integer, Integer> current = new HashMap<>();
     private final Set<Integer> down = new HashSet<>();
 
     void lost(Holder dead) {
-        overThrough.merge(dead.worker(), dead.generation(), Math::max);
-        if (current.getOrDefault(dead.worker(), 0) <= dead.generation()) {
+        overThrough.merge(dead.worker(), dead.epoch(), Math::max);
+        if (current.getOrDefault(dead.worker(), 0) <= dead.epoch()) {
             down.add(dead.worker());
         }
     }
@@ -23,9 +23,9 @@ final class Lives {
      *
      * @return whether its worker was down before, and is there again
      */
-    boolean meet(Holder life) {
-        current.merge(life.worker(), life.generation(), Math::max);
-        return !isOver(life) && down.remove(life.worker());
+    boolean meet(Holder incarnation) {
+        current.merge(incarnation.worker(), incarnation.epoch(), Math::max);
+        return !isOver(incarnation) && down.remove(incarnation.worker());
     }
 
     /** Whether its process is known to be gone, and no other has come. */
@@ -33,17 +33,17 @@ final class Lives {
         return down.contains(worker);
     }
 
-    boolean isOver(int worker, int generation) {
-        return generation <= overThrough.getOrDefault(worker, 0);
+    boolean isOver(int worker, int epoch) {
+        return epoch <= overThrough.getOrDefault(worker, 0);
     }
 
-    boolean isOver(Holder life) {
-        return isOver(life.worker(), life.generation());
+    boolean isOver(Holder incarnation) {
+        return isOver(incarnation.worker(), incarnation.epoch());
     }
 
-    /** Whether this life says that the one before it is over, which nobody has told. */
-    boolean endsAnother(Holder life) {
-        return life.generation() > 1 && !isOver(life.worker(), life.generation() - 1);
+    /** Whether this incarnation says that the one before it is over, which nobody has told. */
+    boolean endsAnother(Holder incarnation) {
+        return incarnation.epoch() > 1 && !isOver(incarnation.worker(), incarnation.epoch() - 1);
     }
 
     /** The life that is known to run now, at least this one. */

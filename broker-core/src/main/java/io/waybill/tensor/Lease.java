@@ -6,12 +6,12 @@ import java.util.List;
 /**
  * Regions that one receiver may read until it says that it is done with them.
  *
- * <p>A receiver can be done, or be gone, before the sender knows that its message is in the journal: then the loan ends when the sender
+ * <p>A receiver can be done, or be gone, before the sender knows that its message is in the journal: then the lease ends when the sender
  * learns it, because until then it may still be writing.
  *
- * <p><b>Threads.</b> Guarded by {@link Loans}.
+ * <p><b>Threads.</b> Guarded by {@link Leases}.
  */
-final class Loan {
+final class Lease {
 
     enum State {
         /** The message is being written. */
@@ -28,7 +28,7 @@ final class Loan {
     private final List<Region> regions = new ArrayList<>(1);
     private State state = State.PLANNED;
 
-    Loan(long id, int receiver) {
+    Lease(long id, int receiver) {
         this.id = id;
         this.receiver = receiver;
     }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What becomes of a lease whose end can't be told to who leased it. */
 @Timeout(60)
-class LoanLedgerTest {
+class LeaseLedgerTest {
 
     @TempDir
     private Path directory;
@@ -31,7 +31,7 @@ class LoanLedgerTest {
             fill(cursors, stranger);
             assertThatThrownBy(() -> cursors.slot(stranger)).isInstanceOf(HomeException.class);
 
-            assertThatCode(() -> new LoanLedger(cursors).released(stranger, 1)).doesNotThrowAnyException();
+            assertThatCode(() -> new LeaseLedger(cursors).released(stranger, 1)).doesNotThrowAnyException();
         }
     }
 

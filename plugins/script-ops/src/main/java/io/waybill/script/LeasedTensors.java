@@ -15,10 +15,10 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
 /**
  * libtorch's view of the tensors of one call: over the same bytes, without a copy. Tensors over one storage share it in libtorch too.
  *
- * <p><b>Lifetime.</b> The {@code PointerScope} that is open during {@link #borrow} frees libtorch's tensors; the bytes stay the
+ * <p><b>Lifetime.</b> The {@code PointerScope} that is open during {@link #lease} frees libtorch's tensors; the bytes stay the
  * message's. Where what runs may keep a tensor, {@link #watched} ones live on until {@link #letGo}. <b>Threads.</b> One.
  */
-final class BorrowedTensors {
+final class LeasedTensors {
 
     private static final ScalarType[] SCALAR_TYPES = new ScalarType[64];
 
@@ -31,35 +31,35 @@ final class BorrowedTensors {
     }
 
     /** A storage with the tensor that first covered it. */
-    private record Lent(Storage storage, long address, org.bytedeco.pytorch.Tensor tensor) {}
+    private record Leased(Storage storage, long address, org.bytedeco.pytorch.Tensor tensor) {}
 
     private final boolean watched;
-    private final List<Lent> storages = new ArrayList<>(4);
-    private final List<Tensor> borrowed = new ArrayList<>(4);
+    private final List<Leased> storages = new ArrayList<>(4);
+    private final List<Tensor> leased = new ArrayList<>(4);
     private final List<org.bytedeco.pytorch.Tensor> views = new ArrayList<>(4);
 
-    private BorrowedTensors(boolean watched) {
+    private LeasedTensors(boolean watched) {
         this.watched = watched;
     }
 
     /** For what keeps no tensor. */
-    static BorrowedTensors unwatched() {
-        return new BorrowedTensors(false);
+    static LeasedTensors unwatched() {
+        return new LeasedTensors(false);
     }
 
     /** For what may keep one: {@link #letGo} follows, after the scope of the call was closed. */
-    static BorrowedTensors watched() {
-        return new BorrowedTensors(true);
+    static LeasedTensors watched() {
+        return new LeasedTensors(true);
     }
 
     /** Frees libtorch's tensors, but for those that somebody in libtorch still uses: they go to {@code escaped} with their bytes. */
     void letGo(EscapedTensors escaped) {
         for (int i = 0; i < storages.size(); i++) {
-            Lent lent = storages.get(i);
-            if (EscapedTensors.isUsedElsewhere(lent.tensor)) {
-                escaped.keep(lent.storage, lent.tensor);
+            Leased leased = storages.get(i);
+            if (EscapedTensors.isUsedElsewhere(leased.tensor)) {
+                escaped.keep(leased.storage, leased.tensor);
             } else {
-                lent.tensor.releaseReference();
+                leased.tensor.releaseReference();
             }
         }
     }
@@ -69,9 +69,9 @@ final class BorrowedTensors {
      *
      * @throws RejectedMessageException when libtorch cannot take it from here: other devices, negative strides
      */
-    org.bytedeco.pytorch.Tensor borrow(Tensor tensor) throws RejectedMessageException {
-        for (int i = 0; i < borrowed.size(); i++) {
-            if (borrowed.get(i) == tensor) {
+    org.bytedeco.pytorch.Tensor lease(Tensor tensor) throws RejectedMessageException {
+        for (int i = 0; i < leased.size(); i++) {
+            if (leased.get(i) == tensor) {
                 return views.get(i);
             }
         }
@@ -79,7 +79,7 @@ final class BorrowedTensors {
         if (tensor.requiresGrad()) {
             view.set_requires_grad(true);
         }
-        borrowed.add(tensor);
+        leased.add(tensor);
         views.add(view);
         return view;
     }
@@ -90,7 +90,7 @@ final class BorrowedTensors {
      * @throws RejectedMessageException as for a dense one
      * @throws RuntimeException libtorch's, when an index lies outside of the sizes, or those of a coalesced one are not in order
      */
-    org.bytedeco.pytorch.Tensor borrow(SparseTensor tensor) throws RejectedMessageException {
+    org.bytedeco.pytorch.Tensor lease(SparseTensor tensor) throws RejectedMessageException {
         org.bytedeco.pytorch.Tensor indices = view(tensor.indices());
         org.bytedeco.pytorch.Tensor values = view(tensor.values());
         SparseCheck.check(indices, values, tensor.sizes(), tensor.isCoalesced());
@@ -124,14 +124,14 @@ final class BorrowedTensors {
         if (storage.sizeBytes() == 0) {
             return torch.empty(sizes, options, null);
         }
-        Lent lent = lent(storage);
-        if (lent == null) {
+        Leased leased = leased(storage);
+        if (leased == null) {
             long address = storage.address();
             Address at = new Address(address);
             boolean isWhole = tensor.storageOffset() == 0
                     && tensor.elementBytes() == storage.sizeBytes()
                     && tensor.isContiguous();
-            lent = new Lent(
+            leased = new Leased(
                     storage,
                     address,
                     isWhole
@@ -139,19 +139,19 @@ final class BorrowedTensors {
                             : torch.from_blob(
                                     at, new long[] {storage.sizeBytes()}, new TensorOptions(ScalarType.Byte)));
             if (watched) {
-                lent.tensor.retainReference();
+                leased.tensor.retainReference();
             }
-            storages.add(lent);
+            storages.add(leased);
             if (isWhole) {
-                return lent.tensor;
+                return leased.tensor;
             }
         }
         requireNoNegativeStride(tensor);
         return torch.empty(new long[] {0}, options, null)
-                .set_(lent.tensor.storage(), tensor.storageOffset(), sizes, tensor.strides());
+                .set_(leased.tensor.storage(), tensor.storageOffset(), sizes, tensor.strides());
     }
 
-    private Lent lent(Storage storage) {
+    private Leased leased(Storage storage) {
         for (int i = 0; i < storages.size(); i++) {
             if (storages.get(i).storage == storage) {
                 return storages.get(i);

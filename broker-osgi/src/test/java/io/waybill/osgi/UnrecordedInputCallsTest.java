@@ -2,7 +2,7 @@ package io.waybill.osgi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.osgi.watch.Bypass;
+import io.waybill.osgi.watch.UnrecordedInput;
 import io.waybill.osgi.watch.HandlerWatch;
 import java.time.Instant;
 import java.util.Date;
@@ -26,7 +26,7 @@ import org.objectweb.asm.Type;
 
 /** Rewritten classes of every version are verified, do what they did, and tell. */
 @Timeout(60)
-class BypassCallsTest {
+class UnrecordedInputCallsTest {
 
     private static final int FIRST_VERSION = 46; // 45 with a minor version of 3 is alike
     private static final int JAVA_5 = 49; // the first with references to classes as constants
@@ -50,7 +50,7 @@ class BypassCallsTest {
     /** Loads classes, all of which are verified. */
     private static final class Loader extends ClassLoader {
         Loader() {
-            super(BypassCallsTest.class.getClassLoader());
+            super(UnrecordedInputCallsTest.class.getClassLoader());
         }
 
         Class<?> define(byte[] bytes) {
@@ -93,13 +93,13 @@ class BypassCallsTest {
 
     /** Runs the class after it was rewritten. */
     private static Object run(byte[] classFile) throws Exception {
-        byte[] rewritten = BypassCalls.note(classFile).orElseThrow();
+        byte[] rewritten = UnrecordedInputCalls.note(classFile).orElseThrow();
         Callable<?> reader = (Callable<?>)
                 new Loader().define(rewritten).getDeclaredConstructor().newInstance();
         return reader.call();
     }
 
-    private static Optional<Bypass> noted(byte[] classFile, Class<?> gives) throws Exception {
+    private static Optional<UnrecordedInput> noted(byte[] classFile, Class<?> gives) throws Exception {
         HandlerWatch watch = HandlerWatch.begin();
         try {
             assertThat(run(classFile)).isInstanceOf(gives);
@@ -109,8 +109,8 @@ class BypassCallsTest {
         return watch.end();
     }
 
-    private static Optional<Bypass> at(String what) {
-        return Optional.of(new Bypass(what, "acme.Reader.call(Reader.java:17)"));
+    private static Optional<UnrecordedInput> at(String what) {
+        return Optional.of(new UnrecordedInput(what, "acme.Reader.call(Reader.java:17)"));
     }
 
     /** In a loop, in the midst of a computation, and with an object on the stack that is not yet made. */
@@ -146,14 +146,14 @@ class BypassCallsTest {
     @ParameterizedTest
     @MethodSource("versions")
     void tellOfACall(int version) throws Exception {
-        assertThat(noted(classOf(version, BypassCallsTest::readTimes), Date.class))
+        assertThat(noted(classOf(version, UnrecordedInputCallsTest::readTimes), Date.class))
                 .isEqualTo(at("System.currentTimeMillis()"));
     }
 
     @ParameterizedTest
     @MethodSource("versions")
     void tellOfAConstructor(int version) throws Exception {
-        assertThat(noted(classOf(version, BypassCallsTest::makeDate), Date.class))
+        assertThat(noted(classOf(version, UnrecordedInputCallsTest::makeDate), Date.class))
                 .isEqualTo(at("new Date()"));
     }
 
@@ -257,12 +257,12 @@ class BypassCallsTest {
     @Test
     void stayAsTheyAreWhenTheyReadNothing() {
         byte[] classFile = classOf(JAVA_5, code -> code.visitLdcInsn(Type.getObjectType("java/util/Date")));
-        assertThat(BypassCalls.note(classFile)).isEmpty();
+        assertThat(UnrecordedInputCalls.note(classFile)).isEmpty();
     }
 
     @Test
     void tellNobodyOutsideOfAHandler() throws Exception {
-        byte[] classFile = classOf(JAVA_5, BypassCallsTest::makeDate);
+        byte[] classFile = classOf(JAVA_5, UnrecordedInputCallsTest::makeDate);
         HandlerWatch left = HandlerWatch.begin();
         left.leave();
         run(classFile);

@@ -5,23 +5,23 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The storages of one message that travelled under one loan. When the last of them is released, private copies of pages are dropped and
+ * The storages of one message that travelled under one lease. When the last of them is released, private copies of pages are dropped and
  * the sender is told: in this order, because the sender may write the next message there at once.
  *
  * <p><b>Threads.</b> Filled by the thread that decodes; thread-safe from then on.
  */
-final class ArrivedLoan {
+final class ArrivedLease {
 
     private final int sender;
     private final long id;
-    private final LoanReturns returns;
+    private final LeaseReturns returns;
     private final AtomicInteger held;
     private final List<ArrivedStorage> storages = new ArrayList<>(1);
     /** One for the thread that decodes, until all storages are in. */
     private final AtomicInteger live = new AtomicInteger(1);
 
-    /** @param held counts the loans that are not given back */
-    ArrivedLoan(int sender, long id, LoanReturns returns, AtomicInteger held) {
+    /** @param held counts the leases that are not given back */
+    ArrivedLease(int sender, long id, LeaseReturns returns, AtomicInteger held) {
         this.sender = sender;
         this.id = id;
         this.returns = returns;

@@ -6,4 +6,4 @@ package io.waybill.osgi.watch;
  * @param what such as {@code System.nanoTime()}
  * @param where as in a stack trace
  */
-public record Bypass(String what, String where) {}
+public record UnrecordedInput(String what, String where) {}

@@ -10,36 +10,36 @@ import org.agrona.collections.Int2ObjectHashMap;
 import org.agrona.collections.Long2ObjectHashMap;
 
 /**
- * What this worker has lent to whom. What a receiver claims to have released is checked against it.
+ * What this worker has leased to whom. What a receiver claims to have released is checked against it.
  *
  * <p><b>Threads.</b> Thread-safe. Its lock is taken before the {@link SegmentPool}'s, never after.
  */
-final class Loans implements LoanSink {
+final class Leases implements LeaseSink {
 
-    private static final int MAX_OUTSTANDING = TensorSender.MAX_LOANS;
+    private static final int MAX_OUTSTANDING = TensorSender.MAX_LEASES;
 
-    /** A look at what a receiver released costs a cache miss or two, and serves many loans at once. */
+    /** A look at what a receiver released costs a cache miss or two, and serves many leases at once. */
     private static final int POLLED_FROM = 32;
 
-    private final ReleasedLoans released;
-    private final Int2ObjectHashMap<Long2ObjectHashMap<Loan>> byReceiver = new Int2ObjectHashMap<>();
+    private final ReleasedLeases released;
+    private final Int2ObjectHashMap<Long2ObjectHashMap<Lease>> byReceiver = new Int2ObjectHashMap<>();
     private long nextId;
     private long outstanding;
     private long wrongClaims;
     private boolean ended;
 
-    Loans(long firstId, ReleasedLoans released) {
+    Leases(long firstId, ReleasedLeases released) {
         this.nextId = firstId;
         this.released = released;
     }
 
     /**
-     * Opens loans to a receiver. They are planned: {@link #stand} or {@link #cancel} comes next.
+     * Opens leases to a receiver. They are planned: {@link #stand} or {@link #cancel} comes next.
      *
      * @throws CallException {@link ErrorCode#BACK_PRESSURE} when the receiver has too many that it did not release
      */
-    synchronized void open(int receiver, int count, List<Loan> opened) {
-        Long2ObjectHashMap<Loan> its = byReceiver.computeIfAbsent(receiver, key -> new Long2ObjectHashMap<>());
+    synchronized void open(int receiver, int count, List<Lease> opened) {
+        Long2ObjectHashMap<Lease> its = byReceiver.computeIfAbsent(receiver, key -> new Long2ObjectHashMap<>());
         if (its.size() >= POLLED_FROM) {
             released.poll(receiver, this);
         }
@@ -52,70 +52,70 @@ final class Loans implements LoanSink {
                             + MAX_OUTSTANDING + "; this message needs " + count);
         }
         for (int i = 0; i < count; i++) {
-            Loan loan = new Loan(nextId++, receiver);
-            its.put(loan.id(), loan);
-            opened.add(loan);
+            Lease lease = new Lease(nextId++, receiver);
+            its.put(lease.id(), lease);
+            opened.add(lease);
         }
         outstanding += count;
     }
 
     /** The message is in the journal. */
-    synchronized void stand(Loan loan) {
-        if (loan.state() == Loan.State.RETURNED_EARLY) {
-            loan.end();
+    synchronized void stand(Lease lease) {
+        if (lease.state() == Lease.State.RETURNED_EARLY) {
+            lease.end();
         } else if (ended) {
-            forget(loan);
-            loan.end();
+            forget(lease);
+            lease.end();
         } else {
-            loan.state(Loan.State.STANDING);
+            lease.state(Lease.State.STANDING);
         }
     }
 
     /** The message never got into the journal. */
-    synchronized void cancel(Loan loan) {
-        if (loan.state() == Loan.State.PLANNED) {
-            forget(loan);
+    synchronized void cancel(Lease lease) {
+        if (lease.state() == Lease.State.PLANNED) {
+            forget(lease);
         }
-        loan.end();
+        lease.end();
     }
 
     @Override
-    public synchronized void released(int receiver, long loanId) {
-        Long2ObjectHashMap<Loan> its = byReceiver.get(receiver);
-        Loan loan = its == null ? null : its.get(loanId);
-        if (loan == null) {
+    public synchronized void released(int receiver, long leaseId) {
+        Long2ObjectHashMap<Lease> its = byReceiver.get(receiver);
+        Lease lease = its == null ? null : its.get(leaseId);
+        if (lease == null) {
             wrongClaims++;
             return;
         }
-        finish(loan);
+        finish(lease);
     }
 
-    private void finish(Loan loan) {
-        forget(loan);
-        if (loan.state() == Loan.State.PLANNED) {
-            loan.state(Loan.State.RETURNED_EARLY);
+    private void finish(Lease lease) {
+        forget(lease);
+        if (lease.state() == Lease.State.PLANNED) {
+            lease.state(Lease.State.RETURNED_EARLY);
         } else {
-            loan.end();
+            lease.end();
         }
     }
 
-    private void forget(Loan loan) {
-        byReceiver.get(loan.receiver()).remove(loan.id());
+    private void forget(Lease lease) {
+        byReceiver.get(lease.receiver()).remove(lease.id());
         outstanding--;
     }
 
-    /** Ends all loans of a receiver that is gone. */
+    /** Ends all leases of a receiver that is gone. */
     synchronized void receiverGone(int receiver) {
-        Long2ObjectHashMap<Loan> its = byReceiver.get(receiver);
+        Long2ObjectHashMap<Lease> its = byReceiver.get(receiver);
         if (its != null) {
-            for (Loan loan : new ArrayList<>(its.values())) {
-                finish(loan);
+            for (Lease lease : new ArrayList<>(its.values())) {
+                finish(lease);
             }
             byReceiver.remove(receiver);
         }
     }
 
-    /** Ends all loans: nobody will read what receivers release any more. Those of a message that is being written end with that. */
+    /** Ends all leases: nobody will read what receivers release any more. Those of a message that is being written end with that. */
     synchronized void endAll() {
         ended = true;
         for (int receiver :

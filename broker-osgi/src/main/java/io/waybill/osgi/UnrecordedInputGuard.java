@@ -10,12 +10,12 @@ import org.osgi.framework.wiring.BundleWiring;
 
 /**
  * Lets the {@link HandlerWatch} know when a bundle reads the time or draws random numbers by itself: its classes are loaded with calls that
- * tell ({@link BypassCalls}). Only bundles that use the broker's API can answer requests, and only they are watched: what a library looks
- * at for its own housekeeping is no part of an answer.
+ * tell ({@link UnrecordedInputCalls}). Only bundles that use the broker's API can answer requests, and only they are watched: what a library looks
+ * at for its own housekeeping is no part of a response.
  *
  * <p><b>Threads.</b> Any; without state.
  */
-final class BypassGuard implements WeavingHook {
+final class UnrecordedInputGuard implements WeavingHook {
 
     private static final String API = MessageHandler.class.getPackageName();
 
@@ -26,7 +26,7 @@ final class BypassGuard implements WeavingHook {
             return;
         }
         try {
-            BypassCalls.note(wovenClass.getBytes()).ifPresent(rewritten -> {
+            UnrecordedInputCalls.note(wovenClass.getBytes()).ifPresent(rewritten -> {
                 wovenClass.setBytes(rewritten);
                 wovenClass.getDynamicImports().add(HandlerWatch.class.getPackageName());
             });

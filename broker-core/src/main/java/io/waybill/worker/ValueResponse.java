@@ -1,9 +1,9 @@
 package io.waybill.worker;
 
-import io.waybill.api.LateReply;
+import io.waybill.api.LateResponse;
 
-/** A late answer that may be a value that this worker owns. */
-interface ValueReply extends LateReply {
+/** A late response that may be a value that this worker owns. */
+interface ValueResponse extends LateResponse {
 
     /**
      * Sends the value; good until this returns.

@@ -1,0 +1,9 @@
+package io.waybill.tensor;
+
+/** How a receiver tells a sender that it is done with a lease. Thread-safe. */
+@FunctionalInterface
+public interface LeaseReturns {
+
+    /** Tells the sender, once, after the last use of the lease's bytes. At most {@link TensorSender#MAX_LEASES} are under way. */
+    void released(int sender, long leaseId);
+}
