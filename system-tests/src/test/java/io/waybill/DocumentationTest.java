@@ -91,7 +91,7 @@ class DocumentationTest {
                         type.code(),
                         type.name(),
                         type.isRequest() ? "request" : type.isResponse() ? "response" : "neither",
-                        type.answer().map(answer -> "`" + answer + "`").orElse("-")))
+                        type.response().map(answer -> "`" + answer + "`").orElse("-")))
                 .toList();
         assertThat(rows("docs/reference/message-types.md", "\\| 0x[0-9a-f]{3} \\| `.*"))
                 .containsExactlyInAnyOrderElementsOf(expected);

@@ -33,7 +33,9 @@ final class RawPeer {
         write(size); // so that the other one finds a queue
         own.resolve(STARTED).toFile().createNewFile();
         BenchProcess.ready();
-        while (!other.resolve(STARTED).toFile().exists()) { // a queue that is only half made is read as empty indefinitely
+        while (!other.resolve(STARTED)
+                .toFile()
+                .exists()) { // a queue that is only half made is read as empty indefinitely
             Thread.onSpinWait();
         }
         tailer = queue(other, true).createTailer();

@@ -61,7 +61,9 @@ final class ReplayHandlers {
 
     private static void count(Message message, Outbox outbox) throws RejectedMessageException {
         String text = message.text("text");
-        outbox.response().int64("words", new StringTokenizer(text).countTokens()).int64("characters", text.length());
+        outbox.response()
+                .int64("words", new StringTokenizer(text).countTokens())
+                .int64("characters", text.length());
     }
 
     private static void total(Message message, Outbox outbox) throws RejectedMessageException {

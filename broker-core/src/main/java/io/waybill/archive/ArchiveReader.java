@@ -45,7 +45,8 @@ public final class ArchiveReader implements Closeable {
     }
 
     /** What is known of a storage. */
-    public ArchivedStorage find(JournalQueue queue, RecordPosition place, long sequence, int storage) throws IOException {
+    public ArchivedStorage find(JournalQueue queue, RecordPosition place, long sequence, int storage)
+            throws IOException {
         return find(queue, place.fileName(), sequence, storage);
     }
 

@@ -28,7 +28,8 @@ final class WaitingStorage {
     final LeasedBytes bytes;
     private final AtomicInteger state = new AtomicInteger(WAITING);
 
-    WaitingStorage(QueueArchive queue, Path file, long sequence, long id, int storage, LeasedBytes bytes, long sinceNs) {
+    WaitingStorage(
+            QueueArchive queue, Path file, long sequence, long id, int storage, LeasedBytes bytes, long sinceNs) {
         this.queue = queue;
         this.file = file;
         this.sequence = sequence;

@@ -194,8 +194,7 @@ public final class HandlerEntry {
                     break;
                 }
                 try {
-                    drained.wait(
-                            Math.min(leftMs, MAX_WAIT_MS)); // not longer: the clock may be one that a test moves
+                    drained.wait(Math.min(leftMs, MAX_WAIT_MS)); // not longer: the clock may be one that a test moves
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }

@@ -115,8 +115,7 @@ public final class StoredWorker {
     public List<StoredCursor> cursors() {
         Path file = StoredCursors.file(path);
         try {
-            StoredCursors stored =
-                    StoredCursors.read(path, info, files, damage -> problem(file, file + ": " + damage));
+            StoredCursors stored = StoredCursors.read(path, info, files, damage -> problem(file, file + ": " + damage));
             callable = stored.callableEpoch();
             return stored.slots();
         } catch (NoSuchFileException e) {

@@ -82,8 +82,7 @@ public final class WorkerDirectory implements AutoCloseable {
                 requireGone(home, info, previous.get(), options);
             }
             cursors = Cursors.openOwn(path, info.id(), host);
-            long last = Math.max(
-                    lock.epoch(), previous.map(WorkerRecord::epoch).orElse(0L));
+            long last = Math.max(lock.epoch(), previous.map(WorkerRecord::epoch).orElse(0L));
             if (last == 0) { // both files are gone, or there never was one
                 last = cursors.epoch();
             }

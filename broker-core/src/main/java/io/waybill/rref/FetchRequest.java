@@ -23,8 +23,7 @@ public record FetchRequest(RRefId id, int owner, int epoch) {
 
     /** A request to the owner. */
     public Request toRequest() {
-        Value content =
-                Value.tuple(Value.of(id.createdOn()), Value.of(id.localId()), Value.of(owner), Value.of(epoch));
+        Value content = Value.tuple(Value.of(id.createdOn()), Value.of(id.localId()), Value.of(owner), Value.of(epoch));
         ByteBuffer payload = ByteBuffer.wrap(new ValueEncoder().value(content).toBytes());
         return Request.raw(WorkerInfo.address(owner), MessageType.SCRIPT_RREF_FETCH_CALL, payload, List.of());
     }

@@ -47,8 +47,7 @@ public final class Forks {
                 return users.share(user, fork, to);
             }
             owners.share((OwnerReference) reference, fork, to);
-            return new ForkData(
-                    self.worker(), reference.id(), fork, self.worker(), self.epoch(), reference.type());
+            return new ForkData(self.worker(), reference.id(), fork, self.worker(), self.epoch(), reference.type());
         } finally {
             gate.leave();
         }

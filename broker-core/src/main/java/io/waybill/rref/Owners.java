@@ -212,7 +212,8 @@ final class Owners {
     }
 
     private static OwnerReference failed(ForkData data, CallException failure) {
-        OwnerReference entry = new OwnerReference(data.owner(), data.rref(), data.type(), OwnerReference.State.COMPLETED);
+        OwnerReference entry =
+                new OwnerReference(data.owner(), data.rref(), data.type(), OwnerReference.State.COMPLETED);
         entry.failure = failure;
         return entry;
     }

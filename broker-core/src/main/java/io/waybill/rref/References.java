@@ -48,7 +48,8 @@ public final class References implements AutoCloseable {
         OwnerTable table = new OwnerTable(
                 id, self.epoch(), gate, alarms, incarnations, settings.memory().toNanos());
         owners = new Owners(id, self.epoch(), gate, alarms, incarnations, table);
-        users = new Users(id, gate, alarms, incarnations, sends, settings.ownerReturn().toNanos());
+        users = new Users(
+                id, gate, alarms, incarnations, sends, settings.ownerReturn().toNanos());
         long graceNs = settings.grace().toNanos();
         peers = new Peers(gate, alarms, incarnations, sends, owners, users, graceNs, listener);
         handles = new Handles(gate, owners, users);

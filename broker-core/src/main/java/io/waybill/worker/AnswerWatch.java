@@ -46,7 +46,8 @@ final class AnswerWatch implements Closeable {
     private final Map<Long, List<Claim>> open = new HashMap<>();
 
     /** What is appended from here on is not missed. */
-    AnswerWatch(Peer peer, int workerId, JournalSettings settings, Host host, StoredAnswer responses) throws IOException {
+    AnswerWatch(Peer peer, int workerId, JournalSettings settings, Host host, StoredAnswer responses)
+            throws IOException {
         this.peer = peer;
         this.cursors = PeerCursors.open(peer.path(), peer.id(), host.files());
         this.workerId = workerId;

@@ -114,7 +114,13 @@ final class Answers {
      * @return whether it was what the handler gave
      */
     boolean send(
-            PeerLink to, long id, MessageType request, long parent, long handlerSequence, int flags, ResponseBody body) {
+            PeerLink to,
+            long id,
+            MessageType request,
+            long parent,
+            long handlerSequence,
+            int flags,
+            ResponseBody body) {
         int length = body.length();
         if (!canRespond() && !isComfortable()) {
             refuse(

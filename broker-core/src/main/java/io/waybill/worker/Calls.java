@@ -243,8 +243,8 @@ final class Calls implements Caller {
         if (length > settings.maxRecordBytes()) {
             throw CallErrors.refused(
                     ErrorCode.TOO_LARGE,
-                    "a message has at most " + settings.maxRecordBytes()
-                            + " bytes beside its tensors, and this one " + length);
+                    "a message has at most " + settings.maxRecordBytes() + " bytes beside its tensors, and this one "
+                            + length);
         }
         return (int) length;
     }

@@ -241,9 +241,7 @@ final class Links {
             slot.incarnation(
                     own.epoch()); // before it is settled where to begin: from here on the peer keeps what it says
             PeerCursors cursors = PeerCursors.open(peer.path(), peer.id(), host.files());
-            if (peer.state() == PeerState.STARTING
-                    && peer.id() != own.id()
-                    && cursors.epoch() != peer.epoch()) {
+            if (peer.state() == PeerState.STARTING && peer.id() != own.id() && cursors.epoch() != peer.epoch()) {
                 return null; // it may be writing its queues anew: at a later refresh
             }
             responses = JournalTail.open(responsesPath, journal);

@@ -78,7 +78,8 @@ final class QueueWitnesses {
 
     private void add(Peer peer) {
         try {
-            PeerCursorSlot slot = PeerCursors.open(peer.path(), peer.id(), own.home().host().files())
+            PeerCursorSlot slot = PeerCursors.open(
+                            peer.path(), peer.id(), own.home().host().files())
                     .slotFor(own.id())
                     .orElse(null);
             if (slot != null) {

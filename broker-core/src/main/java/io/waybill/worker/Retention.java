@@ -134,7 +134,8 @@ final class Retention implements Agent {
         try {
             look();
         } catch (IOException e) {
-            throw new UncheckedIOException("the journal's files can't be read, and none is removed: " + e.getMessage(), e);
+            throw new UncheckedIOException(
+                    "the journal's files can't be read, and none is removed: " + e.getMessage(), e);
         } finally {
             lookedNs = clock.monotonicNs();
         }

@@ -31,7 +31,8 @@ final class StoredAnswer {
             return;
         }
         if (record.hasReferences()) {
-            claim.fail(ErrorCode.RESPONSE_GONE, respond(record) + " brought references, which ended with their receiver");
+            claim.fail(
+                    ErrorCode.RESPONSE_GONE, respond(record) + " brought references, which ended with their receiver");
             return;
         }
         try {

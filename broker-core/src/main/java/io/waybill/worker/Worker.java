@@ -193,8 +193,8 @@ public final class Worker implements Caller, AutoCloseable {
         InboundPool pool = new InboundPool(own -> new Inbound(context, own), open);
         Parking parking = new Parking();
         PreviousIncarnation earlier = PreviousIncarnation.of(directory);
-        UnansweredScan scan = new UnansweredScan(
-                id, earlier.epoch(), settings.journal(), responses.directory(), responses.size());
+        UnansweredScan scan =
+                new UnansweredScan(id, earlier.epoch(), settings.journal(), responses.directory(), responses.size());
         recovery = new Recovery(directory.name(), earlier, scan, host.threads(), faults);
         links.onMake(recovery::made);
         finished = new FinishedPlaces(links, open, parking, responseLane);
@@ -239,7 +239,8 @@ public final class Worker implements Caller, AutoCloseable {
                 delivery,
                 deviceResponses,
                 counters);
-        indexer = opened.add(new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host));
+        indexer =
+                opened.add(new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host));
         Readers readers = new Readers(
                 directory,
                 settings.journal(),

@@ -56,8 +56,7 @@ class MembershipTest {
         assertThat(stateOf("ps0")).isEqualTo(PeerState.LEFT);
         try (WorkerDirectory again = home.join("ps0")) {
             assertThat(stateOf("ps0")).isEqualTo(PeerState.STARTING);
-            assertThat(membership.members().find("ps0").orElseThrow().epoch())
-                    .isEqualTo(again.epoch());
+            assertThat(membership.members().find("ps0").orElseThrow().epoch()).isEqualTo(again.epoch());
         }
     }
 

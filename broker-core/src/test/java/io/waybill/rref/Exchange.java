@@ -122,6 +122,8 @@ final class Exchange {
 
     /** Shares a reference and lets the receiver read the request. */
     Arrival share(Reference reference, int from, int to) {
-        return worker(to).forks().arrive(List.of(worker(from).forks().fork(reference, incarnation(to))), incarnation(from));
+        return worker(to)
+                .forks()
+                .arrive(List.of(worker(from).forks().fork(reference, incarnation(to))), incarnation(from));
     }
 }

@@ -327,12 +327,20 @@ class ReferencesTest {
     @Test
     void givesBackWhatARequestBroughtThatIsNotBegun() {
         UserReference user = exchange.created(0, 1, value);
-        exchange.worker(2).forks().decline(exchange.worker(0).forks().fork(user, exchange.incarnation(2)), exchange.incarnation(0));
-        exchange.worker(1).forks().decline(exchange.worker(0).forks().fork(user, exchange.incarnation(1)), exchange.incarnation(0));
+        exchange.worker(2)
+                .forks()
+                .decline(exchange.worker(0).forks().fork(user, exchange.incarnation(2)), exchange.incarnation(0));
+        exchange.worker(1)
+                .forks()
+                .decline(exchange.worker(0).forks().fork(user, exchange.incarnation(1)), exchange.incarnation(0));
         exchange.worker(0).release(user);
         OwnerReference own = exchange.worker(1).creations().own(new SimulatedValue(null), "Tensor");
-        exchange.worker(2).forks().decline(exchange.worker(1).forks().fork(own, exchange.incarnation(2)), exchange.incarnation(1));
-        exchange.worker(1).forks().decline(exchange.worker(1).forks().fork(own, exchange.incarnation(1)), exchange.incarnation(1));
+        exchange.worker(2)
+                .forks()
+                .decline(exchange.worker(1).forks().fork(own, exchange.incarnation(2)), exchange.incarnation(1));
+        exchange.worker(1)
+                .forks()
+                .decline(exchange.worker(1).forks().fork(own, exchange.incarnation(1)), exchange.incarnation(1));
         exchange.worker(1).release(own);
         exchange.deliverAll();
         assertThat(value.isClosed()).isTrue();

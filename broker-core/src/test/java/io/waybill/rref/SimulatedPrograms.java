@@ -166,7 +166,8 @@ final class SimulatedPrograms {
         }
         List<ForkData> data = fork(worker, to, 1 + home.any(3));
         SimulatedCall call = new SimulatedCall(worker, to, () -> {}, why -> {});
-        home.network.send(call, data, (at, given) -> home.network.respond(at, call, answerOf(at, given)), Delivery.ONCE);
+        home.network.send(
+                call, data, (at, given) -> home.network.respond(at, call, answerOf(at, given)), Delivery.ONCE);
     }
 
     /** Some of what the handler was given, and of what its worker has. */

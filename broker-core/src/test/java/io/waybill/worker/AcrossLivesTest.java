@@ -99,7 +99,9 @@ class AcrossLivesTest {
         Worker caller = workers.join("caller");
         CompletableFuture<Response> call = begin(caller);
         first.close();
-        callee(DeliveryPolicy.AT_LEAST_ONCE, (message, outbox) -> outbox.response().bool("again", message.isRedelivery()));
+        callee(
+                DeliveryPolicy.AT_LEAST_ONCE,
+                (message, outbox) -> outbox.response().bool("again", message.isRedelivery()));
         try (Response response = call.get(20, TimeUnit.SECONDS)) {
             assertThat(response.value("again")).isEqualTo(Value.of(true));
         }
@@ -125,7 +127,9 @@ class AcrossLivesTest {
         Worker caller = workers.join("caller");
         CompletableFuture<Response> call = begin(caller);
         first.close();
-        callee(DeliveryPolicy.AT_MOST_ONCE, (message, outbox) -> outbox.response().bool("again", true));
+        callee(
+                DeliveryPolicy.AT_MOST_ONCE,
+                (message, outbox) -> outbox.response().bool("again", true));
         assertLost(call, "which may have begun it and did not answer");
         assertThat(begun).hasValue(1);
     }

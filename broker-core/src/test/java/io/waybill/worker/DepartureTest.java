@@ -44,7 +44,9 @@ class DepartureTest {
         for (String name : ALL) {
             HandlerRegistry handlers = workers.registry();
             workers.handle(
-                    handlers, "test.work", (message, outbox) -> outbox.response().int64("done", 1));
+                    handlers,
+                    "test.work",
+                    (message, outbox) -> outbox.response().int64("done", 1));
             workers.handle(handlers, "test.hop", (message, outbox) -> {
                 hops.incrementAndGet();
                 long left = message.int64("left");

@@ -425,7 +425,8 @@ class ForeignCodeTest {
         until("it hangs", () -> happened.get() > 0);
         try {
             assertThat(caller.callAsync(Request.operation("server", "text.now").timeout(Duration.ofSeconds(60))))
-                    .as("a call that needs another thread to poll for worker " + worker.info().name())
+                    .as("a call that needs another thread to poll for worker "
+                            + worker.info().name())
                     .succeedsWithin(Duration.ofSeconds(10))
                     .satisfies(Response::close);
         } finally {
@@ -596,7 +597,8 @@ class ForeignCodeTest {
         MessageHandler released = (message, outbox) -> {
             Storage storage = outbox.buffers().allocate(BYTES);
             storage.release();
-            outbox.respond(ByteBuffer.allocate(1), List.of(Tensor.contiguous(DType.UINT8, new long[] {BYTES}, storage)));
+            outbox.respond(
+                    ByteBuffer.allocate(1), List.of(Tensor.contiguous(DType.UINT8, new long[] {BYTES}, storage)));
         };
         handle("t.released", false, released);
         handle("t.released.now", true, released);

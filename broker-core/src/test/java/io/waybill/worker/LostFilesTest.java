@@ -246,7 +246,8 @@ class LostFilesTest {
         Files.delete(files.get((files.size() + which) % files.size()));
 
         Worker returned = workers.join(loser.info().name(), serving(), SMALL);
-        assertThat(returned.directory().record().settings().get(WorkerRecord.LOST)).contains(queue);
+        assertThat(returned.directory().record().settings().get(WorkerRecord.LOST))
+                .contains(queue);
         Worker calls = loser == caller ? returned : caller;
         List<Long> ids = call(calls, 30, 64);
         assertThat(ids).doesNotContainAnyElementsOf(before);

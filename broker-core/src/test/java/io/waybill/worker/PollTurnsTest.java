@@ -167,6 +167,8 @@ class PollTurnsTest {
         assertThat(permit.isFree())
                 .as("whether it was taken after 100 ms in one listener")
                 .isTrue();
-        assertThat(permit.leaveForeign(second)).as("whether the thread still has it").isFalse();
+        assertThat(permit.leaveForeign(second))
+                .as("whether the thread still has it")
+                .isFalse();
     }
 }

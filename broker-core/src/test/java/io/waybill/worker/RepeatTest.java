@@ -107,7 +107,8 @@ class RepeatTest {
     void joinARequestThatParked() throws Exception {
         HandlerRegistry registry = workers.registry();
         registry.expectMore();
-        workers.handle(registry, "say.now", (message, outbox) -> outbox.response().text("said", "now"));
+        workers.handle(
+                registry, "say.now", (message, outbox) -> outbox.response().text("said", "now"));
         Worker callee = workers.join("callee", registry);
         Worker first = workers.join("caller");
         long id = ask(first, new Heard());

@@ -12,12 +12,7 @@ import java.util.List;
  * @param problems what was left behind, and why
  */
 public record SalvagedWorker(
-        WorkerInfo info,
-        long epoch,
-        List<SalvagedQueue> queues,
-        int positions,
-        long files,
-        List<String> problems) {
+        WorkerInfo info, long epoch, List<SalvagedQueue> queues, int positions, long files, List<String> problems) {
 
     public SalvagedWorker {
         queues = List.copyOf(queues);

@@ -51,7 +51,8 @@ class DirectoriesBundleTest {
     private boolean responses(String text) {
         return node.entry("text.count") != null
                 && node.callAsync("text.count", Map.of())
-                        .handle((outbox, failure) -> failure == null && outbox.value().equals(Value.of(text)))
+                        .handle((outbox, failure) ->
+                                failure == null && outbox.value().equals(Value.of(text)))
                         .join();
     }
 

@@ -56,7 +56,8 @@ class ScriptsBundleTest {
     private boolean responses(String module, String text) {
         return node.registry.table().forKey(HandlerKey.parse("function:" + module + ".f")) != null
                 && node.callAsync("function:" + module + ".f", Map.of())
-                        .handle((outbox, failure) -> failure == null && outbox.value().equals(Value.of(text)))
+                        .handle((outbox, failure) ->
+                                failure == null && outbox.value().equals(Value.of(text)))
                         .join();
     }
 

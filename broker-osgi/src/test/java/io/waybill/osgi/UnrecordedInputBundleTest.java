@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerEntry;
-import io.waybill.osgi.watch.UnrecordedInput;
 import io.waybill.osgi.watch.HandlerWatch;
+import io.waybill.osgi.watch.UnrecordedInput;
 import io.waybill.testing.core.RecordingOutbox;
 import io.waybill.testing.core.TestMessage;
 import java.nio.file.Files;
@@ -97,7 +97,10 @@ class UnrecordedInputBundleTest {
     void areToldOfTheFirstOnly() throws Exception {
         node.bundles().install(reading("System.nanoTime();\nMath.random();").build());
         assertThat(run()).map(UnrecordedInput::what).contains("System.nanoTime()");
-        assertThat(run()).as("the next run is another's").map(UnrecordedInput::what).contains("System.nanoTime()");
+        assertThat(run())
+                .as("the next run is another's")
+                .map(UnrecordedInput::what)
+                .contains("System.nanoTime()");
     }
 
     @Test

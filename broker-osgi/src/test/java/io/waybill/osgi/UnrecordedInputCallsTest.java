@@ -2,8 +2,8 @@ package io.waybill.osgi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.osgi.watch.UnrecordedInput;
 import io.waybill.osgi.watch.HandlerWatch;
+import io.waybill.osgi.watch.UnrecordedInput;
 import java.time.Instant;
 import java.util.Date;
 import java.util.Optional;

@@ -57,10 +57,7 @@ final class BundleHandlers implements Closeable {
                 copyBundles(worker.get(), directory);
             }
             OsgiHost osgi = OsgiHost.start(
-                    settings(distribution, directory),
-                    registry,
-                    DeviceConverters.into(new DeviceRegistry()),
-                    host);
+                    settings(distribution, directory), registry, DeviceConverters.into(new DeviceRegistry()), host);
             BundleHandlers handlers = new BundleHandlers(directory, osgi);
             if (candidate.isPresent()) {
                 handlers.install(candidate.get());

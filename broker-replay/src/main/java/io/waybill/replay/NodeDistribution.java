@@ -14,7 +14,8 @@ import java.util.Optional;
  * @param conf {@code <PID>.cfg} each; empty for none
  * @param framework properties of the framework
  */
-public record NodeDistribution(Path bundles, ShippedBundles shipped, Optional<Path> conf, Map<String, String> framework) {
+public record NodeDistribution(
+        Path bundles, ShippedBundles shipped, Optional<Path> conf, Map<String, String> framework) {
 
     public NodeDistribution {
         Objects.requireNonNull(bundles);

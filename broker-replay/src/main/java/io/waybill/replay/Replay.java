@@ -198,7 +198,8 @@ public final class Replay {
      */
     public ReplayReport run(CallSink sink) throws IOException {
         Host machine = host == null ? Host.real() : host;
-        VerdictCounts tally = new VerdictCounts(wantedCandidates().stream().map(Candidate::name).toList(), progress);
+        VerdictCounts tally = new VerdictCounts(
+                wantedCandidates().stream().map(Candidate::name).toList(), progress);
         try (CallRecording opened = recording.open(machine)) {
             long left = 0;
             long brought = 0;

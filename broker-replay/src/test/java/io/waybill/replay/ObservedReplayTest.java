@@ -97,8 +97,8 @@ class ObservedReplayTest {
 
     @Test
     void areNamedWhereTheyAskForMore() throws Exception {
-        Path home = record(
-                (message, outbox) -> outbox.response().int64("n", outbox.random().nextInt()));
+        Path home = record((message, outbox) ->
+                outbox.response().int64("n", outbox.random().nextInt()));
         List<String> reasons = new ArrayList<>();
 
         ReplayReport report = replay(

@@ -72,9 +72,11 @@ class ReplayTest {
 
     @Test
     void givesTheSameAnswersWithTheSameHandlers() throws Exception {
-        ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice).handles("b", "math.refuse", (m, o) -> {
-            throw new RejectedMessageException(ErrorCode.REFUSED, "not " + m.int64("n"));
-        });
+        ReplayScenario scenario = new ReplayScenario()
+                .handles("b", "math.twice", ReplayTest::twice)
+                .handles("b", "math.refuse", (m, o) -> {
+                    throw new RejectedMessageException(ErrorCode.REFUSED, "not " + m.int64("n"));
+                });
         Path home = scenario.record(directory, caller -> {
             askAll(caller, 1000);
             assertThatThrownBy(() -> ask(caller, "b", "math.refuse", 3)).isInstanceOf(CallException.class);
@@ -128,7 +130,10 @@ class ReplayTest {
     void showsSeveralCandidatesSideBySide() throws Exception {
         ReplayScenario same = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice);
         ReplayScenario other = new ReplayScenario()
-                .handles("b", "math.twice", (message, outbox) -> outbox.response().int64("twice", 0));
+                .handles(
+                        "b",
+                        "math.twice",
+                        (message, outbox) -> outbox.response().int64("twice", 0));
         Path home = same.record(
                 directory, caller -> ask(caller, "b", "math.twice", 4).close());
         List<ReplayedCall.Result> results =
@@ -290,8 +295,9 @@ class ReplayTest {
 
     @Test
     void goesOnBehindAnAnswerThatNeverComes() throws Exception {
-        Path home =
-                new ReplayScenario().handles("b", "math.twice", ReplayTest::twice).record(directory, caller -> askAll(caller, 5));
+        Path home = new ReplayScenario()
+                .handles("b", "math.twice", ReplayTest::twice)
+                .record(directory, caller -> askAll(caller, 5));
         ReplayScenario candidate = new ReplayScenario().handles("b", "math.twice", (message, outbox) -> {
             if (message.int64("n") == 2) {
                 outbox.later();
@@ -356,7 +362,9 @@ class ReplayTest {
         AtomicLong count = new AtomicLong();
         ReplayScenario scenario = new ReplayScenario()
                 .handles(
-                        "b", "math.count", (message, outbox) -> outbox.response().int64("count", count.incrementAndGet()));
+                        "b",
+                        "math.count",
+                        (message, outbox) -> outbox.response().int64("count", count.incrementAndGet()));
         Path home = scenario.record(
                 directory, caller -> ask(caller, "b", "math.count", 0).close());
         assertThat(results(scenario.replay(home)).get(0))

@@ -126,7 +126,8 @@ class ReplayedReferencesTest {
     void findsValuesThatEarlierRequestsMade() throws Exception {
         Path home = scenario(10).record(directory, ReplayedReferencesTest::play);
         List<String> notSame = new ArrayList<>();
-        ReplayReport report = scenario(10).replay(home)
+        ReplayReport report = scenario(10)
+                .replay(home)
                 .run(call -> call.results().stream()
                         .filter(result -> result.verdict() != Verdict.SAME)
                         .forEach(result -> notSame.add(call.worker().name() + " " + call.operation() + " " + result)));
@@ -179,7 +180,8 @@ class ReplayedReferencesTest {
 
     @Test
     void makesAValueThatAHandlerLeftWithItsOwnWorker() throws Exception {
-        Path home = scenario(10).record(
+        Path home = scenario(10)
+                .record(
                         directory,
                         caller -> caller.rpc()
                                 .rpcSync("b", call("test::self"), SOON)

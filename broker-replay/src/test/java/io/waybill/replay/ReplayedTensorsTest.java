@@ -76,7 +76,8 @@ class ReplayedTensorsTest {
                 .handles(
                         "c",
                         "tensor.same",
-                        (message, outbox) -> outbox.response().tensor("tensor", copy(message.tensor("tensor"), 0, outbox)))
+                        (message, outbox) ->
+                                outbox.response().tensor("tensor", copy(message.tensor("tensor"), 0, outbox)))
                 .handles("b", "tensor.ask", (message, outbox) -> ask(message, outbox, change));
     }
 

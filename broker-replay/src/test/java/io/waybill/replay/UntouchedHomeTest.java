@@ -75,11 +75,15 @@ class UntouchedHomeTest {
     @Test
     void staysAsItIs() throws Exception {
         ReplayScenario scenario = new ReplayScenario()
-                .handles("b", "math.twice", (message, outbox) -> outbox.response().int64("twice", 2 * message.int64("n")))
+                .handles(
+                        "b",
+                        "math.twice",
+                        (message, outbox) -> outbox.response().int64("twice", 2 * message.int64("n")))
                 .handles("a", "math.ask", (message, outbox) -> {
                     Request request = Request.operation("b", "math.twice");
                     request.body().int64("n", message.int64("n"));
-                    outbox.response().int64("asked", outbox.caller().call(request).int64("twice"));
+                    outbox.response()
+                            .int64("asked", outbox.caller().call(request).int64("twice"));
                 });
         Path home = scenario.record(directory, caller -> {
             for (int n = 0; n < 20; n++) {

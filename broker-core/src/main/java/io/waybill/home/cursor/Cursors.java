@@ -1,10 +1,10 @@
 package io.waybill.home.cursor;
 
 import static io.waybill.home.cursor.CursorLayout.ASLEEP_AT;
+import static io.waybill.home.cursor.CursorLayout.EPOCH_AT;
 import static io.waybill.home.cursor.CursorLayout.FILE_BYTES;
 import static io.waybill.home.cursor.CursorLayout.FORMAT_AT;
 import static io.waybill.home.cursor.CursorLayout.FREE;
-import static io.waybill.home.cursor.CursorLayout.EPOCH_AT;
 import static io.waybill.home.cursor.CursorLayout.MAGIC_AT;
 import static io.waybill.home.cursor.CursorLayout.NEXT_COUNTER_AT;
 import static io.waybill.home.cursor.CursorLayout.OWNER_AT;

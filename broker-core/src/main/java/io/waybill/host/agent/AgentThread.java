@@ -87,7 +87,8 @@ public final class AgentThread implements AutoCloseable {
     @Override
     public void close() {
         stop();
-        join(Long.MAX_VALUE); // else the runner, if this thread is interrupted, interrupts the agent's, whose files that may close
+        join(Long.MAX_VALUE); // else the runner, if this thread is interrupted, interrupts the agent's, whose
+        // files that may close
         if (thread == null) {
             runner.close(); // closes the agent
         }

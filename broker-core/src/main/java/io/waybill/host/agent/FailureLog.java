@@ -34,7 +34,10 @@ final class FailureLog implements ErrorHandler {
         try {
             own.onError(e);
         } catch (Throwable inHandler) { // must not end the agent
-            LOG.error("{} failed with {}, which can't be shown", threadName, e.getClass().getName());
+            LOG.error(
+                    "{} failed with {}, which can't be shown",
+                    threadName,
+                    e.getClass().getName());
         }
     }
 

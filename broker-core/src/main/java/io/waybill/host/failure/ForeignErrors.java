@@ -1,6 +1,5 @@
 package io.waybill.host.failure;
 
-import io.waybill.host.Threads;
 import org.slf4j.Logger;
 
 /**

@@ -1,7 +1,5 @@
 package io.waybill.host.failure;
 
-import io.waybill.host.Threads;
-
 /**
  * Faults on mapped memory, met when a file was cut or its disk failed. HotSpot skips the access, lets the thread go on, and throws an
  * {@link InternalError} later: from JDK 19 on at the next safepoint, before that when the thread next enters the virtual machine, which

@@ -59,7 +59,8 @@ public final class Journal implements Closeable {
     private final LastRecord last;
     private final PointerBytesStore source = new PointerBytesStore();
     private volatile int cycle; // written by the appending thread, read by who removes files
-    // The last message before each file that this incarnation began; written by the appending thread, read by who removes
+    // The last message before each file that this incarnation began; written by the appending thread, read by who
+    // removes
     // files.
     private final ConcurrentSkipListMap<Integer, Long> lastIdBefore = new ConcurrentSkipListMap<>();
     // Files that were begun or gone on with, for the watch that looks at them; written by the appending thread.

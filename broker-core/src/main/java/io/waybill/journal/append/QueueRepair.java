@@ -50,7 +50,8 @@ final class QueueRepair {
         Path table = directory.resolve(QueueStructure.TABLE);
         String problem = QueueStructure.tableProblem(directory);
         if (problem.isEmpty()) {
-            problem = TableLock.problem(table, TableLock.Mode.WRITER); // a reader that was stopped may hold it indefinitely
+            problem = TableLock.problem(
+                    table, TableLock.Mode.WRITER); // a reader that was stopped may hold it indefinitely
         }
         if (problem.isEmpty()) {
             freeLocks(table, QueueStructure.heldLocks(directory));

@@ -14,7 +14,11 @@ import java.util.Optional;
  * @param results one for each candidate, in their order
  */
 public record ReplayedCall(
-        RecordedCall call, WorkerInfo worker, String operation, Optional<ComparedResponse> recorded, List<Result> results) {
+        RecordedCall call,
+        WorkerInfo worker,
+        String operation,
+        Optional<ComparedResponse> recorded,
+        List<Result> results) {
 
     /**
      * What the handlers of one candidate made of it.

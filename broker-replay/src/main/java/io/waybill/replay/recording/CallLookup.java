@@ -52,8 +52,7 @@ final class CallLookup {
         if (found.isEmpty() || found.get().receiver() != worker) {
             return Optional.empty();
         }
-        RecordView request = journals.index(
-                        journals.find(MessageId.worker(id)).orElseThrow())
+        RecordView request = journals.index(journals.find(MessageId.worker(id)).orElseThrow())
                 .record(JournalQueue.REQUESTS);
         return Optional.of(
                 filter.takes(request)
@@ -70,8 +69,7 @@ final class CallLookup {
         Optional<RecordPosition> place = index.find(queue, id);
         index.damage(queue).ifPresent(damage -> problems.add(damage.toString()));
         return place.filter(found -> index.record(queue).from() == worker)
-                .map(found -> RecordedMessage.copy(
-                        journal.get().info(), queue, found.fileName(), index.record(queue)));
+                .map(found -> RecordedMessage.copy(journal.get().info(), queue, found.fileName(), index.record(queue)));
     }
 
     /** What the handler of a request called. */

@@ -64,8 +64,7 @@ final class HandledCalls implements CallRecording.Handled {
             int id = caller.info().id();
             if (filter.takesCaller(id)) {
                 callers.put(
-                        id,
-                        new RequestStream(journals, caller, this.worker.id(), filter, problems::add, maxHeldBytes));
+                        id, new RequestStream(journals, caller, this.worker.id(), filter, problems::add, maxHeldBytes));
             }
         }
     }

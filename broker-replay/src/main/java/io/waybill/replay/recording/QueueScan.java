@@ -1,9 +1,9 @@
 package io.waybill.replay.recording;
 
 import io.waybill.journal.JournalQueue;
-import io.waybill.journal.read.QueueReader.Step;
-import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.RecordPosition;
+import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.query.StoredJournal;
 import io.waybill.query.StoredJournals;
 import io.waybill.wire.RecordView;

@@ -20,8 +20,7 @@ public record RecordedCall(long id, RecordedMessage request, Optional<RecordedMe
 
     /** Of both records. */
     public int bytes() {
-        return request.record().length
-                + (response.isPresent() ? response.get().record().length : 0);
+        return request.record().length + (response.isPresent() ? response.get().record().length : 0);
     }
 
     /** Whether a filter takes it, whoever sent and received it. The buffers hold its records afterwards. */

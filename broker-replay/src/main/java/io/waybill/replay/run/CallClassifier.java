@@ -72,9 +72,8 @@ final class CallClassifier {
                     : "";
             unfit = "the broker answered it, and no handler" + error;
         }
-        Optional<ComparedResponse> recorded = response.tensorCount() > 0
-                ? Optional.empty()
-                : Optional.of(ComparedResponse.of(response, List.of()));
+        Optional<ComparedResponse> recorded =
+                response.tensorCount() > 0 ? Optional.empty() : Optional.of(ComparedResponse.of(response, List.of()));
         return Optional.of(new CallToReplay(call, operation, recorded, unfit));
     }
 

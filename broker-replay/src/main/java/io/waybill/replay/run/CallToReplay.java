@@ -16,11 +16,7 @@ import java.util.Optional;
  * @param results of the candidates that ran it so far
  */
 record CallToReplay(
-        RecordedCall call,
-        String operation,
-        Optional<ComparedResponse> recorded,
-        String unfit,
-        List<Result> results) {
+        RecordedCall call, String operation, Optional<ComparedResponse> recorded, String unfit, List<Result> results) {
 
     CallToReplay(RecordedCall call, String operation, Optional<ComparedResponse> recorded, String unfit) {
         this(call, operation, recorded, unfit, new ArrayList<>(2));

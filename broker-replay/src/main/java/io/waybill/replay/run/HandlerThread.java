@@ -2,8 +2,8 @@ package io.waybill.replay.run;
 
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.compare.ContentComparison;
-import io.waybill.replay.compare.ReplayedCall.Result;
 import io.waybill.replay.compare.ReplayedCall;
+import io.waybill.replay.compare.ReplayedCall.Result;
 import io.waybill.replay.compare.ResponseComparison;
 import io.waybill.replay.compare.Verdict;
 import io.waybill.replay.recording.NotRecordedException;

@@ -119,6 +119,7 @@ final class NestedCallMatcher {
     }
 
     private static ComparedResponse holding(List<Tensor> tensors) {
-        return new ComparedResponse(MessageType.UNKNOWN, new byte[0], tensors, ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
+        return new ComparedResponse(
+                MessageType.UNKNOWN, new byte[0], tensors, ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
     }
 }

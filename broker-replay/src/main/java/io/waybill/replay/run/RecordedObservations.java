@@ -2,8 +2,8 @@ package io.waybill.replay.run;
 
 import io.waybill.api.Message;
 import io.waybill.api.Outbox;
-import io.waybill.wire.Observation.Kind;
 import io.waybill.wire.Observation;
+import io.waybill.wire.Observation.Kind;
 import io.waybill.wire.Observations;
 import java.time.Instant;
 import java.time.InstantSource;

@@ -42,8 +42,7 @@ final class RecordedRpc implements Rpc {
 
     @Override
     public Response rpcSync(String to, Invocation call, Duration timeout) {
-        return outbox.call(
-                Request.invocation(to, MessageType.SCRIPT_CALL, call).timeout(timeout));
+        return outbox.call(Request.invocation(to, MessageType.SCRIPT_CALL, call).timeout(timeout));
     }
 
     @Override

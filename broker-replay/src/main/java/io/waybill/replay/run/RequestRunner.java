@@ -13,8 +13,8 @@ import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.handling.Route;
-import io.waybill.osgi.watch.UnrecordedInput;
 import io.waybill.osgi.watch.HandlerWatch;
+import io.waybill.osgi.watch.UnrecordedInput;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
@@ -184,9 +184,10 @@ final class RequestRunner {
         }
         Optional<UnrecordedInput> unrecordedInput = watch.end();
         if (unrecordedInput.isPresent()) { // first of all: whatever else is wrong may come of it
-            return RunOutcome.notReplayable("its handler called " + unrecordedInput.get().what() + " at "
-                    + unrecordedInput.get().where()
-                    + ", and what it was told is not on record: what an outbox's clock() and random() give is");
+            return RunOutcome.notReplayable(
+                    "its handler called " + unrecordedInput.get().what() + " at "
+                            + unrecordedInput.get().where()
+                            + ", and what it was told is not on record: what an outbox's clock() and random() give is");
         }
         if (attempt.stopped() != null) {
             return attempt.stopped();

@@ -2,8 +2,8 @@ package io.waybill.replay.run;
 
 import io.waybill.host.Host;
 import io.waybill.replay.compare.ComparedResponse;
-import io.waybill.replay.compare.ReplayedCall.Result;
 import io.waybill.replay.compare.ReplayedCall;
+import io.waybill.replay.compare.ReplayedCall.Result;
 import io.waybill.replay.compare.Verdict;
 import io.waybill.replay.recording.CallRecording;
 import io.waybill.replay.recording.RecordedCall;
@@ -166,7 +166,8 @@ public final class WorkerReplay {
         heldNs = isSame ? heldNs + Math.min(nowNs - lookedNs, MAX_BETWEEN_LOOKS_NS) : 0;
         lookedNs = nowNs;
         watchedTurn = inHandler ? turn : NO_TURN;
-        boolean isOver = !settings.limit().isZero() && heldNs >= settings.limit().toNanos();
+        boolean isOver =
+                !settings.limit().isZero() && heldNs >= settings.limit().toNanos();
         if (isSame && isOver && handlers.supervision().giveUp(turn)) {
             replaceThread();
         }
@@ -176,8 +177,7 @@ public final class WorkerReplay {
     private void replaceThread() {
         thread.interrupt();
         CallToReplay begun = handlers.current();
-        String reason =
-                "its handler did not return within " + settings.limit().toMillis() + " ms";
+        String reason = "its handler did not return within " + settings.limit().toMillis() + " ms";
         begun.results()
                 .add(new Result(
                         candidates.get(begun.results().size()).name(), Verdict.FAILED, reason, Optional.empty()));

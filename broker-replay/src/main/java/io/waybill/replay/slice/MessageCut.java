@@ -152,7 +152,8 @@ final class MessageCut {
         header.putInt(Envelope.PAYLOAD_LENGTH, kept)
                 .putInt(Envelope.SECTION_LENGTH, 0)
                 .putShort(Envelope.TENSOR_COUNT, (short) 0)
-                .put(Envelope.FLAGS, (byte) (header.get(Envelope.FLAGS) & (Envelope.REPEATED | Envelope.ACROSS_INCARNATIONS)));
+                .put(Envelope.FLAGS, (byte)
+                        (header.get(Envelope.FLAGS) & (Envelope.REPEATED | Envelope.ACROSS_INCARNATIONS)));
         reduced.reserve(bytes.length);
         reduced.memory().putBytes(0, bytes);
         reduced.seal(record.sequence());

@@ -71,9 +71,7 @@ final class SliceReader {
     RecordedCall recorded(SlicedCall call) {
         RecordedMessage request = recorded(JournalQueue.REQUESTS, call.request());
         return new RecordedCall(
-                request.id(),
-                request,
-                call.answer().map(answer -> recorded(JournalQueue.RESPONSES, answer)));
+                request.id(), request, call.answer().map(answer -> recorded(JournalQueue.RESPONSES, answer)));
     }
 
     private RecordedMessage recorded(JournalQueue queue, SlicedMessage message) {

@@ -22,11 +22,13 @@ import org.junit.jupiter.api.Timeout;
 class AnswerComparisonTest {
 
     private static void assertSame(ComparedResponse recorded, ComparedResponse replayed) {
-        assertThat(ContentComparison.exact().firstDifference(recorded, replayed)).isEmpty();
+        assertThat(ContentComparison.exact().firstDifference(recorded, replayed))
+                .isEmpty();
     }
 
     private static void assertPart(ComparedResponse recorded, ComparedResponse replayed, String difference) {
-        assertThat(ContentComparison.exact().firstDifference(recorded, replayed)).contains(difference);
+        assertThat(ContentComparison.exact().firstDifference(recorded, replayed))
+                .contains(difference);
     }
 
     private static void assertPart(Value recorded, Value replayed, String difference) {

@@ -35,11 +35,13 @@ final class Answers {
         for (int i = 0; i < bytes.length; i++) {
             payload[i] = (byte) bytes[i];
         }
-        return new ComparedResponse(MessageType.NAMED_RET, payload, List.of(), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
+        return new ComparedResponse(
+                MessageType.NAMED_RET, payload, List.of(), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
     }
 
     static ComparedResponse error(ErrorKind kind, ErrorCode code, String text) {
-        return new ComparedResponse(MessageType.EXCEPTION, text.getBytes(StandardCharsets.UTF_8), List.of(), kind, code);
+        return new ComparedResponse(
+                MessageType.EXCEPTION, text.getBytes(StandardCharsets.UTF_8), List.of(), kind, code);
     }
 
     /** A dict, in the order of the arguments: key, value, key, value. */

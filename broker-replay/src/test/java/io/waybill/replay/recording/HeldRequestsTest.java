@@ -40,8 +40,8 @@ class HeldRequestsTest {
                 }
             }
         }
-        expected.forEach(
-                (left, request) -> assertThat(held.take(left)).as("seed %d", seed).isSameAs(request));
+        expected.forEach((left, request) ->
+                assertThat(held.take(left)).as("seed %d", seed).isSameAs(request));
     }
 
     @Test

@@ -2,8 +2,8 @@ package io.waybill.replay.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.wire.Observation.Kind;
 import io.waybill.wire.Observation;
+import io.waybill.wire.Observation.Kind;
 import io.waybill.wire.Observations;
 import java.time.Clock;
 import java.time.Instant;
@@ -94,7 +94,8 @@ class RecordedObservationsTest {
         Clock clock = again.withZone(ZoneOffset.UTC);
         LocalDate.now(clock);
 
-        assertThat(departure()).contains("RecordedObservationsTest.tellsWhoAskedThroughAClockOfJavas(RecordedObservationsTest.java:");
+        assertThat(departure())
+                .contains("RecordedObservationsTest.tellsWhoAskedThroughAClockOfJavas(RecordedObservationsTest.java:");
     }
 
     @Test

@@ -194,7 +194,8 @@ class SliceRecordingTest {
             RecordedCall madeSecond = sliced.creation(second).orElseThrow();
             requireSame(madeSecond, recorded.creation(second).orElseThrow());
             RRefId first = MessageReferences.needed(view(madeSecond.request())).get(0);
-            assertThat(MessageReferences.created(view(sliced.creation(first).orElseThrow().request())))
+            assertThat(MessageReferences.created(
+                            view(sliced.creation(first).orElseThrow().request())))
                     .contains(first);
             assertThat(sliced.creation(new RRefId(first.createdOn(), 1L << 40))).isEmpty();
             assertThat(recorded.creation(new RRefId(first.createdOn(), 1L << 40)))

@@ -24,8 +24,8 @@ class HandlerAloneTest {
 
     @Test
     void passesFieldsBothWays() throws Exception {
-        MessageHandler greeting = (message, response) ->
-                response.response().text("text", message.text("hello") + message.int64("times"));
+        MessageHandler greeting =
+                (message, response) -> response.response().text("text", message.text("hello") + message.int64("times"));
         greeting.handle(TestMessage.of("greet", Map.of("hello", Value.of("hi"), "times", Value.of(2))), outbox);
         assertThat(outbox.fields()).isEqualTo(Map.of("text", Value.of("hi2")));
     }
@@ -40,7 +40,9 @@ class HandlerAloneTest {
         assertThat(message.operation()).isEqualTo("first");
         assertThat(outbox.value()).isEqualTo(Value.of(7));
         outbox.release();
-        assertThatExceptionOfType(AssertionError.class).isThrownBy(outbox::value).withMessageContaining("found none");
+        assertThatExceptionOfType(AssertionError.class)
+                .isThrownBy(outbox::value)
+                .withMessageContaining("found none");
     }
 
     @Test
@@ -58,7 +60,9 @@ class HandlerAloneTest {
     void refusesASecondResponse() {
         outbox.respond(Value.of(1));
         assertThatIllegalStateException().isThrownBy(outbox::response).withMessageContaining("a value");
-        assertThatExceptionOfType(AssertionError.class).isThrownBy(outbox::fields).withMessageContaining("a value");
+        assertThatExceptionOfType(AssertionError.class)
+                .isThrownBy(outbox::fields)
+                .withMessageContaining("a value");
     }
 
     @Test

@@ -57,8 +57,8 @@ class NodeStartTest {
     private static Set<String> threadsLeft() {
         return Thread.getAllStackTraces().keySet().stream()
                 .map(Thread::getName)
-                .filter(name -> name.startsWith("node-")
-                        || name.startsWith("Felix") && !name.startsWith("FelixResolver"))
+                .filter(name ->
+                        name.startsWith("node-") || name.startsWith("Felix") && !name.startsWith("FelixResolver"))
                 .collect(Collectors.toSet());
     }
 

@@ -79,6 +79,7 @@ final class ReplayedCalls {
         byte[] payload = new ValueEncoder()
                 .value(new Value.Dict(Map.of(Value.of("words"), Value.of(words))))
                 .toBytes();
-        return new ComparedResponse(MessageType.NAMED_RET, payload, List.of(), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
+        return new ComparedResponse(
+                MessageType.NAMED_RET, payload, List.of(), ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN);
     }
 }

@@ -9,8 +9,8 @@ import static io.waybill.cli.replay.ReplayedCalls.same;
 import static io.waybill.cli.replay.ReplayedCalls.unanswered;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.replay.ReplayReport.Row;
 import io.waybill.replay.ReplayReport;
+import io.waybill.replay.ReplayReport.Row;
 import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.replay.compare.Verdict;
 import java.io.PrintWriter;

@@ -142,9 +142,11 @@ class OwnershipTest {
     void usesNoMoreMemoryAfterManyCalls() throws RejectedMessageException {
         Tensor large = floats(new long[] {1024}, new double[1024]);
         List<Value> arguments = List.of(Value.of(large), Value.of(large));
-        TestMessage add = TestMessage.of(MessageType.SCRIPT_CALL, new Invocation("aten::add.Tensor", arguments, Map.of()));
-        TestMessage split =
-                TestMessage.of(MessageType.SCRIPT_CALL, new Invocation("aten::split", List.of(Value.of(large), Value.of(512L)), Map.of()));
+        TestMessage add =
+                TestMessage.of(MessageType.SCRIPT_CALL, new Invocation("aten::add.Tensor", arguments, Map.of()));
+        TestMessage split = TestMessage.of(
+                MessageType.SCRIPT_CALL,
+                new Invocation("aten::split", List.of(Value.of(large), Value.of(512L)), Map.of()));
         RecordingOutbox outbox = new RecordingOutbox();
         handle(add, split, outbox, 20_000);
         long pointers = Pointer.totalCount();

@@ -37,8 +37,8 @@ public enum Mutant {
     LIFE_UNCHECKED(
             "RAN_IN_OTHER_LIFE",
             Runs.KILL_CALLEE,
-            Change.instead(Names.EARLIER, "of", "io/waybill/home/WorkerDirectory", "generation", "ownLife"),
-            Change.instead(Names.EARLIER, "isFor", Names.VIEW, "generation", "anyLife")),
+            Change.instead(Names.EARLIER, "of", "io/waybill/home/WorkerDirectory", "epoch", "ownLife"),
+            Change.instead(Names.EARLIER, "isFor", Names.VIEW, "epoch", "anyLife")),
     DEADLINE_IGNORED(
             "RAN_TOO_LATE",
             Runs.PAUSE,
@@ -111,7 +111,7 @@ public enum Mutant {
         static final String INLET = "io/waybill/worker/Inlet";
         static final String DELIVERY = "io/waybill/worker/Delivery";
         static final String PENDING = "io/waybill/worker/PendingCalls";
-        static final String EARLIER = "io/waybill/worker/EarlierLife";
+        static final String EARLIER = "io/waybill/worker/PreviousIncarnation";
         static final String SERVING = "io/waybill/worker/Serving";
         static final String VIEW = "io/waybill/wire/RecordView";
         static final String BUFFER = "io/waybill/wire/MessageBuffer";
