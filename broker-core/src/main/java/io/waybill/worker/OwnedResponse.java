@@ -2,33 +2,22 @@ package io.waybill.worker;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.MessageType;
 import io.waybill.api.Response;
 import io.waybill.api.Tensor;
-import io.waybill.handling.ResponseFields;
+import io.waybill.handling.HeldResponse;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.Storages;
 import java.nio.ByteBuffer;
 import java.util.List;
 
 /** A response that outlives the poll in which it was read: the payload copied, the tensors' storages and the references held. */
-final class OwnedResponse extends ResponseFields {
+final class OwnedResponse extends HeldResponse {
 
-    private final MessageType type;
-    private final long id;
-    private final int from;
-    private final byte[] payload;
-    private final List<Tensor> tensors;
     private final ArrivedReferences references;
-    private boolean closed; // guarded by this
 
     private OwnedResponse(ResponseView view, byte[] payload, List<Tensor> tensors) {
-        this.type = view.type();
-        this.id = view.id();
-        this.from = view.from();
+        super(view.type(), view.id(), view.from(), payload, tensors, List.of());
         this.references = view.takeReferences();
-        this.payload = payload;
-        this.tensors = tensors;
     }
 
     /**
@@ -81,49 +70,16 @@ final class OwnedResponse extends ResponseFields {
     }
 
     @Override
-    public MessageType type() {
-        return type;
-    }
-
-    @Override
-    public long id() {
-        return id;
-    }
-
-    @Override
-    public int from() {
-        return from;
-    }
-
-    @Override
-    public ByteBuffer payload() {
-        return ByteBuffer.wrap(payload).asReadOnlyBuffer();
-    }
-
-    @Override
-    public List<Tensor> tensors() {
-        return tensors;
-    }
-
-    @Override
     protected List<HeldReference> references() {
         return references.held();
     }
 
     @Override
-    public void close() {
-        if (isFirstClose()) {
-            try {
-                Storages.releaseAll(tensors);
-            } finally {
-                references.release();
-            }
+    protected void release() {
+        try {
+            Storages.releaseAll(tensors());
+        } finally {
+            references.release();
         }
-    }
-
-    private synchronized boolean isFirstClose() {
-        boolean first = !closed;
-        closed = true;
-        return first;
     }
 }

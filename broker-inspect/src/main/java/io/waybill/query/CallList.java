@@ -2,6 +2,10 @@ package io.waybill.query;
 
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPosition;
+import io.waybill.query.stored.Payload;
+import io.waybill.query.stored.StoredJournal;
+import io.waybill.query.stored.StoredJournals;
+import io.waybill.query.stored.StoredRecord;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.util.ArrayDeque;

@@ -1,6 +1,8 @@
 package io.waybill.query;
 
 import io.waybill.api.Invocation;
+import io.waybill.query.stored.Payload;
+import io.waybill.query.stored.StoredRecord;
 import java.util.List;
 import java.util.Optional;
 

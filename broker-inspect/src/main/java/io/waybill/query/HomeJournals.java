@@ -9,6 +9,14 @@ import io.waybill.journal.RecordPosition;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
+import io.waybill.query.stored.Payload;
+import io.waybill.query.stored.StoredJournal;
+import io.waybill.query.stored.StoredJournals;
+import io.waybill.query.stored.StoredRecord;
+import io.waybill.query.stored.StoredTensors;
+import io.waybill.query.verify.Finding;
+import io.waybill.query.verify.Verification;
+import io.waybill.query.verify.Verifier;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
@@ -148,8 +156,8 @@ public final class HomeJournals implements Closeable {
         List<CallTree> children = List.of();
         if (found.call().isPresent()) {
             StoredCall call = found.call().get();
-            ancestors = new NestedCalls(journals, progress, notes).ancestors(call.request());
-            children = new NestedCalls(journals, progress, notes).descendants(call);
+            ancestors = new NestedCallSearch(journals, progress, notes).ancestors(call.request());
+            children = new NestedCallSearch(journals, progress, notes).descendants(call);
         }
         return new FoundMessage(
                 found.id(),

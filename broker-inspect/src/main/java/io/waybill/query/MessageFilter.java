@@ -2,6 +2,7 @@ package io.waybill.query;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.query.stored.Payload;
 import io.waybill.wire.RecordView;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -172,7 +173,7 @@ public final class MessageFilter {
     }
 
     /** Whether a request that was sent at this time and has this response is wanted, as far as the response tells. */
-    public boolean takesAnswer(long sentNs, RecordView response) {
+    public boolean takesResponse(long sentNs, RecordView response) {
         StoredCall.Outcome found =
                 response.type() == MessageType.EXCEPTION ? StoredCall.Outcome.ERROR : StoredCall.Outcome.OK;
         return (outcome == null || outcome == found)

@@ -5,6 +5,8 @@ import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPosition;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
+import io.waybill.query.stored.StoredJournal;
+import io.waybill.query.stored.StoredRecord;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;

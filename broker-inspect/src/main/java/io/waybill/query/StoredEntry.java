@@ -1,5 +1,6 @@
 package io.waybill.query;
 
+import io.waybill.query.stored.StoredRecord;
 import java.util.Optional;
 
 /**

@@ -4,7 +4,7 @@
  * <h2>Starting points</h2>
  * <ul>
  *   <li>{@link io.waybill.query.HomeJournals} for a home
- *   <li>{@link io.waybill.query.StoredRecord} for what is known of one record
+ *   <li>{@link io.waybill.query.stored.StoredRecord} for what is known of one record
  * </ul>
  */
 package io.waybill.query;

@@ -8,7 +8,7 @@ import io.waybill.journal.Roll;
 import io.waybill.journal.append.QueueCopy;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
-import io.waybill.query.LostRecords;
+import io.waybill.query.verify.LostRecords;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;

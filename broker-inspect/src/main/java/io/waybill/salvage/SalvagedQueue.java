@@ -1,7 +1,7 @@
 package io.waybill.salvage;
 
 import io.waybill.journal.JournalQueue;
-import io.waybill.query.LostRecords;
+import io.waybill.query.verify.LostRecords;
 import java.util.List;
 
 /**

@@ -13,7 +13,7 @@ import io.waybill.journal.Roll;
 import io.waybill.journal.append.QueueCopy;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.kept.KeptValues;
-import io.waybill.query.LostRecords;
+import io.waybill.query.verify.LostRecords;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

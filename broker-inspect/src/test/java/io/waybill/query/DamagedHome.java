@@ -2,6 +2,7 @@ package io.waybill.query;
 
 import io.waybill.home.Home;
 import io.waybill.journal.JournalQueue;
+import io.waybill.query.verify.Finding;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -10,6 +10,7 @@ import io.waybill.journal.JournalQueue;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.index.IndexBuilder;
 import io.waybill.query.StoredCall.Outcome;
+import io.waybill.query.stored.StoredRecord;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -199,14 +200,14 @@ class HomeJournalsTest {
     void showsNoMoreOfATreeThanItsBound() throws IOException {
         long parent = MessageId.of(WrittenHome.CALLER, 8);
         try (WrittenQueue requests = WrittenQueue.open(written.worker(WrittenHome.CALLEE), JournalQueue.REQUESTS)) {
-            for (long counter = 0; counter < NestedCalls.MAX_CALLS + 10; counter++) {
+            for (long counter = 0; counter < NestedCallSearch.MAX_CALLS + 10; counter++) {
                 long id = MessageId.of(WrittenHome.CALLEE, counter);
                 requests.append(written.request(id, WrittenHome.CALLEE, WrittenHome.CALLER, "x", 8)
                         .parent(parent));
             }
         }
         FoundMessage found = show(8);
-        assertThat(found.children()).hasSize(NestedCalls.MAX_CALLS);
+        assertThat(found.children()).hasSize(NestedCallSearch.MAX_CALLS);
         assertThat(found.notes()).anyMatch(note -> note.contains("more requests below than are shown"));
     }
 

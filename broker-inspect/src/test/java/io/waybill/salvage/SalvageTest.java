@@ -19,7 +19,7 @@ import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.query.DamagedHome;
-import io.waybill.query.LostRecords.Range;
+import io.waybill.query.verify.LostRecords.Range;
 import io.waybill.wire.Envelope;
 import java.io.IOException;
 import java.nio.ByteBuffer;

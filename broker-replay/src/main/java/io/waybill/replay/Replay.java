@@ -50,7 +50,7 @@ public final class Replay {
     /** How long a handler may take, and after it a late response. */
     public static final Duration LIMIT_DEFAULT = Duration.ofSeconds(60);
 
-    /** The only candidate when there is no candidate: the handlers that the worker had. */
+    /** Names the handlers that the worker had, which run when no candidate is given. */
     public static final String INSTALLED = "installed";
 
     private static final String ONE_AT_A_TIME =

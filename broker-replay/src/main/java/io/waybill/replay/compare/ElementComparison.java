@@ -1,7 +1,7 @@
 package io.waybill.replay.compare;
 
 import io.waybill.api.Tensor;
-import io.waybill.query.ValueLine;
+import io.waybill.query.stored.ValueLine;
 import io.waybill.tensor.Element;
 import java.nio.ByteBuffer;
 import java.util.Arrays;

@@ -1,7 +1,7 @@
 package io.waybill.replay.compare;
 
 import io.waybill.api.Tensor;
-import io.waybill.query.ValueLine;
+import io.waybill.query.stored.ValueLine;
 import java.util.Arrays;
 import java.util.Optional;
 

@@ -2,7 +2,7 @@ package io.waybill.replay.compare;
 
 import io.waybill.api.SparseTensor;
 import io.waybill.api.Value;
-import io.waybill.query.ValueLine;
+import io.waybill.query.stored.ValueLine;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;

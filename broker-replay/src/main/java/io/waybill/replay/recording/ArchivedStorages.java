@@ -3,7 +3,7 @@ package io.waybill.replay.recording;
 import io.waybill.archive.ArchiveReader;
 import io.waybill.archive.ArchivedStorage;
 import io.waybill.archive.Omission;
-import io.waybill.query.StoredJournals;
+import io.waybill.query.stored.StoredJournals;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.util.HashMap;

@@ -5,8 +5,8 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPosition;
 import io.waybill.query.MessageFilter;
-import io.waybill.query.StoredJournal;
-import io.waybill.query.StoredJournals;
+import io.waybill.query.stored.StoredJournal;
+import io.waybill.query.stored.StoredJournals;
 import io.waybill.replay.recording.BeginOrder.Begun;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
@@ -143,7 +143,7 @@ final class HandledCalls implements CallRecording.Handled {
             if (!responses.complete()) {
                 return;
             }
-            call = filter.takesAnswer(request.sentNs(), response) ? call(request, response) : null;
+            call = filter.takesResponse(request.sentNs(), response) ? call(request, response) : null;
         }
         caller.handled(request);
         boolean isSure = !request.isAcrossIncarnations() && !response.isAcrossIncarnations();
@@ -168,7 +168,7 @@ final class HandledCalls implements CallRecording.Handled {
             for (RecordedMessage next = caller.nextUnhandled(); next != null; next = caller.nextUnhandled()) {
                 Optional<RecordedMessage> response = unhandledResponse(next.id());
                 boolean isWanted = response.isPresent()
-                        ? filter.takesAnswer(next.sentNs(), response.get().in(buffer))
+                        ? filter.takesResponse(next.sentNs(), response.get().in(buffer))
                         : filter.takesUnanswered();
                 if (isWanted) {
                     return new RecordedCall(next.id(), next, response);

@@ -29,7 +29,7 @@ public record RecordedCall(long id, RecordedMessage request, Optional<RecordedMe
         return filter.takes(sent)
                 && filter.takesOperationOf(sent)
                 && (response.isPresent()
-                        ? filter.takesAnswer(sent.sentNs(), response.get().in(responseBuffer))
+                        ? filter.takesResponse(sent.sentNs(), response.get().in(responseBuffer))
                         : filter.takesUnanswered());
     }
 }

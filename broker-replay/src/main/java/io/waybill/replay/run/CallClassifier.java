@@ -5,7 +5,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageType;
 import io.waybill.handling.ErrorText;
 import io.waybill.handling.Route;
-import io.waybill.query.Payload;
+import io.waybill.query.stored.Payload;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.wire.MessageBuffer;

@@ -6,7 +6,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.handling.ErrorText;
-import io.waybill.query.Payload;
+import io.waybill.query.stored.Payload;
 import io.waybill.rref.ForkData;
 import io.waybill.rref.ForkTable;
 import io.waybill.wire.RecordView;

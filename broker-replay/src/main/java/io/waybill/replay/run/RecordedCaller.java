@@ -8,13 +8,7 @@ import io.waybill.api.ResponseListener;
 import java.util.concurrent.CompletableFuture;
 
 /** Answers calls from the record. A response is there at once; one that is not on record never comes. Thread-safe. */
-final class RecordedCaller implements Caller {
-
-    private final ReplayOutbox outbox;
-
-    RecordedCaller(ReplayOutbox outbox) {
-        this.outbox = outbox;
-    }
+record RecordedCaller(ReplayOutbox outbox) implements Caller {
 
     @Override
     public Response call(Request request) {

@@ -18,17 +18,11 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** Calls of operators and functions, answered from the record. Thread-safe. */
-final class RecordedRpc implements Rpc {
+record RecordedRpc(ReplayOutbox outbox) implements Rpc {
 
     private static final String ANY_TYPE = "Any";
     private static final Map<String, String> NOTHING_OPEN =
             Map.of("num_owner_rrefs", "0", "num_forks", "0", "num_pending_users", "0", "num_pending_futures", "0");
-
-    private final ReplayOutbox outbox;
-
-    RecordedRpc(ReplayOutbox outbox) {
-        this.outbox = outbox;
-    }
 
     @Override
     public WorkerInfo info() {

@@ -11,6 +11,7 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
+import io.waybill.handling.HeldResponse;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.rref.FetchRequest;
 import io.waybill.rref.ForkData;
@@ -125,7 +126,7 @@ public final class ReplayCandidate implements Closeable {
         if (value.failure().isPresent()) {
             throw value.failure().get();
         }
-        return new RecordedResponse(
+        return new HeldResponse(
                 MessageType.SCRIPT_RREF_FETCH_RET,
                 MessageId.NONE,
                 worker.id(),

@@ -15,6 +15,7 @@ import io.waybill.api.Tensor;
 import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
 import io.waybill.handling.Failure;
+import io.waybill.handling.HeldResponse;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
@@ -146,7 +147,7 @@ final class ReplayOutbox implements Outbox {
             List<Tensor> tensors = content.tensorCount() == 0
                     ? List.of()
                     : surroundings.records().tensors(asked.call().response().orElseThrow());
-            return new RecordedResponse(
+            return new HeldResponse(
                     content.type(),
                     content.id(),
                     content.from(),

@@ -15,14 +15,14 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p><b>Threads.</b> Thread-safe.
  */
-final class ReplayedReference implements RRef {
-
-    private final ReplayCandidate candidate;
-    private final RRefId id;
-    private final int owner;
-    private final int ownerEpoch;
-    private final String type;
-    private final Optional<CallException> failure;
+record ReplayedReference(
+        ReplayCandidate candidate,
+        RRefId id,
+        int owner,
+        int ownerEpoch,
+        String type,
+        Optional<CallException> failure)
+        implements RRef {
 
     /** @param failure why the value was not created; empty when it may have been */
     ReplayedReference(ReplayCandidate candidate, ForkData recorded, Optional<CallException> failure) {
@@ -32,29 +32,6 @@ final class ReplayedReference implements RRef {
     /** To a value that the worker made by itself. */
     ReplayedReference(ReplayCandidate candidate, RRefId id, String type) {
         this(candidate, id, candidate.worker().id(), 1, type, Optional.empty());
-    }
-
-    private ReplayedReference(
-            ReplayCandidate candidate,
-            RRefId id,
-            int owner,
-            int ownerEpoch,
-            String type,
-            Optional<CallException> failure) {
-        this.candidate = candidate;
-        this.id = id;
-        this.owner = owner;
-        this.ownerEpoch = ownerEpoch;
-        this.type = type;
-        this.failure = failure;
-    }
-
-    RRefId id() {
-        return id;
-    }
-
-    int ownerEpoch() {
-        return ownerEpoch;
     }
 
     @Override
@@ -99,11 +76,6 @@ final class ReplayedReference implements RRef {
     }
 
     @Override
-    public int owner() {
-        return owner;
-    }
-
-    @Override
     public boolean isOwner() {
         return owner == candidate.worker().id();
     }
@@ -114,11 +86,6 @@ final class ReplayedReference implements RRef {
     }
 
     @Override
-    public String type() {
-        return type;
-    }
-
-    @Override
     public RRef retain() {
         return this;
     }
@@ -126,6 +93,17 @@ final class ReplayedReference implements RRef {
     @Override
     public void close() {
         // the replay ends it
+    }
+
+    /** Each handle is another, as in a worker. */
+    @Override
+    public boolean equals(Object other) {
+        return this == other;
+    }
+
+    @Override
+    public int hashCode() {
+        return System.identityHashCode(this);
     }
 
     @Override

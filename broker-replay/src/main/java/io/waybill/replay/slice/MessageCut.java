@@ -1,10 +1,11 @@
 package io.waybill.replay.slice;
 
 import io.waybill.api.Tensor;
-import io.waybill.query.Payload;
+import io.waybill.query.stored.Payload;
 import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.replay.recording.StorageBytes;
 import io.waybill.replay.slice.SlicedMessage.Kind;
+import io.waybill.replay.slice.SlicedStorage.State;
 import io.waybill.tensor.DescribedTensors;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MalformedRecordException;
@@ -80,50 +81,41 @@ final class MessageCut {
             throws IOException {
         long size = tensor.storage().sizeBytes();
         if (payloads == Payloads.NONE) {
-            return SlicedStorage.leftOut(number, size);
+            return new SlicedStorage(number, State.LEFT_OUT, size, "");
         }
-        Optional<String> missing =
-                DescribedTensors.isInline(tensor) ? Optional.empty() : beside.missing(message, record, number, size);
-        if (missing.isPresent()) {
-            return SlicedStorage.notKept(number, size, missing.get());
-        }
-        return payloads == Payloads.DIGEST
-                ? digested(message, record, number, tensor)
-                : inEntry(message, kind, record, number, size);
-    }
-
-    private SlicedStorage digested(RecordedMessage message, RecordView record, int number, Tensor tensor)
-            throws IOException {
-        long size = tensor.storage().sizeBytes();
         MessageDigest digest = sha256();
+        CRC32 checksum = new CRC32();
         if (DescribedTensors.isInline(tensor)) {
             digest.update(tensor.storage().bytes(0, (int) size));
         } else {
-            Optional<String> damage = beside.read(message, record, number, digest::update);
-            if (damage.isPresent()) {
-                return SlicedStorage.notKept(number, size, damage.get());
+            Optional<String> problem = beside.missing(message, record, number, size);
+            if (problem.isEmpty()) {
+                problem = beside.read(
+                        message, record, number, payloads == Payloads.DIGEST ? digest::update : checksum::update);
+            }
+            if (problem.isPresent()) {
+                return new SlicedStorage(number, State.NOT_KEPT, size, problem.get());
             }
         }
-        return SlicedStorage.digested(number, size, digest.digest());
+        if (payloads == Payloads.DIGEST) {
+            return new SlicedStorage(number, State.DIGEST, size, digest.digest(), "");
+        }
+        writeEntry(message, kind, record, number, size, checksum.getValue());
+        return new SlicedStorage(number, State.ENTRY, size, "");
     }
 
-    /** Reads them twice: a stored entry begins with its checksum, and what is damaged must not be begun. */
-    private SlicedStorage inEntry(RecordedMessage message, Kind kind, RecordView record, int number, long size)
+    /** Reads the bytes a second time: a stored entry begins with its checksum, and a damaged one must not be begun. */
+    private void writeEntry(
+            RecordedMessage message, Kind kind, RecordView record, int number, long size, long checksum)
             throws IOException {
-        CRC32 checksum = new CRC32();
-        Optional<String> damage = beside.read(message, record, number, checksum::update);
-        if (damage.isPresent()) {
-            return SlicedStorage.notKept(number, size, damage.get());
-        }
-        output.beginEntry(SliceLayout.tensorName(record.id(), kind, number), size, checksum.getValue());
-        damage = beside.read(message, record, number, output::writePiece);
+        output.beginEntry(SliceLayout.tensorName(record.id(), kind, number), size, checksum);
+        Optional<String> damage = beside.read(message, record, number, output::writePiece);
         if (damage.isPresent()) {
             throw new IOException("a tensor of " + message.worker().name()
                     + " was removed or damaged while the slice was made: " + damage.get());
         }
         output.endEntry();
         entries++;
-        return SlicedStorage.inEntry(number, size);
     }
 
     private static byte[] digestOfPayload(byte[] bytes, RecordView record) {

@@ -89,7 +89,7 @@ final class SliceOutput implements Closeable {
         checksum.update(bytes);
         beginEntry(name, bytes.length, checksum.getValue());
         zip.write(bytes);
-        zip.closeEntry();
+        endEntry();
     }
 
     /**

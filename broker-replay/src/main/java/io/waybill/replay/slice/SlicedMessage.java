@@ -108,7 +108,10 @@ record SlicedMessage(
                 Kind.values()[kind], Payloads.values()[payloads], name, record, digest, List.copyOf(found));
     }
 
-    private static byte[] take(ByteBuffer from, int length) {
+    static byte[] take(ByteBuffer from, int length) throws MalformedSliceException {
+        if (length > from.remaining()) {
+            throw new MalformedSliceException("expected " + length + " more bytes, found " + from.remaining());
+        }
         byte[] bytes = new byte[length];
         from.get(bytes);
         return bytes;

@@ -23,20 +23,9 @@ record SlicedStorage(int number, State state, long sizeBytes, byte[] digest, Str
         NOT_KEPT
     }
 
-    static SlicedStorage inEntry(int number, long sizeBytes) {
-        return new SlicedStorage(number, State.ENTRY, sizeBytes, NO_DIGEST, "");
-    }
-
-    static SlicedStorage digested(int number, long sizeBytes, byte[] digest) {
-        return new SlicedStorage(number, State.DIGEST, sizeBytes, digest, "");
-    }
-
-    static SlicedStorage leftOut(int number, long sizeBytes) {
-        return new SlicedStorage(number, State.LEFT_OUT, sizeBytes, NO_DIGEST, "");
-    }
-
-    static SlicedStorage notKept(int number, long sizeBytes, String reason) {
-        return new SlicedStorage(number, State.NOT_KEPT, sizeBytes, NO_DIGEST, reason);
+    /** A storage without a digest. */
+    SlicedStorage(int number, State state, long sizeBytes, String reason) {
+        this(number, state, sizeBytes, NO_DIGEST, reason);
     }
 
     private byte[] text() {
@@ -77,23 +66,13 @@ record SlicedStorage(int number, State state, long sizeBytes, byte[] digest, Str
                     + state + " and " + size + " bytes, reserved " + reserved);
         }
         State found = State.values()[state];
-        byte[] digest = take(from, found == State.DIGEST ? SliceLayout.DIGEST_BYTES : 0);
+        byte[] digest = SlicedMessage.take(from, found == State.DIGEST ? SliceLayout.DIGEST_BYTES : 0);
         if (textLength > SliceLayout.MAX_TEXT_BYTES || textLength > 0 != (found == State.NOT_KEPT)) {
             throw new MalformedSliceException("expected a reason of 1 to " + SliceLayout.MAX_TEXT_BYTES
                     + " bytes for a storage that was not kept and none for others, found " + textLength
                     + " bytes for state " + state);
         }
         return new SlicedStorage(
-                number, found, size, digest, new String(take(from, textLength), StandardCharsets.UTF_8));
-    }
-
-    private static byte[] take(ByteBuffer from, int length) throws MalformedSliceException {
-        if (length > from.remaining()) {
-            throw new MalformedSliceException(
-                    "expected " + length + " more bytes of a storage, found " + from.remaining());
-        }
-        byte[] bytes = new byte[length];
-        from.get(bytes);
-        return bytes;
+                number, found, size, digest, new String(SlicedMessage.take(from, textLength), StandardCharsets.UTF_8));
     }
 }

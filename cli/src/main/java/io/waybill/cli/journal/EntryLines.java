@@ -5,7 +5,7 @@ import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredEntry;
-import io.waybill.query.StoredRecord;
+import io.waybill.query.stored.StoredRecord;
 import java.io.PrintWriter;
 import java.util.function.Consumer;
 

@@ -1,8 +1,8 @@
 package io.waybill.cli.journal;
 
 import io.waybill.cli.show.Printable;
-import io.waybill.query.Payload;
-import io.waybill.query.ValueLine;
+import io.waybill.query.stored.Payload;
+import io.waybill.query.stored.ValueLine;
 
 /** Shows what a record carries as one line of bounded length, safe for a terminal. Stateless. */
 public final class PayloadText {

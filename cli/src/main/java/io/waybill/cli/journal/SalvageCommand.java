@@ -10,7 +10,7 @@ import io.waybill.cli.show.Printable;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.HomeJournals;
-import io.waybill.query.LostRecords;
+import io.waybill.query.verify.LostRecords;
 import io.waybill.salvage.Salvage;
 import io.waybill.salvage.SalvageReport;
 import io.waybill.salvage.SalvagedQueue;

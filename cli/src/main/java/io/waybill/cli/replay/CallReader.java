@@ -4,7 +4,7 @@ import io.waybill.api.MessageId;
 import io.waybill.cli.journal.PayloadText;
 import io.waybill.cli.replay.ShownCall.ShownResult;
 import io.waybill.cli.show.Printable;
-import io.waybill.query.Payload;
+import io.waybill.query.stored.Payload;
 import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;

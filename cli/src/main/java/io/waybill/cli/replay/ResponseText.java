@@ -2,7 +2,7 @@ package io.waybill.cli.replay;
 
 import io.waybill.api.Value;
 import io.waybill.cli.show.Printable;
-import io.waybill.query.ValueLine;
+import io.waybill.query.stored.ValueLine;
 import io.waybill.replay.compare.ComparedResponse;
 import java.util.Arrays;
 import java.util.Optional;

@@ -3,7 +3,7 @@ package io.waybill.cli.show;
 import io.waybill.api.SparseTensor;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
-import io.waybill.query.ValueLine;
+import io.waybill.query.stored.ValueLine;
 import io.waybill.tensor.Element;
 import java.util.Arrays;
 import java.util.StringJoiner;

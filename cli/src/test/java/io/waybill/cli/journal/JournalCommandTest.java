@@ -8,7 +8,7 @@ import io.waybill.cli.Commands;
 import io.waybill.cli.Surroundings;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
-import io.waybill.query.Payload;
+import io.waybill.query.stored.Payload;
 import io.waybill.wire.Observations;
 import java.io.PrintWriter;
 import java.io.StringWriter;

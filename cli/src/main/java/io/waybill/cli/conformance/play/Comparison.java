@@ -4,7 +4,7 @@ import io.waybill.api.SparseTensor;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.cli.show.ValueText;
-import io.waybill.query.ValueLine;
+import io.waybill.query.stored.ValueLine;
 import io.waybill.tensor.Element;
 import java.util.Arrays;
 import java.util.Iterator;

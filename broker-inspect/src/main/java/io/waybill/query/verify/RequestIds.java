@@ -1,4 +1,4 @@
-package io.waybill.query;
+package io.waybill.query.verify;
 
 import java.util.BitSet;
 import java.util.HashMap;

@@ -1,4 +1,4 @@
-package io.waybill.query;
+package io.waybill.query.verify;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.Home;
@@ -6,8 +6,9 @@ import io.waybill.home.StoredWorker;
 import io.waybill.home.cursor.StoredCursor;
 import io.waybill.journal.JournalQueue;
 import io.waybill.kept.KeptValues;
-import io.waybill.query.Finding.Kind;
-import io.waybill.query.Finding.Severity;
+import io.waybill.query.stored.StoredJournal;
+import io.waybill.query.verify.Finding.Kind;
+import io.waybill.query.verify.Finding.Severity;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

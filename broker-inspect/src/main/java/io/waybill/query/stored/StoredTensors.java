@@ -1,10 +1,10 @@
-package io.waybill.query;
+package io.waybill.query.stored;
 
 import io.waybill.api.Tensor;
 import io.waybill.archive.ArchiveReader;
 import io.waybill.archive.ArchivedStorage;
 import io.waybill.host.Host;
-import io.waybill.query.StoredStorage.Place;
+import io.waybill.query.stored.StoredStorage.Place;
 import io.waybill.tensor.DescribedTensors;
 import java.io.Closeable;
 import java.io.IOException;
@@ -20,7 +20,8 @@ public final class StoredTensors implements Closeable {
     private final StoredJournals journals;
     private final Map<Path, ArchiveReader> archives = new HashMap<>();
 
-    StoredTensors(StoredJournals journals) {
+    /** Of these journals, which stay their owner's. */
+    public StoredTensors(StoredJournals journals) {
         this.journals = journals;
     }
 

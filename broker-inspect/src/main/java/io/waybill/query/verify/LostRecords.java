@@ -1,4 +1,4 @@
-package io.waybill.query;
+package io.waybill.query.verify;
 
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;

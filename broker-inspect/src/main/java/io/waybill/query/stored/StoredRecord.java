@@ -1,4 +1,4 @@
-package io.waybill.query;
+package io.waybill.query.stored;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
@@ -43,7 +43,8 @@ public record StoredRecord(
         ErrorKind errorKind,
         ErrorCode errorCode) {
 
-    static StoredRecord of(WorkerInfo worker, JournalQueue queue, RecordPosition place, RecordView record) {
+    /** A record that was read at a place of a queue. */
+    public static StoredRecord of(WorkerInfo worker, JournalQueue queue, RecordPosition place, RecordView record) {
         return new StoredRecord(
                 worker,
                 queue,

@@ -1,4 +1,4 @@
-package io.waybill.query;
+package io.waybill.query.verify;
 
 /**
  * What {@code verify} read and found, in numbers. Immutable.

@@ -1,4 +1,4 @@
-package io.waybill.query;
+package io.waybill.query.stored;
 
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;

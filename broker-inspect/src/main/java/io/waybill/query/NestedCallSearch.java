@@ -6,6 +6,10 @@ import io.waybill.journal.RecordPosition;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
+import io.waybill.query.stored.Payload;
+import io.waybill.query.stored.StoredJournal;
+import io.waybill.query.stored.StoredJournals;
+import io.waybill.query.stored.StoredRecord;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.util.ArrayDeque;
@@ -26,7 +30,7 @@ import java.util.function.LongConsumer;
  * Follows requests to those that their handlers sent, and back, through the journals of all workers. Each request is met once, so that
  * journals which lie can't lead in a circle. For one use. One thread.
  */
-final class NestedCalls {
+final class NestedCallSearch {
 
     /** Requests of a tree, and levels of it. */
     static final int MAX_CALLS = 1000;
@@ -44,7 +48,7 @@ final class NestedCalls {
     private long read;
 
     /** @param notes gets what was left out */
-    NestedCalls(StoredJournals journals, LongConsumer progress, List<String> notes) {
+    NestedCallSearch(StoredJournals journals, LongConsumer progress, List<String> notes) {
         this.journals = journals;
         this.progress = progress;
         this.notes = notes;

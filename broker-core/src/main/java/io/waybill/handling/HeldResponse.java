@@ -1,15 +1,13 @@
-package io.waybill.replay.run;
+package io.waybill.handling;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.Tensor;
-import io.waybill.handling.ResponseFields;
 import java.nio.ByteBuffer;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicBoolean;
 
-/** A response that a handler is given in a replay. Holds one count of each tensor's storage. */
-final class RecordedResponse extends ResponseFields {
+/** A response on the heap. Holds one count of each tensor's storage until it is closed. Thread-safe. */
+public class HeldResponse extends ResponseFields {
 
     private final MessageType type;
     private final long id;
@@ -17,9 +15,10 @@ final class RecordedResponse extends ResponseFields {
     private final byte[] payload;
     private final List<Tensor> tensors;
     private final List<? extends RRef> references;
-    private final AtomicBoolean closed = new AtomicBoolean();
+    private boolean closed; // guarded by this
 
-    RecordedResponse(
+    /** @param payload the values alone, which nobody changes */
+    public HeldResponse(
             MessageType type,
             long id,
             int from,
@@ -64,10 +63,22 @@ final class RecordedResponse extends ResponseFields {
         return references;
     }
 
+    /** Gives back the tensors' storages, at the first call. */
     @Override
-    public void close() {
-        if (closed.compareAndSet(false, true)) {
-            tensors.forEach(tensor -> tensor.storage().release());
+    public final void close() {
+        if (isFirstClose()) {
+            release();
         }
+    }
+
+    private synchronized boolean isFirstClose() {
+        boolean isFirst = !closed;
+        closed = true;
+        return isFirst;
+    }
+
+    /** Gives back the tensors' storages. Called once. */
+    protected void release() {
+        tensors.forEach(tensor -> tensor.storage().release());
     }
 }

@@ -1,4 +1,4 @@
-package io.waybill.query;
+package io.waybill.query.stored;
 
 /**
  * What is left of the bytes of a tensor's storage. Immutable.

@@ -1,4 +1,4 @@
-package io.waybill.query;
+package io.waybill.query.verify;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
@@ -6,9 +6,11 @@ import io.waybill.journal.JournalQueue;
 import io.waybill.journal.Roll;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.journal.recover.QueueExtent;
-import io.waybill.query.Finding.Kind;
-import io.waybill.query.Finding.Severity;
-import io.waybill.query.RequestIds.Match;
+import io.waybill.query.stored.StoredJournal;
+import io.waybill.query.stored.StoredJournals;
+import io.waybill.query.verify.Finding.Kind;
+import io.waybill.query.verify.Finding.Severity;
+import io.waybill.query.verify.RequestIds.Match;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -30,7 +32,7 @@ import java.util.function.LongConsumer;
  * <p>Findings come as they are made. A single cause may bring about millions: of each kind, each queue gives the first few, and a count
  * of the others at the end.
  */
-final class Verifier {
+public final class Verifier {
 
     private static final int MAX_SHOWN = 20;
 
@@ -54,14 +56,16 @@ final class Verifier {
     private long unanswered;
     private long read;
 
-    Verifier(StoredJournals journals, Consumer<Finding> sink, LongConsumer progress) {
+    /** @param sink takes findings as they come */
+    public Verifier(StoredJournals journals, Consumer<Finding> sink, LongConsumer progress) {
         this.journals = journals;
         this.beside = new BesideCheck(journals.home(), this::found);
         this.sink = sink;
         this.progress = progress;
     }
 
-    Verification verify() throws IOException {
+    /** Checks everything. */
+    public Verification verify() throws IOException {
         for (String problem : journals.problems()) {
             found(new Finding(
                     Severity.DAMAGE,

@@ -1,4 +1,4 @@
-package io.waybill.query;
+package io.waybill.query.verify;
 
 import io.waybill.api.MessageId;
 import io.waybill.host.Host;
@@ -9,8 +9,9 @@ import io.waybill.journal.Roll;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.journal.recover.QueueExtent;
-import io.waybill.query.Finding.Kind;
-import io.waybill.query.Finding.Severity;
+import io.waybill.query.stored.StoredJournal;
+import io.waybill.query.verify.Finding.Kind;
+import io.waybill.query.verify.Finding.Severity;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package io.waybill.query;
+package io.waybill.query.verify;
 
 import io.waybill.home.Home;
 import io.waybill.home.Membership;
@@ -11,8 +11,9 @@ import io.waybill.journal.check.StructureFindings;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.recover.QueueExtent;
-import io.waybill.query.Finding.Kind;
-import io.waybill.query.Finding.Severity;
+import io.waybill.query.stored.StoredJournal;
+import io.waybill.query.verify.Finding.Kind;
+import io.waybill.query.verify.Finding.Severity;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;

@@ -1,4 +1,4 @@
-package io.waybill.query;
+package io.waybill.query.stored;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.Home;
@@ -41,7 +41,7 @@ public final class StoredJournals implements Closeable {
     }
 
     /** Looks again who has a journal. What is not what it must be is left out, and told by {@link #problems()}. */
-    void refresh() throws IOException {
+    public void refresh() throws IOException {
         problems.clear();
         List<Path> entries;
         try {
@@ -71,7 +71,8 @@ public final class StoredJournals implements Closeable {
         }
     }
 
-    Home home() {
+    /** The home that they lie in. */
+    public Home home() {
         return home;
     }
 
@@ -108,7 +109,7 @@ public final class StoredJournals implements Closeable {
     }
 
     /** The response that the receiver's journal has. */
-    Optional<StoredRecord> responseTo(StoredRecord request) throws IOException {
+    public Optional<StoredRecord> responseTo(StoredRecord request) throws IOException {
         Optional<StoredJournal> callee = find(request.to());
         if (callee.isEmpty()) {
             return Optional.empty();

@@ -1,4 +1,4 @@
-package io.waybill.query;
+package io.waybill.query.verify;
 
 import io.waybill.journal.RecordPosition;
 import io.waybill.journal.Roll;
