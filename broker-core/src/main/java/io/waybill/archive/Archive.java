@@ -4,20 +4,22 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.archive.ArchiveWriter.Session;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ParkingIdleStrategy;
+import io.waybill.host.agent.WakeableIdleStrategy;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.journal.JournalQueue;
 import io.waybill.tensor.RegionHolder;
 import io.waybill.tensor.SentStorages;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
+import org.agrona.concurrent.Agent;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,12 +27,12 @@ import org.slf4j.LoggerFactory;
  * Copies the tensors that a worker sends through segments into its archive, behind the calls. A region is not used again before its bytes
  * were copied or given up; nothing else of a call waits for it, unless {@link ArchiveOverflow#WAIT} says so.
  *
- * <p><b>Threads.</b> Thread-safe. Copies on a thread of its own, of the lowest priority, which looks for work now and then: waking it for
+ * <p><b>Threads.</b> Thread-safe. Copies on a thread of its own, of the lowest priority, which polls for work at intervals: waking it for
  * each message would cost the caller more than the message.
  *
- * <p><b>Ownership.</b> The worker closes it before its segments; what waits then is still archived, for a while.
+ * <p><b>Ownership.</b> The worker closes it before its segments; what waits then is still archived, for at most 10 s.
  */
-public final class Archive implements RegionHolder, AutoCloseable {
+public final class Archive implements RegionHolder, Agent, AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(Archive.class);
     private static final long BUSY_PAUSE_NS = 20_000_000;
@@ -46,23 +48,24 @@ public final class Archive implements RegionHolder, AutoCloseable {
     private final Host host;
     private final Backlog backlog;
     private final ArchiveSpace space;
-    private final Pace pace;
+    private final CopyPace pace;
     private final SegmentBytes segment;
     private final QueueArchive requests;
     private final QueueArchive responses;
-    private final ArchiveCounters counters = new ArchiveCounters();
-    private volatile boolean closed; // set by who closes, read by senders and the archive's thread
-    private volatile boolean resting; // set by the archive's thread, read by senders
-    private volatile Thread thread;
+    private final ArchiveStatus.Counters counters = new ArchiveStatus.Counters();
+    private final WakeableIdleStrategy idle;
+    private volatile boolean closed; // set by the closing thread, read by senders
+    private volatile AgentThread thread; // null before it starts
     private boolean diskFull;
     private boolean changed;
+    private long busyUntilNs;
     private long publishedNs;
 
     /**
-     * The archive of a worker that has joined. With {@link ArchivePolicy#NONE} it does nothing, but for saying so in files that an earlier
+     * The archive of a worker that has joined. With {@link ArchivePolicy#NONE} it does nothing, but for noting so in files that an earlier
      * process left.
      *
-     * @param epoch of the worker
+     * @param epoch epoch of the worker's incarnation
      * @param firstRequest sequence of the first request of this process
      * @param keepFreeBytes what must stay free on the disk for the journals
      */
@@ -75,22 +78,14 @@ public final class Archive implements RegionHolder, AutoCloseable {
             long firstRequest,
             long firstResponse,
             long keepFreeBytes) {
-        Archive archive = new Archive(
-                settings,
-                workerDirectory,
-                host,
-                worker,
-                session(settings, epoch, firstRequest),
-                session(settings, epoch, firstResponse),
-                keepFreeBytes);
+        Session session = new Session(
+                settings.policy(), epoch, firstRequest, Math.max(0, settings.largestKept()));
+        Archive archive =
+                new Archive(settings, workerDirectory, host, worker, session, firstResponse, keepFreeBytes);
         if (settings.policy() == ArchivePolicy.NONE) {
-            archive.sayThatNothingIsKept();
+            archive.noteThatNothingIsKept();
         }
         return archive;
-    }
-
-    private static ArchiveSession session(ArchiveSettings settings, long epoch, long firstSequence) {
-        return new ArchiveSession(settings.policy(), epoch, firstSequence, Math.max(0, settings.largestKept()));
     }
 
     private Archive(
@@ -98,25 +93,26 @@ public final class Archive implements RegionHolder, AutoCloseable {
             Path workerDirectory,
             Host host,
             int worker,
-            ArchiveSession ofRequests,
-            ArchiveSession ofResponses,
+            Session session,
+            long firstResponse,
             long keepFreeBytes) {
         this.settings = settings;
         this.workerDirectory = workerDirectory;
         this.host = host;
         this.backlog = new Backlog(settings.waitingBytes());
-        this.space =
-                new ArchiveSpace(workerDirectory, host.files(), host.clock(), settings.totalBytes(), keepFreeBytes);
-        this.pace = new Pace(host.clock(), backlog::sentBytes, LockSupport::parkNanos);
+        this.space = new ArchiveSpace(workerDirectory, host, settings.totalBytes(), keepFreeBytes);
+        this.pace = new CopyPace(host.clock(), backlog::sentBytes, LockSupport::parkNanos);
         this.segment = new SegmentBytes(host.files(), pace);
-        this.requests = new QueueArchive(this, JournalQueue.REQUESTS, worker, ofRequests, host, workerDirectory);
-        this.responses = new QueueArchive(this, JournalQueue.RESPONSES, worker, ofResponses, host, workerDirectory);
+        this.requests = new QueueArchive(this, JournalQueue.REQUESTS, worker, session, host, workerDirectory);
+        this.responses = new QueueArchive(
+                this, JournalQueue.RESPONSES, worker, session.from(firstResponse), host, workerDirectory);
+        this.idle = new ParkingIdleStrategy(host.clock(), host.threads());
     }
 
-    private void sayThatNothingIsKept() {
+    private void noteThatNothingIsKept() {
         try {
-            requests.sayThatNothingIsKept();
-            responses.sayThatNothingIsKept();
+            requests.noteThatNothingIsKept();
+            responses.noteThatNothingIsKept();
         } catch (IOException | RuntimeException e) { // nothing depends on it
             LOG.warn("The archive in {} can't be read", workerDirectory, e);
         }
@@ -134,7 +130,8 @@ public final class Archive implements RegionHolder, AutoCloseable {
 
     public void start(String workerName, Threads threads) {
         if (settings.policy() != ArchivePolicy.NONE) {
-            thread = threads.start(workerName + "-archive", this::run);
+            thread = new AgentThread(workerName + "-archive", this, idle);
+            thread.start(threads);
         }
     }
 
@@ -148,34 +145,40 @@ public final class Archive implements RegionHolder, AutoCloseable {
             giveUp(storage, Omission.OVERFLOW);
         }
         backlog.add(storage);
-        if (resting && backlog.bytes() > settings.waitingBytes() / WAKE_AT) {
-            LockSupport.unpark(thread);
+        if (backlog.bytes() > settings.waitingBytes() / WAKE_AT) {
+            idle.wake();
         }
     }
 
-    private void giveUp(WaitingStorage storage, Omission why) {
-        if (storage.giveUp(why)) {
-            count(why);
-        }
-    }
-
-    private void count(Omission why) {
-        if (counters.countDropped(why) == 0 && why != Omission.TOO_LARGE) {
+    /** Whether its bytes still waited. */
+    private boolean giveUp(WaitingStorage storage, Omission why) {
+        boolean waited = storage.giveUp(why);
+        if (waited && counters.countDropped(why) == 0 && why != Omission.TOO_LARGE) {
             LOG.warn(
-                    "A tensor is not archived: {}. Further ones are counted, and told by the archive itself",
+                    "A tensor is not archived: {}. Further ones are counted, and noted in the archive itself",
                     why.text());
         }
+        return waited;
+    }
+
+    /** The same for one that the backlog counts. */
+    private boolean drop(WaitingStorage storage, Omission why) {
+        boolean waited = giveUp(storage, why);
+        if (waited) {
+            backlog.freed(storage.size);
+        }
+        return waited;
     }
 
     @Override
     public void requireRoom() {
         if (settings.overflow() == ArchiveOverflow.WAIT && backlog.isFull()) {
-            LockSupport.unpark(thread);
             throw mustWait();
         }
     }
 
     private CallException mustWait() {
+        idle.wake();
         return new CallException(
                 ErrorKind.UNKNOWN_ERROR,
                 ErrorCode.BACK_PRESSURE,
@@ -190,74 +193,67 @@ public final class Archive implements RegionHolder, AutoCloseable {
             return false;
         }
         if (settings.overflow() == ArchiveOverflow.WAIT && !closed) {
-            LockSupport.unpark(thread);
             throw mustWait();
         }
-        return giveUpAll(Omission.OVERFLOW);
+        return dropAll(Omission.OVERFLOW);
     }
 
-    private boolean giveUpAll(Omission why) {
+    private boolean dropAll(Omission why) {
         boolean some = false;
         for (WaitingStorage storage : backlog.all()) {
-            if (storage.giveUp(why)) {
-                backlog.freed(storage.size);
-                count(why);
-                some = true;
-            }
+            some |= drop(storage, why);
         }
         return some;
     }
 
-    private void run() {
-        try {
-            host.calls().lowerPriority();
-            long busyUntilNs = host.clock().monotonicNs();
-            while (true) {
-                boolean last = closed; // before the look: what was sent before it was closed is seen
-                if (archiveAllSafely()) {
-                    busyUntilNs = host.clock().monotonicNs() + BUSY_FOR_NS;
-                }
-                publish(last ? 0 : PUBLISH_NS);
-                if (last) {
-                    break;
-                }
-                rest(busyUntilNs - host.clock().monotonicNs() > 0 ? BUSY_PAUSE_NS : IDLE_PAUSE_NS);
-            }
-        } finally {
-            closeFiles();
-        }
+    @Override
+    public String roleName() {
+        return "archive";
     }
 
-    /** One storage that fails must not keep the regions of all others. */
-    private boolean archiveAllSafely() {
-        try {
-            return archiveAll();
-        } catch (RuntimeException | Error e) {
-            LOG.error("The archive in {} met an error and goes on", workerDirectory, e);
-            return false;
-        }
+    @Override
+    public void onStart() {
+        host.calls().lowerPriority();
+        busyUntilNs = host.clock().monotonicNs();
     }
 
-    private void rest(long ns) {
-        resting = true;
-        if (!closed) {
-            LockSupport.parkNanos(this, ns);
+    @Override
+    public int doWork() {
+        if (archiveAll()) {
+            busyUntilNs = host.clock().monotonicNs() + BUSY_FOR_NS;
         }
-        resting = false;
+        publish(PUBLISH_NS);
+        idle.rest(busyUntilNs - host.clock().monotonicNs() > 0 ? BUSY_PAUSE_NS : IDLE_PAUSE_NS);
+        return 0;
+    }
+
+    /** Archives what was sent before {@link #close}. */
+    @Override
+    public void onClose() {
+        try {
+            new CloseSteps()
+                    .attempt(this::archiveAll)
+                    .attempt(() -> publish(0))
+                    .attempt(requests::close)
+                    .attempt(responses::close)
+                    .attempt(segment::close)
+                    .finish();
+        } catch (IOException | RuntimeException | Error e) {
+            LOG.warn("The archive in {} could not be closed in order", workerDirectory, e);
+        }
     }
 
     /** Whether there was something. */
     private boolean archiveAll() {
-        WaitingStorage next = backlog.next();
-        boolean some = next != null;
-        while (next != null) {
+        boolean some = false;
+        for (WaitingStorage next = backlog.next(); next != null; next = backlog.next()) {
+            some = true;
             try {
                 archive(next);
             } finally {
                 backlog.done();
             }
             publish(PUBLISH_NS);
-            next = backlog.next();
         }
         pace.rest();
         segment.close(); // so that a segment that is removed gives its disk space back
@@ -273,7 +269,7 @@ public final class Archive implements RegionHolder, AutoCloseable {
             if (why == null && storage.queue.append(storage, segment.of(storage))) {
                 backlog.freed(storage.size);
                 counters.countArchived(storage.size);
-                hasRoom();
+                setDiskFull(false);
                 return;
             }
             omit(storage, why == null ? storage.omission() : why);
@@ -284,27 +280,21 @@ public final class Archive implements RegionHolder, AutoCloseable {
         }
     }
 
-    /** Why there is no place for it; null when there is. */
+    /** Why there is no room for it; null when there is. */
     private Omission refusal(WaitingStorage storage) throws IOException {
         long bytes = storage.size + 2 * ArchiveLayout.RECORD_BYTES;
         if (!space.isOnDisk(bytes)) {
-            isFull();
+            setDiskFull(true);
             return Omission.DISK_FULL;
         }
         storage.queue.enter(storage);
-        return space.isWithinQuota(bytes, inUse()) ? null : Omission.QUOTA;
-    }
-
-    private List<Path> inUse() {
-        return Stream.concat(requests.inUse().stream(), responses.inUse().stream())
-                .toList();
+        List<Path> inUse =
+                Stream.of(requests, responses).flatMap(QueueArchive::inUse).toList();
+        return space.isWithinQuota(bytes, inUse) ? null : Omission.QUOTA;
     }
 
     private void omit(WaitingStorage storage, Omission why) throws IOException {
-        if (storage.giveUp(why)) {
-            backlog.freed(storage.size);
-            count(why);
-        }
+        drop(storage, why);
         if (why == Omission.DISK_FULL) {
             storage.queue.remember(storage, why);
         } else {
@@ -313,58 +303,42 @@ public final class Archive implements RegionHolder, AutoCloseable {
     }
 
     private void failed(WaitingStorage storage, Throwable e) {
-        Omission why = e instanceof UnreadableBytesException
-                ? Omission.UNREADABLE
-                : e instanceof IOException io ? QueueArchive.omissionOf(io) : Omission.WRITE_FAILED;
-        if (storage.giveUp(why)) {
-            backlog.freed(storage.size);
-            count(why);
-        }
+        Omission why = QueueArchive.omissionOf(e);
+        drop(storage, why);
         storage.queue.remember(storage, why);
         if (why == Omission.DISK_FULL) {
-            isFull();
+            setDiskFull(true);
             space.lookAgain();
-        } else {
-            logFailure(why, storage, e);
+            return;
         }
-    }
-
-    private void logFailure(Omission why, WaitingStorage storage, Throwable e) {
         String text = "Storage " + storage.storage + " of message " + MessageId.text(storage.id) + " is not archived";
-        if (counters.dropped(why.code()) <= 1) {
+        if (counters.dropped(why) <= 1) {
             LOG.warn(text, e);
         } else {
             LOG.debug(text, e);
         }
     }
 
-    private void isFull() {
-        if (!diskFull) {
-            diskFull = true;
+    private void setDiskFull(boolean full) {
+        if (full && !diskFull) {
             LOG.error(
                     "There is no room for the archive beside what the journals in {} need: tensors are not archived until"
                             + " there is",
                     workerDirectory);
-        }
-    }
-
-    private void hasRoom() {
-        if (diskFull) {
-            diskFull = false;
+        } else if (diskFull && !full) {
             LOG.info("There is room for the archive in {} again", workerDirectory);
         }
+        diskFull = full;
     }
 
-    /** Writes down what was not kept and could not be told before. */
+    /** Writes down what was not kept and could not be noted before. */
     private void writeNotes() {
-        for (Gap gap : backlog.takeSpilled()) {
-            gap.queue.remember(gap);
-        }
+        backlog.takeSpilled().forEach(gap -> gap.queue.remember(gap));
         try {
             requests.writeGaps();
             responses.writeGaps();
         } catch (IOException e) {
-            space.lookAgain(); // and again later
+            space.lookAgain(); // and tries again later
         }
     }
 
@@ -375,7 +349,7 @@ public final class Archive implements RegionHolder, AutoCloseable {
         }
         publishedNs = nowNs;
         changed = backlog.count() > 0;
-        Path path = workerDirectory.resolve(ArchiveLayout.DIRECTORY).resolve(ArchiveStatus.FILE);
+        Path path = ArchiveStatus.file(workerDirectory);
         try (var file = host.files().openOwnNative(path)) {
             status().write(file);
         } catch (IOException e) {
@@ -385,66 +359,19 @@ public final class Archive implements RegionHolder, AutoCloseable {
 
     /** How far it is behind, and what it has not kept. */
     public ArchiveStatus status() {
-        Map<Omission, Long> dropped = new EnumMap<>(Omission.class);
-        for (Omission why : Omission.values()) {
-            if (why.code() < ArchiveStatus.REASONS && counters.dropped(why.code()) > 0) {
-                dropped.put(why, counters.dropped(why.code()));
-            }
-        }
-        long nowNs = host.clock().monotonicNs();
-        return new ArchiveStatus(
-                settings.policy(),
-                host.clock().wallNs(),
-                backlog.count(),
-                backlog.bytes(),
-                TimeUnit.NANOSECONDS.toMillis(nowNs - backlog.oldestSinceNs(nowNs)),
-                counters.storages(),
-                counters.bytes(),
-                space.usedBytes(),
-                dropped);
-    }
-
-    private void closeFiles() {
-        try {
-            new CloseSteps()
-                    .attempt(requests::close)
-                    .attempt(responses::close)
-                    .attempt(segment::close)
-                    .finish();
-        } catch (IOException | RuntimeException | Error e) {
-            LOG.warn("The archive in {} could not be closed in order", workerDirectory, e);
-        }
+        return counters.status(settings.policy(), host.clock(), backlog, space.usedBytes());
     }
 
     /** Archives what waits, for at most 10 s, and ends the thread. */
     @Override
     public void close() {
         closed = true;
-        if (thread == null) {
-            return;
+        AgentThread running = thread;
+        if (running != null) {
+            running.stop();
+            running.join(CLOSE_WAIT_NS);
+            dropAll(Omission.CLOSED);
+            running.close();
         }
-        LockSupport.unpark(thread);
-        boolean interrupted = join(CLOSE_WAIT_NS);
-        giveUpAll(Omission.CLOSED);
-        interrupted |= join(Long.MAX_VALUE);
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    /** Returns whether it was interrupted. */
-    private boolean join(long ns) {
-        long startNs = host.clock().monotonicNs();
-        boolean interrupted = false;
-        long left = ns;
-        while (thread.isAlive() && left > 0) {
-            try {
-                TimeUnit.NANOSECONDS.timedJoin(thread, left);
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-            left = ns - (host.clock().monotonicNs() - startNs);
-        }
-        return interrupted;
     }
 }

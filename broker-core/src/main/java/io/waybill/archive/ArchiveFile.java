@@ -21,7 +21,7 @@ import java.util.function.Consumer;
 final class ArchiveFile implements Closeable {
 
     /** Records that no index names are remembered up to this number; beyond that each lookup goes through the file. */
-    private static final int MAX_REMEMBERED = 4 * ArchiveLayout.MAX_ENTRIES_READ;
+    private static final int MAX_REMEMBERED = 4 * ArchiveLayout.MAX_LATE_ENTRIES;
 
     private final FileBytes bytes;
     private final Optional<ArchiveHeader> header;

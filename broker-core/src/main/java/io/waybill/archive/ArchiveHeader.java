@@ -3,50 +3,39 @@ package io.waybill.archive;
 import io.waybill.journal.JournalQueue;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /**
- * The header of an archive file, as {@link ArchiveLayout} draws it. Immutable.
+ * The header of an archive file. Immutable.
  *
  * @param tag tells this file from others; never 0
- * @param worker who writes it
+ * @param worker id of the worker that writes it
  * @param stem the name of the queue's file without its suffix
  */
 record ArchiveHeader(int tag, int worker, JournalQueue queue, boolean isRemoved, long madeNs, String stem) {
 
-    private static final int RESERVED_AT = ArchiveLayout.NAME_AT + ArchiveLayout.MAX_NAME;
+    private static final int CHECKSUM_AT = 12;
+    private static final int NAME_AT = 33;
+    private static final int MAX_NAME = 47;
 
     void encode(ByteBuffer to) {
         byte[] name = stem.getBytes(StandardCharsets.US_ASCII);
-        if (name.length < 1 || name.length > ArchiveLayout.MAX_NAME) {
+        if (name.length < 1 || name.length > MAX_NAME) {
             throw new IllegalArgumentException(
-                    "the name of a queue's file has 1 to " + ArchiveLayout.MAX_NAME + " bytes: " + stem);
+                    "the name of a queue's file has 1 to " + MAX_NAME + " bytes: " + stem);
         }
-        for (int at = 0; at < ArchiveLayout.HEADER_BYTES; at += 8) {
-            to.putLong(at, 0);
-        }
-        to.putLong(ArchiveLayout.MAGIC_AT, ArchiveLayout.MAGIC)
-                .putInt(ArchiveLayout.FORMAT_AT, ArchiveLayout.FORMAT)
-                .putInt(ArchiveLayout.TAG_AT, tag)
-                .putShort(ArchiveLayout.WORKER_AT, (short) worker)
-                .put(ArchiveLayout.QUEUE_AT, (byte) queue.ordinal())
-                .put(ArchiveLayout.STATE_AT, (byte)
-                        (isRemoved ? ArchiveLayout.STATE_REMOVED : ArchiveLayout.STATE_KEPT))
-                .putLong(ArchiveLayout.MADE_AT, madeNs)
-                .put(ArchiveLayout.NAME_LENGTH_AT, (byte) name.length);
-        for (int i = 0; i < name.length; i++) {
-            to.put(ArchiveLayout.NAME_AT + i, name[i]);
-        }
-        to.putInt(ArchiveLayout.CHECKSUM_AT, checksum(to));
+        to.clear().putLong(ArchiveLayout.MAGIC).putInt(ArchiveLayout.FORMAT).putInt(0).putInt(tag);
+        to.putShort((short) worker).put((byte) queue.ordinal()).put((byte) (isRemoved ? 1 : 0));
+        to.putLong(madeNs).put((byte) name.length).put(Arrays.copyOf(name, ArchiveLayout.HEADER_BYTES - NAME_AT));
+        to.putInt(CHECKSUM_AT, checksum(to));
     }
 
     private static int checksum(ByteBuffer header) {
         byte[] checked = new byte[ArchiveLayout.CHECKED_BYTES];
         header.duplicate().clear().get(checked);
-        for (int i = 0; i < Integer.BYTES; i++) {
-            checked[ArchiveLayout.CHECKSUM_AT + i] = 0;
-        }
+        Arrays.fill(checked, CHECKSUM_AT, CHECKSUM_AT + Integer.BYTES, (byte) 0);
         CRC32C checksum = new CRC32C();
         checksum.update(checked);
         return (int) checksum.getValue();
@@ -54,32 +43,32 @@ record ArchiveHeader(int tag, int worker, JournalQueue queue, boolean isRemoved,
 
     /** Reads a header from the buffer's start, which holds all of it; empty when there is none of this format. */
     static Optional<ArchiveHeader> decode(ByteBuffer from) {
-        int queue = from.get(ArchiveLayout.QUEUE_AT);
-        int state = from.get(ArchiveLayout.STATE_AT);
-        int length = from.get(ArchiveLayout.NAME_LENGTH_AT);
-        boolean isHeader = from.getLong(ArchiveLayout.MAGIC_AT) == ArchiveLayout.MAGIC
-                && from.getInt(ArchiveLayout.FORMAT_AT) == ArchiveLayout.FORMAT
-                && from.getInt(ArchiveLayout.CHECKSUM_AT) == checksum(from)
-                && from.getInt(ArchiveLayout.TAG_AT) != 0
+        ByteBuffer in = from.duplicate().order(from.order()).clear();
+        boolean isHeader = in.getLong() == ArchiveLayout.MAGIC
+                && in.getInt() == ArchiveLayout.FORMAT
+                && in.getInt() == checksum(from);
+        int tag = in.getInt();
+        int worker = Short.toUnsignedInt(in.getShort());
+        int queue = in.get();
+        int state = in.get();
+        long madeNs = in.getLong();
+        int length = in.get();
+        boolean isValid = isHeader
+                && tag != 0
                 && queue >= 0
                 && queue < JournalQueue.values().length
-                && (state == ArchiveLayout.STATE_KEPT || state == ArchiveLayout.STATE_REMOVED)
+                && (state == 0 || state == 1)
                 && length >= 1
-                && length <= ArchiveLayout.MAX_NAME
-                && from.getLong(RESERVED_AT) == 0
-                && from.getLong(RESERVED_AT + Long.BYTES) == 0;
-        if (!isHeader) {
+                && length <= MAX_NAME
+                && in.getLong(NAME_AT + MAX_NAME) == 0
+                && in.getLong(NAME_AT + MAX_NAME + Long.BYTES) == 0;
+        if (!isValid) {
             return Optional.empty();
         }
         byte[] name = new byte[length];
-        from.duplicate().clear().position(ArchiveLayout.NAME_AT).get(name);
-        return Optional.of(new ArchiveHeader(
-                from.getInt(ArchiveLayout.TAG_AT),
-                Short.toUnsignedInt(from.getShort(ArchiveLayout.WORKER_AT)),
-                JournalQueue.values()[queue],
-                state == ArchiveLayout.STATE_REMOVED,
-                from.getLong(ArchiveLayout.MADE_AT),
-                new String(name, StandardCharsets.US_ASCII)));
+        in.get(name);
+        String stem = new String(name, StandardCharsets.US_ASCII);
+        return Optional.of(new ArchiveHeader(tag, worker, JournalQueue.values()[queue], state == 1, madeNs, stem));
     }
 
     ArchiveHeader removed() {

@@ -30,35 +30,19 @@ record ArchiveRecord(
 
     private static final int MAGIC_AT = 4;
     private static final int TAG_AT = 8;
-    private static final int KIND_AT = 12;
-    private static final int CODE_AT = 13;
-    private static final int FLAGS_AT = 14;
-    private static final int OFFSET_AT = 16;
-    private static final int ID_AT = 24;
-    private static final int SEQUENCE_AT = 32;
-    private static final int LENGTH_AT = 40;
-    private static final int CONTENT_CHECKSUM_AT = 48;
-    private static final int STORAGE_AT = 52;
-    private static final int TIME_AT = 56;
 
-    /** What a record is about. */
+    /** What a record is about. Their order is that of their numbers in files, from 1 on. */
     enum Kind {
-        STORAGE(1),
-        SESSION(2),
-        END(3),
-        GAP(4),
-        INDEX(5),
+        STORAGE,
+        SESSION,
+        END,
+        GAP,
+        INDEX,
         /** A storage whose bytes are being written. */
-        UNFINISHED(6);
+        UNFINISHED;
 
-        private final int code;
-
-        Kind(int code) {
-            this.code = code;
-        }
-
-        int code() {
-            return code;
+        byte code() {
+            return (byte) (ordinal() + 1);
         }
 
         static Optional<Kind> of(int code) {
@@ -82,21 +66,10 @@ record ArchiveRecord(
 
     /** Writes the header at the buffer's start. */
     void encode(ByteBuffer to, int tag) {
-        for (int at = 0; at < ArchiveLayout.RECORD_BYTES; at += 8) {
-            to.putLong(at, 0);
-        }
-        to.putInt(MAGIC_AT, ArchiveLayout.RECORD_MAGIC)
-                .putInt(TAG_AT, tag)
-                .put(KIND_AT, (byte) kind.code())
-                .put(CODE_AT, (byte) code)
-                .put(FLAGS_AT, (byte) flags)
-                .putLong(OFFSET_AT, offset)
-                .putLong(ID_AT, id)
-                .putLong(SEQUENCE_AT, sequence)
-                .putLong(LENGTH_AT, length)
-                .putInt(CONTENT_CHECKSUM_AT, checksum)
-                .putShort(STORAGE_AT, (short) storage)
-                .putLong(TIME_AT, timeNs);
+        to.clear().putInt(0).putInt(ArchiveLayout.RECORD_MAGIC).putInt(tag);
+        to.put(kind.code()).put((byte) code).put((byte) flags).put((byte) 0);
+        to.putLong(offset).putLong(id).putLong(sequence).putLong(length);
+        to.putInt(checksum).putShort((short) storage).putShort((short) 0).putLong(timeNs);
         to.putInt(0, checksum(to, 0));
     }
 
@@ -115,29 +88,24 @@ record ArchiveRecord(
      * @return empty when there is none
      */
     static Optional<ArchiveRecord> decode(ByteBuffer from, int at, int tag, long offset) {
-        if (from.getInt(at + MAGIC_AT) != ArchiveLayout.RECORD_MAGIC) {
+        if (from.getInt(at + MAGIC_AT) != ArchiveLayout.RECORD_MAGIC
+                || tag != 0 && tagAt(from, at) != tag
+                || from.getInt(at) != checksum(from, at)) {
             return Optional.empty();
         }
-        Optional<Kind> kind = Kind.of(from.get(at + KIND_AT));
-        boolean isRecord = kind.isPresent()
-                && from.getLong(at + OFFSET_AT) == offset
-                && (tag == 0 || from.getInt(at + TAG_AT) == tag)
-                && from.getLong(at + LENGTH_AT) >= 0
-                && from.getInt(at) == checksum(from, at);
-        if (!isRecord) {
-            return Optional.empty();
-        }
-        return Optional.of(new ArchiveRecord(
-                kind.get(),
-                Byte.toUnsignedInt(from.get(at + CODE_AT)),
-                from.get(at + FLAGS_AT),
-                offset,
-                from.getLong(at + ID_AT),
-                from.getLong(at + SEQUENCE_AT),
-                from.getLong(at + LENGTH_AT),
-                from.getInt(at + CONTENT_CHECKSUM_AT),
-                Short.toUnsignedInt(from.getShort(at + STORAGE_AT)),
-                from.getLong(at + TIME_AT)));
+        ByteBuffer in = from.duplicate().order(from.order()).clear().position(at + TAG_AT + Integer.BYTES);
+        Optional<Kind> kind = Kind.of(in.get());
+        int code = Byte.toUnsignedInt(in.get());
+        int flags = Short.toUnsignedInt(in.getShort()) & 0xff;
+        boolean isHere = in.getLong() == offset;
+        long id = in.getLong();
+        long sequence = in.getLong();
+        long length = in.getLong();
+        int checksum = in.getInt();
+        int storage = in.getInt() & 0xffff;
+        return kind.filter(known -> isHere && length >= 0)
+                .map(known -> new ArchiveRecord(
+                        known, code, flags, offset, id, sequence, length, checksum, storage, in.getLong()));
     }
 
     /** The tag of a record that was decoded without knowing it. */

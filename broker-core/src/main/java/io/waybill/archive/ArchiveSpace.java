@@ -1,6 +1,7 @@
 package io.waybill.archive;
 
 import io.waybill.host.Clock;
+import io.waybill.host.Host;
 import io.waybill.host.NativeFile;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.JournalQueue;
@@ -36,10 +37,10 @@ final class ArchiveSpace {
     private long writtenSince = Long.MAX_VALUE;
     private volatile long usedBytes; // written by the archive's thread, read by whoever asks for its status
 
-    ArchiveSpace(Path workerDirectory, SafeFiles files, Clock clock, long quotaBytes, long keepFreeBytes) {
+    ArchiveSpace(Path workerDirectory, Host host, long quotaBytes, long keepFreeBytes) {
         this.workerDirectory = workerDirectory;
-        this.files = files;
-        this.clock = clock;
+        this.files = host.files();
+        this.clock = host.clock();
         this.quotaBytes = quotaBytes;
         this.keepFreeBytes = keepFreeBytes;
     }
@@ -105,17 +106,11 @@ final class ArchiveSpace {
     }
 
     private void makeRoom(long bytes, List<Path> inUse) throws IOException {
-        if (usedBytes + bytes <= quotaBytes) {
-            return;
-        }
         for (Path path : all()) {
             long size = ArchiveFiles.size(path);
-            if (size > ArchiveLayout.HEADER_BYTES && !inUse.contains(path)) {
+            if (usedBytes + bytes > quotaBytes && size > ArchiveLayout.HEADER_BYTES && !inUse.contains(path)) {
                 removeRecords(path);
                 usedBytes -= size - ArchiveFiles.size(path);
-                if (usedBytes + bytes <= quotaBytes) {
-                    return;
-                }
             }
         }
     }

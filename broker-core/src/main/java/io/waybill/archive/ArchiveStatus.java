@@ -1,5 +1,6 @@
 package io.waybill.archive;
 
+import io.waybill.host.Clock;
 import io.waybill.host.NativeFile;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
@@ -10,28 +11,17 @@ import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.IntToLongFunction;
 import java.util.zip.CRC32C;
 import org.agrona.BufferUtil;
 
 /**
  * How far an archive is behind. Its worker writes it into {@code archive/status} about once a second while something changes. Immutable.
  *
- * <pre>
- * offset size field, little-endian
- *   0     4   checksum     CRC-32C of the other 252 bytes
- *   4     4   magic        the letters {@code WAST}
- *   8     1   policy       0 none, 1 all, 2 up-to
- *   9     7   reserved     0
- *  16     8   written      wall clock in ns since 1970
- *  24     8   waiting      storages
- *  32     8   waiting      bytes
- *  40     8   lag          how long the oldest of them waits, in ms
- *  48     8   archived     storages, since the worker's process began
- *  56     8   archived     bytes
- *  64     8   used         bytes of all archive files
- *  72    64   not kept     storages, by the number of their {@link Omission}, from 0 to 7
- * 136   120   reserved     0
- * </pre>
+ * {@code docs/reference/archive.md} has its bytes.
  *
  * @param writtenNs wall clock in ns since 1970
  * @param lagMs how long the oldest storage waits
@@ -52,7 +42,7 @@ public record ArchiveStatus(
 
     static final int REASONS = 8;
     static final int BYTES = 256;
-    static final String FILE = "status";
+    private static final String FILE = "status";
 
     /** {@code WAST} as it reads in a file of little-endian numbers. */
     private static final int MAGIC = 0x54534157;
@@ -67,6 +57,58 @@ public record ArchiveStatus(
         dropped = Map.copyOf(dropped);
     }
 
+    /** Counts of an archive since its process began. Thread-safe. */
+    static final class Counters {
+
+        private final LongAdder storages = new LongAdder();
+        private final LongAdder bytes = new LongAdder();
+        private final AtomicLongArray dropped = new AtomicLongArray(REASONS);
+
+        void countArchived(long size) {
+            storages.increment();
+            bytes.add(size);
+        }
+
+        /** Returns how many there were before for this reason. */
+        long countDropped(Omission why) {
+            return dropped.getAndIncrement(why.code());
+        }
+
+        long dropped(Omission why) {
+            return dropped.get(why.code());
+        }
+
+        ArchiveStatus status(ArchivePolicy policy, Clock clock, Backlog backlog, long usedBytes) {
+            long nowNs = clock.monotonicNs();
+            return new ArchiveStatus(
+                    policy,
+                    clock.wallNs(),
+                    backlog.count(),
+                    backlog.bytes(),
+                    TimeUnit.NANOSECONDS.toMillis(nowNs - backlog.oldestSinceNs(nowNs)),
+                    storages.sum(),
+                    bytes.sum(),
+                    usedBytes,
+                    byReason(dropped::get));
+        }
+    }
+
+    private static Map<Omission, Long> byReason(IntToLongFunction counts) {
+        Map<Omission, Long> dropped = new EnumMap<>(Omission.class);
+        for (int code = 1; code < REASONS; code++) {
+            long count = counts.applyAsLong(code);
+            if (count > 0) {
+                dropped.put(Omission.of(code).orElseThrow(), count);
+            }
+        }
+        return dropped;
+    }
+
+    /** The file of a worker. */
+    static Path file(Path workerDirectory) {
+        return workerDirectory.resolve(ArchiveLayout.DIRECTORY).resolve(FILE);
+    }
+
     /** Storages that were not kept, for whatever reason. */
     public long droppedStorages() {
         return dropped.values().stream().mapToLong(Long::longValue).sum();
@@ -74,7 +116,7 @@ public record ArchiveStatus(
 
     /** What a worker shows; empty when it has archived nothing yet. */
     public static Optional<ArchiveStatus> read(Path workerDirectory, SafeFiles files) throws IOException {
-        Path path = workerDirectory.resolve(ArchiveLayout.DIRECTORY).resolve(FILE);
+        Path path = file(workerDirectory);
         try (NativeFile file = files.openNative(path, BYTES)) {
             ByteBuffer bytes = buffer();
             for (int i = 0; i < TRIES; i++) { // it may be written while it is read
@@ -107,33 +149,25 @@ public record ArchiveStatus(
     }
 
     private static ArchiveStatus decode(ByteBuffer bytes) {
-        Map<Omission, Long> dropped = new EnumMap<>(Omission.class);
-        for (int code = 1; code < REASONS; code++) {
-            long count = bytes.getLong(DROPPED_AT + 8 * code);
-            if (count > 0) {
-                dropped.put(Omission.of(code).orElseThrow(), count);
-            }
-        }
-        int at = FIELDS_AT;
+        long[] fields = new long[7];
+        bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN).position(FIELDS_AT).asLongBuffer().get(fields);
         return new ArchiveStatus(
                 ArchivePolicy.values()[bytes.get(POLICY_AT)],
-                bytes.getLong(at),
-                bytes.getLong(at + 8),
-                bytes.getLong(at + 16),
-                bytes.getLong(at + 24),
-                bytes.getLong(at + 32),
-                bytes.getLong(at + 40),
-                bytes.getLong(at + 48),
-                dropped);
+                fields[0],
+                fields[1],
+                fields[2],
+                fields[3],
+                fields[4],
+                fields[5],
+                fields[6],
+                byReason(code -> bytes.getLong(DROPPED_AT + Long.BYTES * code)));
     }
 
     void write(NativeFile file) throws IOException {
         ByteBuffer bytes = buffer();
         bytes.putInt(MAGIC_AT, MAGIC).put(POLICY_AT, (byte) policy.ordinal());
         long[] fields = {writtenNs, waitingStorages, waitingBytes, lagMs, archivedStorages, archivedBytes, usedBytes};
-        for (int i = 0; i < fields.length; i++) {
-            bytes.putLong(FIELDS_AT + 8 * i, fields[i]);
-        }
+        bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN).position(FIELDS_AT).asLongBuffer().put(fields);
         dropped.forEach((why, count) -> bytes.putLong(DROPPED_AT + 8 * why.code(), count));
         bytes.putInt(0, checksum(bytes));
         file.writeAt(BufferUtil.address(bytes), BYTES, 0);

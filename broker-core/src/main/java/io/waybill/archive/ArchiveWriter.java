@@ -23,6 +23,48 @@ final class ArchiveWriter implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(ArchiveWriter.class);
     private static final int PIECE_BYTES = 256 << 10;
 
+    /**
+     * What one process of a worker keeps of one of its queues. Immutable.
+     *
+     * @param epoch epoch of the worker's incarnation
+     * @param firstSequence of the first message that this process put into the queue
+     * @param maxStorageBytes of a storage that is kept
+     */
+    record Session(ArchivePolicy policy, long epoch, long firstSequence, long maxStorageBytes) {
+
+        /** The same for another queue. */
+        Session from(long otherFirstSequence) {
+            return new Session(policy, epoch, otherFirstSequence, maxStorageBytes);
+        }
+    }
+
+    /** Where the bytes of a storage come from. For one thread. */
+    interface Content {
+
+        long size();
+
+        /**
+         * Reads into native memory.
+         *
+         * @return how many bytes, at least 1
+         * @throws IOException when they can't be read
+         */
+        long read(long offset, long address, long length) throws IOException;
+
+        /** Asked when all was read: whether what was read is what was sent, as far as can be known. */
+        boolean isStillThere();
+    }
+
+    /** The bytes that were to be archived can't be read. */
+    static final class UnreadableBytesException extends IOException {
+
+        private static final long serialVersionUID = 1L;
+
+        private UnreadableBytesException(IOException cause) {
+            super(cause.getMessage(), cause);
+        }
+    }
+
     private final NativeFile file;
     private final ArchiveHeader header;
     private final ByteBuffer piece = BufferUtil.allocateDirectAligned(PIECE_BYTES, ArchiveLayout.ALIGNMENT)
@@ -61,7 +103,7 @@ final class ArchiveWriter implements Closeable {
      * @return false when it was given up because its bytes were not those that were sent any more
      * @throws UnreadableBytesException when its bytes can't be read
      */
-    boolean append(long id, long sequence, int storage, int flags, ArchivedBytes content, long timeNs)
+    boolean append(long id, long sequence, int storage, int flags, Content content, long timeNs)
             throws IOException {
         checksum.reset();
         try {
@@ -96,7 +138,7 @@ final class ArchiveWriter implements Closeable {
         writeFully(BufferUtil.address(head), ArchiveLayout.RECORD_BYTES, end);
     }
 
-    private int copy(ArchivedBytes content, long from, long to, int length) throws IOException {
+    private int copy(Content content, long from, long to, int length) throws IOException {
         int read;
         try {
             read = (int) content.read(from, pieceAddress, length);
@@ -119,7 +161,7 @@ final class ArchiveWriter implements Closeable {
     }
 
     /** Says by what policy storages are kept from a sequence on. */
-    void session(ArchiveSession session, long timeNs) throws IOException {
+    void session(Session session, long timeNs) throws IOException {
         write(new ArchiveRecord(
                 Kind.SESSION,
                 session.policy().ordinal(),

@@ -1,5 +1,6 @@
 package io.waybill.archive;
 
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,7 +13,38 @@ import java.util.List;
 final class Backlog {
 
     /** Notes and storages; beyond that what is not kept is only told by a gap. */
-    private static final int MAX = 16_384;
+    private static final int MAX_WAITING = 16_384;
+
+    /** Storages of which not even the omission could be written one by one. For one thread at a time. */
+    static final class Gap {
+
+        final QueueArchive queue;
+        final Path file;
+        final Omission why;
+        long first;
+        long last;
+        long storages;
+
+        Gap(WaitingStorage storage, Omission why) {
+            this.queue = storage.queue;
+            this.file = storage.file;
+            this.why = why;
+            this.first = storage.sequence;
+            this.last = storage.sequence;
+            this.storages = 1;
+        }
+
+        /** Takes one more of the same file for the same reason; false when it is none. */
+        boolean take(WaitingStorage storage, Omission itsReason) {
+            if (!file.equals(storage.file) || why != itsReason) {
+                return false;
+            }
+            first = Math.min(first, storage.sequence);
+            last = Math.max(last, storage.sequence);
+            storages++;
+            return true;
+        }
+    }
 
     private final ArrayDeque<WaitingStorage> waiting = new ArrayDeque<>();
     private final List<Gap> spilled = new ArrayList<>(1);
@@ -27,33 +59,30 @@ final class Backlog {
 
     /** Whether as much waits as may. */
     synchronized boolean isFull() {
-        return bytes >= maxBytes || waiting.size() >= MAX;
+        return bytes >= maxBytes || waiting.size() >= MAX_WAITING;
     }
 
     /** Whether a storage has to be given up because too much waits. */
     synchronized boolean overflows(long size) {
-        return bytes > 0 && bytes + size > maxBytes || waiting.size() >= MAX;
+        return bytes > 0 && bytes + size > maxBytes || waiting.size() >= MAX_WAITING;
     }
 
     synchronized void add(WaitingStorage storage) {
         Omission omission = storage.omission();
         boolean isNote = omission != null;
         sentBytes += isNote && omission != Omission.OVERFLOW ? 0 : storage.size;
-        if (isNote && waiting.size() >= MAX) {
-            spill(storage);
+        if (isNote && waiting.size() >= MAX_WAITING) {
+            spill(storage, omission);
             return;
         }
         bytes += isNote ? 0 : storage.size;
         waiting.add(storage);
     }
 
-    private void spill(WaitingStorage note) {
-        for (Gap gap : spilled) {
-            if (gap.take(note, note.omission())) {
-                return;
-            }
+    private void spill(WaitingStorage note, Omission why) {
+        if (spilled.stream().noneMatch(gap -> gap.take(note, why))) {
+            spilled.add(new Gap(note, why));
         }
-        spilled.add(new Gap(note, note.omission()));
     }
 
     /** Of all storages that were added, and of those that were not kept only because too much waited. */
@@ -88,10 +117,7 @@ final class Backlog {
 
     /** What was not to be had one by one; the caller's from now on. */
     synchronized List<Gap> takeSpilled() {
-        if (spilled.isEmpty()) {
-            return List.of();
-        }
-        List<Gap> taken = new ArrayList<>(spilled);
+        List<Gap> taken = List.copyOf(spilled);
         spilled.clear();
         return taken;
     }

@@ -14,7 +14,7 @@ import java.util.zip.CRC32C;
 /** The index records of an archive file, oldest first, as far as they could be read. For one thread. */
 final class IndexBlocks {
 
-    private static final int MAX_BYTES = ArchiveLayout.MAX_ENTRIES_READ * ArchiveLayout.ENTRY_BYTES;
+    private static final int MAX_BYTES = ArchiveLayout.MAX_LATE_ENTRIES * ArchiveLayout.ENTRY_BYTES;
 
     private final FileBytes bytes;
     private final int tag;
@@ -121,8 +121,8 @@ final class IndexBlocks {
         if ((int) checksum.getValue() != block.checksum()) {
             return false;
         }
-        for (int entry = 0; entry + ArchiveLayout.ENTRY_BYTES <= length; entry += ArchiveLayout.ENTRY_BYTES) {
-            Optional<ArchiveRecord> record = IndexEntries.decode(content, entry, block.offset());
+        while (content.remaining() >= ArchiveLayout.ENTRY_BYTES) {
+            Optional<ArchiveRecord> record = IndexEntries.decode(content, block.offset());
             if (record.isEmpty()) {
                 return false;
             }

@@ -1,5 +1,7 @@
 package io.waybill.archive;
 
+import io.waybill.archive.ArchiveWriter.Session;
+import io.waybill.archive.Backlog.Gap;
 import io.waybill.host.Host;
 import io.waybill.host.NativeCallException;
 import io.waybill.journal.JournalQueue;
@@ -9,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The archive of one queue: takes what was sent, and writes it into the file that belongs to the message's.
@@ -20,7 +23,7 @@ final class QueueArchive implements SentStorages {
     private final Archive archive;
     private final JournalQueue queue;
     private final int worker;
-    private final ArchiveSession session;
+    private final Session session;
     private final Host host;
     private final Path workerDirectory;
     private final List<Gap> gaps = new ArrayList<>(1);
@@ -32,7 +35,7 @@ final class QueueArchive implements SentStorages {
     private long grown;
 
     QueueArchive(
-            Archive archive, JournalQueue queue, int worker, ArchiveSession session, Host host, Path workerDirectory) {
+            Archive archive, JournalQueue queue, int worker, Session session, Host host, Path workerDirectory) {
         this.archive = archive;
         this.queue = queue;
         this.worker = worker;
@@ -53,8 +56,8 @@ final class QueueArchive implements SentStorages {
     }
 
     /** Where it writes now; empty before the first storage. */
-    List<Path> inUse() {
-        return path == null ? List.of() : List.of(path);
+    Stream<Path> inUse() {
+        return Stream.ofNullable(path);
     }
 
     /** By how much its files have grown since the last time. */
@@ -77,7 +80,7 @@ final class QueueArchive implements SentStorages {
      *
      * @return false when it was given up meanwhile
      */
-    boolean append(WaitingStorage storage, ArchivedBytes content) throws IOException {
+    boolean append(WaitingStorage storage, ArchiveWriter.Content content) throws IOException {
         ArchiveWriter to = writerFor(storage);
         int flags = storage.bytes.isShared() ? ArchiveRecord.SHARED : 0;
         return to.append(storage.id, storage.sequence, storage.storage, flags, content, nowNs());
@@ -149,7 +152,7 @@ final class QueueArchive implements SentStorages {
     }
 
     /** Goes on in the newest file there is, only to say that from now on nothing is kept. */
-    void sayThatNothingIsKept() throws IOException {
+    void noteThatNothingIsKept() throws IOException {
         List<Path> there = ArchiveFiles.in(workerDirectory, queue, host.files());
         if (!there.isEmpty()) {
             String name = there.get(there.size() - 1).getFileName().toString();
@@ -184,8 +187,11 @@ final class QueueArchive implements SentStorages {
         }
     }
 
-    /** Whether an error means that the disk is full, which passes. */
-    static Omission omissionOf(IOException e) {
+    /** Why a storage is not kept whose copying ended with this. */
+    static Omission omissionOf(Throwable e) {
+        if (e instanceof ArchiveWriter.UnreadableBytesException) {
+            return Omission.UNREADABLE;
+        }
         return e instanceof NativeCallException call && call.isDiskFull() ? Omission.DISK_FULL : Omission.WRITE_FAILED;
     }
 }

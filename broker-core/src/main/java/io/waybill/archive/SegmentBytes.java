@@ -13,15 +13,15 @@ import java.nio.file.Path;
  *
  * <p><b>Threads.</b> For the archive's thread. <b>Ownership.</b> Keeps the last segment open until {@link #close}, which may come again.
  */
-final class SegmentBytes implements ArchivedBytes, Closeable {
+final class SegmentBytes implements ArchiveWriter.Content, Closeable {
 
     private final SafeFiles files;
-    private final Pace pace;
+    private final CopyPace pace;
     private WaitingStorage storage;
     private Path path;
     private NativeFile segment; // null: none is open
 
-    SegmentBytes(SafeFiles files, Pace pace) {
+    SegmentBytes(SafeFiles files, CopyPace pace) {
         this.files = files;
         this.pace = pace;
     }

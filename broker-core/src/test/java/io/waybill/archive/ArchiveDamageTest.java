@@ -43,7 +43,7 @@ class ArchiveDamageTest {
     void write() throws IOException {
         try (WrittenArchive archive = new WrittenArchive(directory)) {
             path = archive.path;
-            archive.writer().session(new ArchiveSession(ArchivePolicy.ALL, 1, 0, Long.MAX_VALUE), 1);
+            archive.writer().session(new ArchiveWriter.Session(ArchivePolicy.ALL, 1, 0, Long.MAX_VALUE), 1);
             for (int i = 0; i < LENGTHS.length; i++) {
                 archive.append(i, 0, bytes(i, LENGTHS[i]));
                 if (i == 2) {

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class ArchiveReaderTest {
 
-    private static final ArchiveSession ALL = new ArchiveSession(ArchivePolicy.ALL, 1, 0, Long.MAX_VALUE);
+    private static final ArchiveWriter.Session ALL = new ArchiveWriter.Session(ArchivePolicy.ALL, 1, 0, Long.MAX_VALUE);
 
     @TempDir
     Path directory;
@@ -74,7 +74,7 @@ class ArchiveReaderTest {
 
     @Test
     void saysWhyBytesAreNotThere() throws IOException {
-        archive.writer().session(new ArchiveSession(ArchivePolicy.UP_TO, 1, 100, 4096), 1);
+        archive.writer().session(new ArchiveWriter.Session(ArchivePolicy.UP_TO, 1, 100, 4096), 1);
         archive.writer().omit(Omission.TOO_LARGE, id(100), 100, 0, 1L << 40, 1);
         archive.writer().gap(Omission.DISK_FULL, 110, 120, 9, 1);
         archive.append(111, 0, bytes(111, 10));
@@ -90,7 +90,7 @@ class ArchiveReaderTest {
             archive.writer().end(140, 1);
             assertThat(find(reader, 130, 0).omission()).contains(Omission.LOST);
             assertThat(find(reader, 140, 0).omission()).contains(Omission.PENDING);
-            archive.writer().session(new ArchiveSession(ArchivePolicy.NONE, 2, 150, 0), 1);
+            archive.writer().session(new ArchiveWriter.Session(ArchivePolicy.NONE, 2, 150, 0), 1);
             assertThat(find(reader, 140, 0).omission()).contains(Omission.LOST);
             assertThat(find(reader, 150, 0).omission()).contains(Omission.NOT_KEPT);
             assertThat(reader.find(JournalQueue.REQUESTS, "20261120-17F.cq4", 1, 0)
@@ -161,7 +161,7 @@ class ArchiveReaderTest {
         archive.append(1, 0, bytes(1, 1000));
         byte[] large = bytes(2, 700_000);
         assertThatThrownBy(() -> archive.writer().append(id(2), 2, 0, 0, new WrittenArchive.Given(large, 600_000), 1))
-                .isInstanceOf(UnreadableBytesException.class);
+                .isInstanceOf(ArchiveWriter.UnreadableBytesException.class);
         archive.append(3, 0, bytes(3, 1000));
         try (ArchiveReader reader = archive.reader()) {
             assertThat(content(reader, find(reader, 1, 0))).isEqualTo(bytes(1, 1000));

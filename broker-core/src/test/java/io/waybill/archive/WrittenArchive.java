@@ -86,7 +86,7 @@ final class WrittenArchive implements AutoCloseable {
     }
 
     /** Bytes of a test. @param readable so many can be read; reading beyond fails */
-    record Given(byte[] bytes, int readable) implements ArchivedBytes {
+    record Given(byte[] bytes, int readable) implements ArchiveWriter.Content {
 
         @Override
         public long size() {

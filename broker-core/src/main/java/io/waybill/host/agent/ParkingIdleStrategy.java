@@ -53,6 +53,9 @@ public final class ParkingIdleStrategy implements WakeableIdleStrategy {
 
     @Override
     public void wake() {
+        if (woken) {
+            return;
+        }
         woken = true;
         Thread waiting = parked;
         if (waiting != null) {

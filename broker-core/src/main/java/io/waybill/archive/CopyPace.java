@@ -11,7 +11,7 @@ import java.util.function.LongSupplier;
  *
  * <p><b>Threads.</b> For the archive's thread.
  */
-final class Pace {
+final class CopyPace {
 
     private static final double MAX_PAUSES = 19;
     private static final long WINDOW_NS = 100_000_000;
@@ -31,7 +31,7 @@ final class Pace {
      * @param sentBytes of all that could have been kept so far; never goes back
      * @param pause waits for so many ns, or less
      */
-    Pace(Clock clock, LongSupplier sentBytes, LongConsumer pause) {
+    CopyPace(Clock clock, LongSupplier sentBytes, LongConsumer pause) {
         this.clock = clock;
         this.sentBytes = sentBytes;
         this.pause = pause;

@@ -8,13 +8,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /** Pieces of a mebibyte take a millisecond each, on a clock of its own. */
-class PaceTest {
+class CopyPaceTest {
 
     private static final long MIB = 1 << 20;
 
     private final ManualClock clock = new ManualClock();
     private final AtomicLong sent = new AtomicLong();
-    private final Pace pace = new Pace(clock, sent::get, this::pass);
+    private final CopyPace pace = new CopyPace(clock, sent::get, this::pass);
     private long pausedNs;
 
     private void pass(long ns) {
