@@ -34,8 +34,8 @@ public final class ChangeWatch implements AutoCloseable {
         this.set = set;
         this.signal = signal;
         this.directory = directory;
-        this.room = calls.waitingRoom();
-        this.signalRoom = calls.waitingRoom();
+        this.room = calls.waits().waitingRoom();
+        this.signalRoom = calls.waits().waitingRoom();
     }
 
     /**
@@ -44,11 +44,11 @@ public final class ChangeWatch implements AutoCloseable {
      * @throws IOException when there are no descriptors left
      */
     public static ChangeWatch open(NativeCalls calls, Path watched) throws IOException {
-        int set = calls.newSet();
+        int set = calls.waits().newSet();
         int signal = NONE;
         try {
-            signal = calls.newSignal();
-            calls.joinSet(set, signal);
+            signal = calls.waits().newSignal();
+            calls.waits().joinSet(set, signal);
             return new ChangeWatch(calls, set, signal, watch(calls, set, watched));
         } catch (NativeCallException e) {
             closeAll(calls, set, signal);
@@ -59,8 +59,8 @@ public final class ChangeWatch implements AutoCloseable {
     private static int watch(NativeCalls calls, int set, Path watched) {
         int directory = NONE;
         try {
-            directory = calls.watchDirectory(watched);
-            calls.joinSet(set, directory);
+            directory = calls.waits().watchDirectory(watched);
+            calls.waits().joinSet(set, directory);
             return directory;
         } catch (NativeCallException e) {
             LOG.debug("The host does not tell when {} changes; it is looked at again and again", watched, e);
@@ -88,7 +88,7 @@ public final class ChangeWatch implements AutoCloseable {
             return false;
         }
         try {
-            calls.joinSet(set, descriptor);
+            calls.waits().joinSet(set, descriptor);
             return true;
         } catch (NativeCallException e) {
             LOG.debug("The end of a process can't be waited for", e);
@@ -108,12 +108,12 @@ public final class ChangeWatch implements AutoCloseable {
             return true;
         }
         try {
-            if (!calls.awaitReadable(set, timeoutNs, room, room.address())) {
+            if (!calls.waits().awaitReadable(set, timeoutNs, room, room.address())) {
                 return false;
             }
-            calls.drain(signal, room.address());
+            calls.waits().drain(signal, room.address());
             if (directory != NONE) {
-                calls.drain(directory, room.address());
+                calls.waits().drain(directory, room.address());
             }
             return true;
         } finally {
@@ -127,7 +127,7 @@ public final class ChangeWatch implements AutoCloseable {
             return;
         }
         try {
-            calls.raise(signal, signalRoom);
+            calls.waits().raise(signal, signalRoom);
         } finally {
             exit();
         }

@@ -27,7 +27,7 @@ public final class Fifo implements AutoCloseable {
         this.calls = calls;
         this.file = file;
         this.descriptor = file.descriptor();
-        this.room = calls.waitingRoom();
+        this.room = calls.waits().waitingRoom();
         this.roomAddress = room.address();
     }
 
@@ -42,10 +42,10 @@ public final class Fifo implements AutoCloseable {
             throw new IllegalStateException("closed: " + file);
         }
         try {
-            if (!calls.awaitReadable(descriptor, timeoutNs, room, roomAddress)) {
+            if (!calls.waits().awaitReadable(descriptor, timeoutNs, room, roomAddress)) {
                 return false;
             }
-            calls.drain(descriptor, roomAddress);
+            calls.waits().drain(descriptor, roomAddress);
             return true;
         } finally {
             exit();
@@ -62,7 +62,7 @@ public final class Fifo implements AutoCloseable {
             return false;
         }
         try {
-            return calls.passByte(descriptor, roomAddress, file.path()) != NativeCalls.Passed.NOBODY_READS;
+            return calls.waits().passByte(descriptor, roomAddress, file.path()) != DescriptorWaits.Passed.NOBODY_READS;
         } finally {
             exit();
         }
@@ -92,7 +92,7 @@ public final class Fifo implements AutoCloseable {
     public void close() {
         if (closed.compareAndSet(false, true)) {
             try {
-                calls.passByte(descriptor, roomAddress, file.path()); // for whoever waits inside
+                calls.waits().passByte(descriptor, roomAddress, file.path()); // for whoever waits inside
             } catch (IOException e) {
                 // then nobody is woken, and the wait ends by its timeout
             } finally {

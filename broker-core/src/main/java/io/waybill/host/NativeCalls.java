@@ -1,10 +1,8 @@
 package io.waybill.host;
 
 import com.kenai.jffi.MemoryIO;
-import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.OptionalInt;
 import java.util.concurrent.locks.LockSupport;
 import jnr.constants.platform.Errno;
@@ -21,7 +19,7 @@ import jnr.ffi.Runtime;
  * <p><b>Threads.</b> Thread-safe. A call runs outside the JVM's safepoints: one that blocks holds up nobody else.
  *
  * <p><b>Errors.</b> {@link NativeCallException} with the errno's name and what was attempted. Calls that a signal interrupted
- * are repeated, but for {@link #awaitReadable}.
+ * are repeated, but for {@link DescriptorWaits#awaitReadable}.
  *
  * <p><b>Ownership.</b> Addresses from {@link #map} are the caller's to unmap, and dead from then on: touching one kills the
  * process.
@@ -44,13 +42,6 @@ public final class NativeCalls {
     /** The same number on every architecture. */
     private static final int SYS_PIDFD_OPEN = 434;
 
-    /** A directory's entries come, go or are replaced, or its own times are set. */
-    private static final int IN_CHANGES = 0x4 | 0x40 | 0x80 | 0x100 | 0x200;
-
-    private static final int IN_ONLYDIR = 0x01000000;
-    private static final int IN_DONT_FOLLOW = 0x02000000;
-    private static final int EPOLL_CTL_ADD = 1;
-    private static final int EPOLLIN = 1;
     private static final int PRIO_PROCESS = 0;
     /** Linux counts threads where POSIX counts processes. */
     private static final int CALLING_THREAD = 0;
@@ -112,21 +103,14 @@ public final class NativeCalls {
         }
     }
 
-    /** How an attempt to pass one byte into a pipe ended. */
-    enum Passed {
-        WRITTEN,
-        /** The pipe is full. */
-        FULL,
-        /** Nobody has it open for reading. */
-        NOBODY_READS
-    }
-
     private final LibC.Functions libc;
     private final Runtime runtime;
+    private final DescriptorWaits waits;
 
     NativeCalls(LibC.Functions libc) {
         this.libc = libc;
         this.runtime = Runtime.getRuntime(libc);
+        this.waits = new DescriptorWaits(libc, runtime);
     }
 
     /**
@@ -272,7 +256,7 @@ public final class NativeCalls {
     /** What a file takes of its disk, reserved space included; a link is not followed, and nothing is opened. */
     long allocatedBytes(Path path) throws NativeCallException {
         Pointer status = runtime.getMemoryManager().allocateDirect(STATX_BYTES, true);
-        if (libc.statx(AT_FDCWD, bytesOf(path.toAbsolutePath()), AT_SYMLINK_NOFOLLOW, STATX_BLOCKS, status.address())
+        if (libc.statx(AT_FDCWD, PathBytes.of(path.toAbsolutePath()), AT_SYMLINK_NOFOLLOW, STATX_BLOCKS, status.address())
                 != 0) {
             throw failure("statx of ", path);
         }
@@ -356,135 +340,9 @@ public final class NativeCalls {
         return MemoryIO.getInstance().newDirectByteBuffer(address, length);
     }
 
-    /** Room that {@link #awaitReadable} and {@link #drain} write to; one per thread that waits. */
-    Pointer waitingRoom() {
-        return runtime.getMemoryManager().allocateDirect(WaitingRoom.BYTES, true);
-    }
-
-    /**
-     * Waits until the descriptor has something to read. Allocates nothing.
-     *
-     * @return false after the timeout and when a signal came first
-     */
-    boolean awaitReadable(int fd, long timeoutNs, Pointer room, long roomAddress) {
-        room.putInt(WaitingRoom.FD, fd);
-        room.putInt(WaitingRoom.EVENTS, WaitingRoom.POLLIN);
-        long bounded = Math.max(0, timeoutNs);
-        room.putLong(WaitingRoom.SECONDS, bounded / NS_PER_S);
-        room.putLong(WaitingRoom.NANOS, bounded % NS_PER_S);
-        return libc.ppoll(roomAddress, 1, roomAddress + WaitingRoom.SECONDS, 0) > 0;
-    }
-
-    /** A descriptor that is readable as long as one of those {@linkplain #joinSet joined} to it is. */
-    int newSet() throws NativeCallException {
-        int fd = libc.epoll_create1(O_CLOEXEC);
-        if (fd < 0) {
-            throw failure("epoll_create", null);
-        }
-        return fd;
-    }
-
-    /** The descriptor leaves the set when it is closed. */
-    void joinSet(int set, int fd) throws NativeCallException {
-        Pointer event = runtime.getMemoryManager().allocateDirect(16, true);
-        event.putInt(0, EPOLLIN);
-        if (libc.epoll_ctl(set, EPOLL_CTL_ADD, fd, event.address()) != 0) {
-            throw failure("epoll_ctl", null);
-        }
-    }
-
-    /** A non-blocking descriptor that is readable once the directory's entries or its times have changed. */
-    int watchDirectory(Path directory) throws NativeCallException {
-        int fd = libc.inotify_init1(O_NONBLOCK | O_CLOEXEC);
-        if (fd < 0) {
-            throw failure("inotify_init of ", directory);
-        }
-        if (libc.inotify_add_watch(fd, bytesOf(directory), IN_CHANGES | IN_ONLYDIR | IN_DONT_FOLLOW) < 0) {
-            NativeCallException failure = failure("inotify_add_watch of ", directory);
-            close(fd);
-            throw failure;
-        }
-        return fd;
-    }
-
-    /** A non-blocking descriptor that is readable once {@link #raise} was called and until it is drained. */
-    int newSignal() throws NativeCallException {
-        int fd = libc.eventfd(0, O_NONBLOCK | O_CLOEXEC);
-        if (fd < 0) {
-            throw failure("eventfd", null);
-        }
-        return fd;
-    }
-
-    /** Makes a signal readable. */
-    void raise(int signal, Pointer room) {
-        room.putLong(WaitingRoom.BYTES_READ, 1);
-        libc.write(signal, room.address() + WaitingRoom.BYTES_READ, Long.BYTES); // refused only when it is raised
-    }
-
-    /** Reads all that a non-blocking descriptor holds and forgets it. Allocates nothing. */
-    void drain(int fd, long roomAddress) {
-        long read;
-        do {
-            read = libc.read(fd, roomAddress + WaitingRoom.BYTES_READ, WaitingRoom.READ_AT_ONCE);
-        } while (read == WaitingRoom.READ_AT_ONCE);
-    }
-
-    /** Passes the byte at {@code address} into a non-blocking pipe. Allocates nothing unless it fails. */
-    Passed passByte(int fd, long address, Path path) throws NativeCallException {
-        while (true) {
-            if (libc.write(fd, address, 1) == 1) {
-                return Passed.WRITTEN;
-            }
-            int errno = LastError.getLastError(runtime);
-            if (errno == Errno.EAGAIN.intValue()) {
-                return Passed.FULL;
-            }
-            if (errno == Errno.EPIPE.intValue()) {
-                return Passed.NOBODY_READS;
-            }
-            throwUnlessInterrupted("write to ", path);
-        }
-    }
-
-    /** The layout of a waiting room: a pollfd, a timespec and a buffer. */
-    private static final class WaitingRoom {
-        static final int FD = 0;
-        static final int EVENTS = 4; // and the events returned, in the upper half
-        static final int SECONDS = 8;
-        static final int NANOS = 16;
-        static final int BYTES_READ = 64;
-        static final int READ_AT_ONCE = 4096;
-        static final int BYTES = BYTES_READ + READ_AT_ONCE;
-        static final int POLLIN = 1;
-    }
-
-    /** The exact bytes of a path, whatever the locale, ended by a zero. */
-    static byte[] bytesOf(Path path) {
-        String raw = path.toUri().getRawPath();
-        int end = raw.length() > 1 && raw.endsWith("/") ? raw.length() - 1 : raw.length();
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream(end + 1);
-        for (int i = 0; i < end; i++) {
-            char c = raw.charAt(i);
-            if (c == '%') {
-                bytes.write(Integer.parseInt(raw.substring(i + 1, i + 3), 16));
-                i += 2;
-            } else {
-                bytes.write(c);
-            }
-        }
-        bytes.write(0);
-        return bytes.toByteArray();
-    }
-
-    /** The bytes of the last element of a path, ended by a zero. */
-    static byte[] nameOf(Path path) {
-        byte[] whole = bytesOf(path.toAbsolutePath());
-        int start = whole.length - 1;
-        while (start > 0 && whole[start - 1] != '/') {
-            start--;
-        }
-        return Arrays.copyOfRange(whole, start, whole.length);
+    /** Waits for descriptors, and wakes those that wait. */
+    DescriptorWaits waits() {
+        return waits;
     }
 
     private void throwUnlessInterrupted(String what, Path path) throws NativeCallException {
@@ -492,11 +350,11 @@ public final class NativeCalls {
         if (!failure.is(Errno.EINTR)) {
             throw failure;
         }
-        LockSupport.parkNanos(1); // lets whoever sends the signals get on
+        LockSupport.parkNanos(1); // lets the sender of the signals run
     }
 
     private NativeCallException failure(String what, Path path) {
-        return new NativeCallException(LastError.getLastError(runtime), path == null ? what : what + path);
+        return NativeCallException.last(runtime, what, path);
     }
 
     private static String sizeText(long bytes) {

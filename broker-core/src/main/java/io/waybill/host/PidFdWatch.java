@@ -17,7 +17,7 @@ final class PidFdWatch implements ProcessWatch {
     PidFdWatch(NativeCalls calls, int descriptor) {
         this.calls = calls;
         this.descriptor = descriptor;
-        this.room = calls.waitingRoom();
+        this.room = calls.waits().waitingRoom();
         this.roomAddress = room.address();
     }
 
@@ -26,7 +26,7 @@ final class PidFdWatch implements ProcessWatch {
         if (closed) {
             throw new IllegalStateException("closed");
         }
-        if (liveness == Liveness.ALIVE && calls.awaitReadable(descriptor, 0, room, roomAddress)) {
+        if (liveness == Liveness.ALIVE && calls.waits().awaitReadable(descriptor, 0, room, roomAddress)) {
             liveness = Liveness.DEAD;
         }
         return liveness;

@@ -23,7 +23,7 @@ final class PinnedDirectory implements AutoCloseable {
         this.calls = calls;
         this.owner = owner;
         this.path = path;
-        this.name = NativeCalls.nameOf(path);
+        this.name = PathBytes.ofName(path);
         this.directory = directory;
     }
 
@@ -50,7 +50,7 @@ final class PinnedDirectory implements AutoCloseable {
     private static NativeFile openDirectory(NativeCalls calls, Path path, int flags) throws IOException {
         Path parent = path.toAbsolutePath().getParent();
         return open(
-                calls, NativeCalls.AT_FDCWD, NativeCalls.bytesOf(parent), flags | NativeCalls.O_NOFOLLOW, path, parent);
+                calls, NativeCalls.AT_FDCWD, PathBytes.of(parent), flags | NativeCalls.O_NOFOLLOW, path, parent);
     }
 
     /** Opens what has the name, if it is what it must be. Following no link, waiting at no FIFO. */
@@ -59,7 +59,7 @@ final class PinnedDirectory implements AutoCloseable {
         try (NativeFile named = open(calls, directory.descriptor(), name, look, path, path)) {
             FoundFile.openAs(named).require(kind, owner, maxBytes, path);
             // that very object, through its descriptor: the name may mean another one by now
-            byte[] found = NativeCalls.bytesOf(named.descriptorPath());
+            byte[] found = PathBytes.of(named.descriptorPath());
             return new NativeFile(calls, calls.openAt(NativeCalls.AT_FDCWD, found, flags, 0, path), path);
         }
     }

@@ -241,7 +241,7 @@ public final class SafeFiles {
             throw new IllegalArgumentException("not in one directory: " + from + " and " + to);
         }
         try (PinnedDirectory place = pin(to)) {
-            place.replaceBy(NativeCalls.nameOf(from));
+            place.replaceBy(PathBytes.ofName(from));
         }
     }
 
@@ -389,6 +389,6 @@ public final class SafeFiles {
     }
 
     private static byte[] temporaryName(Path file, String suffix) {
-        return NativeCalls.nameOf(file.resolveSibling("." + file.getFileName() + "." + suffix));
+        return PathBytes.ofName(file.resolveSibling("." + file.getFileName() + "." + suffix));
     }
 }

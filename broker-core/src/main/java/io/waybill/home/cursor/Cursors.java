@@ -17,7 +17,6 @@ import static io.waybill.home.cursor.CursorLayout.SLOTS;
 import static io.waybill.home.cursor.CursorLayout.SLOTS_AT;
 import static io.waybill.home.cursor.CursorLayout.WAKE_AT_NS_AT;
 
-import io.waybill.home.WorkerDirectory;
 import io.waybill.home.error.HomeException;
 import io.waybill.host.Host;
 import io.waybill.host.NativeFile;
@@ -39,42 +38,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What this worker has read from each peer and what it has finished: a table in the mapped file {@code cursors}, which the
- * peers map read-only as {@link PeerCursors}. Its space is reserved, so no access meets a hole. All numbers are in the
- * machine's byte order, little-endian on every platform that is served.
+ * What this worker has read of each peer and what it has completed: a table in the mapped file {@code cursors}, which the peers map
+ * read-only as {@link PeerCursors}. Its space is reserved, so no access meets a hole. {@code docs/reference/cursors.md} has its bytes.
  *
- * <pre>
- * header, 4096 bytes
- *      0  u64  magic "WCURSORS"
- *      8  u32  format 1
- *     12  u32  number of slots, 512
- *     16  i32  id of the worker that owns the file
- *     24  u64  epoch of the owner that takes calls, 0 when none did yet; after its worker.json says so
- *     64  i32  asleep: 1 while the owner wants its doorbell rung
- *    128  i64  until when the owner means to sleep, monotonic ns; 0 when awake
- *    192  i64  index before which the owner's requests are on the disk, -1 unknown
- *    200  i64  index before which the owner's responses are on the disk, -1 unknown
- *    208  i32  1 while nobody may act on records that are not
- *    216  QueueNote of the owner's requests, 240 of its responses: how far they are written, at most a second ago
- *    264  u64  a counter above those of all message ids that the owner has given, at most a second ago; 0 unknown
- *   2048  i32 x 512  the peer id of each slot, -1 when free; finds a slot without touching all pages
- * slot n, 4096 bytes from 4096 + n * 4096
- *      0  i32  peer id, -1 when free
- *      8  i64  position in the peer's requests, -1 unknown
- *     16  i64  position in the peer's responses, -1 unknown
- *     24  u64  messages for this worker consumed from the peer's requests
- *     32  u64  bytes of those
- *     40  i64  position in the peer's requests before which all for this worker are finished, -1 unknown
- *     56  u64  epoch of the owner that made the last link to the peer; 0 for none
- *     64  u64  leases released so far
- *    128  u64 x 256  ids of released leases: the n-th, counted from 0, stands at n mod 256, written before the count
- *   2176  i64  position in this worker's responses behind which the responses to all others stand, 0 the start
- * </pre>
- *
- * A peer that leases at most 256 regions at a time to this worker can't miss a release.
+ * <p>A peer that leases at most 256 regions at a time to this worker can't miss a release.
  *
  * <p><b>Threads.</b> {@link #slot} is thread-safe; {@link #markAsleep} and {@link #markAwake} belong to the thread that waits.
- * <b>Ownership.</b> Opened and closed by {@link WorkerDirectory}. The mapping itself is left to the garbage collector, so that a
+ * <b>Ownership.</b> Opened and closed by the worker's directory. The mapping itself is left to the garbage collector, so that a
  * late user of a slot crashes nothing. <b>Errors.</b> A file that was damaged is replaced by a new one, see {@link #origin()}.
  */
 public final class Cursors {

@@ -1,6 +1,5 @@
 package io.waybill.home.cursor;
 
-import io.waybill.home.Doorbell;
 import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.host.SafeFiles;
 import java.io.IOException;
@@ -15,7 +14,7 @@ import org.agrona.concurrent.UnsafeBuffer;
  * What a peer says it has read, mapped read-only. Layout in {@link Cursors}. Everything in it is the peer's claim: to be
  * checked against what this worker knows, never to be trusted.
  *
- * <p>When the peer joins again under another epoch, open it anew: a damaged file may have been replaced.
+ * <p>When the peer joins again as another incarnation, open its file again: a damaged one may have been replaced.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Nothing to close; the mapping is left to the garbage collector.
  */
@@ -59,7 +58,7 @@ public final class PeerCursors {
     }
 
     /**
-     * Whether the peer must be woken to see what was appended just now: see {@link Doorbell}. The fence is in here, so this
+     * Whether the peer must be woken to see what was appended just now: see the doorbell. The fence is in here, so this
      * comes after the append.
      */
     public boolean isAsleepAfterFence() {
