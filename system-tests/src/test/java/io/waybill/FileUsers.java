@@ -41,7 +41,7 @@ final class FileUsers {
             "journal.index.RocksLibrary",
             "journal.index.SharedStore",
             "journal.read.AnsweredIds",
-            "journal.read.JournalTail",
+            "journal.read.TailedQueue",
             "journal.read.QueueReader",
             "journal.recover.BootMark",
             "journal.recover.PowerCut",
@@ -73,7 +73,7 @@ final class FileUsers {
     private static final Set<String> OPENING = Set.of(
             "journal.append.QueueRepair",
             "journal.format.QueueStructure",
-            "journal.read.JournalTail",
+            "journal.read.TailedQueue",
             "journal.read.LastRecord",
             "journal.read.TableLock",
             "osgi.ConfDirectory",

@@ -78,10 +78,8 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
             long firstRequest,
             long firstResponse,
             long keepFreeBytes) {
-        Session session = new Session(
-                settings.policy(), epoch, firstRequest, Math.max(0, settings.largestKept()));
-        Archive archive =
-                new Archive(settings, workerDirectory, host, worker, session, firstResponse, keepFreeBytes);
+        Session session = new Session(settings.policy(), epoch, firstRequest, Math.max(0, settings.largestKept()));
+        Archive archive = new Archive(settings, workerDirectory, host, worker, session, firstResponse, keepFreeBytes);
         if (settings.policy() == ArchivePolicy.NONE) {
             archive.noteThatNothingIsKept();
         }

@@ -23,10 +23,13 @@ record ArchiveHeader(int tag, int worker, JournalQueue queue, boolean isRemoved,
     void encode(ByteBuffer to) {
         byte[] name = stem.getBytes(StandardCharsets.US_ASCII);
         if (name.length < 1 || name.length > MAX_NAME) {
-            throw new IllegalArgumentException(
-                    "the name of a queue's file has 1 to " + MAX_NAME + " bytes: " + stem);
+            throw new IllegalArgumentException("the name of a queue's file has 1 to " + MAX_NAME + " bytes: " + stem);
         }
-        to.clear().putLong(ArchiveLayout.MAGIC).putInt(ArchiveLayout.FORMAT).putInt(0).putInt(tag);
+        to.clear()
+                .putLong(ArchiveLayout.MAGIC)
+                .putInt(ArchiveLayout.FORMAT)
+                .putInt(0)
+                .putInt(tag);
         to.putShort((short) worker).put((byte) queue.ordinal()).put((byte) (isRemoved ? 1 : 0));
         to.putLong(madeNs).put((byte) name.length).put(Arrays.copyOf(name, ArchiveLayout.HEADER_BYTES - NAME_AT));
         to.putInt(CHECKSUM_AT, checksum(to));

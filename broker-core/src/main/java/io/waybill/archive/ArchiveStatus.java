@@ -150,7 +150,11 @@ public record ArchiveStatus(
 
     private static ArchiveStatus decode(ByteBuffer bytes) {
         long[] fields = new long[7];
-        bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN).position(FIELDS_AT).asLongBuffer().get(fields);
+        bytes.duplicate()
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .position(FIELDS_AT)
+                .asLongBuffer()
+                .get(fields);
         return new ArchiveStatus(
                 ArchivePolicy.values()[bytes.get(POLICY_AT)],
                 fields[0],
@@ -167,7 +171,11 @@ public record ArchiveStatus(
         ByteBuffer bytes = buffer();
         bytes.putInt(MAGIC_AT, MAGIC).put(POLICY_AT, (byte) policy.ordinal());
         long[] fields = {writtenNs, waitingStorages, waitingBytes, lagMs, archivedStorages, archivedBytes, usedBytes};
-        bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN).position(FIELDS_AT).asLongBuffer().put(fields);
+        bytes.duplicate()
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .position(FIELDS_AT)
+                .asLongBuffer()
+                .put(fields);
         dropped.forEach((why, count) -> bytes.putLong(DROPPED_AT + 8 * why.code(), count));
         bytes.putInt(0, checksum(bytes));
         file.writeAt(BufferUtil.address(bytes), BYTES, 0);

@@ -103,8 +103,7 @@ final class ArchiveWriter implements Closeable {
      * @return false when it was given up because its bytes were not those that were sent any more
      * @throws UnreadableBytesException when its bytes can't be read
      */
-    boolean append(long id, long sequence, int storage, int flags, Content content, long timeNs)
-            throws IOException {
+    boolean append(long id, long sequence, int storage, int flags, Content content, long timeNs) throws IOException {
         checksum.reset();
         try {
             long at = end + ArchiveLayout.RECORD_BYTES;

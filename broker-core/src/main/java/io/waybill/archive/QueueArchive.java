@@ -34,8 +34,7 @@ final class QueueArchive implements SentStorages {
     private long accounted; // of the writer's file
     private long grown;
 
-    QueueArchive(
-            Archive archive, JournalQueue queue, int worker, Session session, Host host, Path workerDirectory) {
+    QueueArchive(Archive archive, JournalQueue queue, int worker, Session session, Host host, Path workerDirectory) {
         this.archive = archive;
         this.queue = queue;
         this.worker = worker;

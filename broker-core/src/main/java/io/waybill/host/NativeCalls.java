@@ -256,7 +256,12 @@ public final class NativeCalls {
     /** What a file takes of its disk, reserved space included; a link is not followed, and nothing is opened. */
     long allocatedBytes(Path path) throws NativeCallException {
         Pointer status = runtime.getMemoryManager().allocateDirect(STATX_BYTES, true);
-        if (libc.statx(AT_FDCWD, PathBytes.of(path.toAbsolutePath()), AT_SYMLINK_NOFOLLOW, STATX_BLOCKS, status.address())
+        if (libc.statx(
+                        AT_FDCWD,
+                        PathBytes.of(path.toAbsolutePath()),
+                        AT_SYMLINK_NOFOLLOW,
+                        STATX_BLOCKS,
+                        status.address())
                 != 0) {
             throw failure("statx of ", path);
         }

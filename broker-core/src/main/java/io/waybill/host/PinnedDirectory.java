@@ -49,8 +49,7 @@ final class PinnedDirectory implements AutoCloseable {
 
     private static NativeFile openDirectory(NativeCalls calls, Path path, int flags) throws IOException {
         Path parent = path.toAbsolutePath().getParent();
-        return open(
-                calls, NativeCalls.AT_FDCWD, PathBytes.of(parent), flags | NativeCalls.O_NOFOLLOW, path, parent);
+        return open(calls, NativeCalls.AT_FDCWD, PathBytes.of(parent), flags | NativeCalls.O_NOFOLLOW, path, parent);
     }
 
     /** Opens what has the name, if it is what it must be. Following no link, waiting at no FIFO. */

@@ -1,12 +1,10 @@
 package io.waybill.journal;
 
-import io.waybill.journal.read.JournalTail;
-
 /**
  * Where a record lies in its queue. Immutable.
  *
  * @param roll the roll cycle by which its file is named and its index is built
- * @param index what {@link JournalTail#moveTo} takes
+ * @param index of the record in its queue, which a tail can move to
  * @param offset in its file, of the four bytes in front of it
  */
 public record RecordPosition(Roll roll, long index, long offset) {

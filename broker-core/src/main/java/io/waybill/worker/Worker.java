@@ -36,6 +36,7 @@ import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Quota;
 import io.waybill.journal.Roll;
 import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.JournalOpener;
 import io.waybill.journal.check.StructureCheck;
 import io.waybill.journal.index.IndexBuilder;
 import io.waybill.journal.recover.QueueBeginning;
@@ -374,7 +375,7 @@ public final class Worker implements Caller, AutoCloseable {
         Host host = directory.home().host();
         Path path = queue.in(directory.path());
         try {
-            return Journal.open(path, settings.journal(), host.clock(), disk, beginning);
+            return JournalOpener.open(path, settings.journal(), host.clock(), disk, beginning);
         } catch (JournalFullException e) {
             throw new HomeException("no room for the journal of worker " + directory.name() + ": " + e.getMessage(), e);
         } catch (RuntimeException | InternalError e) { // of files that are damaged

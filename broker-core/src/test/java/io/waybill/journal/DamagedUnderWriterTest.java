@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.JournalOpener;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
@@ -47,7 +48,8 @@ class DamagedUnderWriterTest {
     void write() throws Exception {
         directory = JournalQueue.REQUESTS.in(worker);
         Files.createDirectories(directory);
-        journal = Journal.open(directory, WrittenQueue.settings(), WrittenQueue.HOST.clock(), WrittenQueue::reserve);
+        journal = JournalOpener.open(
+                directory, WrittenQueue.settings(), WrittenQueue.HOST.clock(), WrittenQueue::reserve);
         for (int i = 0; i < RECORDS; i++) {
             append(i);
         }
@@ -129,7 +131,7 @@ class DamagedUnderWriterTest {
     void takesNoInterruptForDamage() throws Exception {
         journal.close();
         JournalSettings settings = WrittenQueue.settings().withFileBytes(1 << 20);
-        journal = Journal.open(directory, settings, WrittenQueue.HOST.clock(), WrittenQueue::reserve);
+        journal = JournalOpener.open(directory, settings, WrittenQueue.HOST.clock(), WrittenQueue::reserve);
         int more = 10_000;
         try {
             for (int i = 0; i < more; i++) {

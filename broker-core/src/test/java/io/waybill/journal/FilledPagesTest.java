@@ -8,6 +8,7 @@ import io.waybill.api.MessageType;
 import io.waybill.host.NativeFile;
 import io.waybill.host.SafeFiles;
 import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.JournalOpener;
 import io.waybill.journal.append.Touchable;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
@@ -91,7 +92,7 @@ class FilledPagesTest {
     @Test
     void neverCoverWhatIsWrittenMeanwhile() throws Exception {
         AtomicBoolean done = new AtomicBoolean();
-        try (Journal journal = Journal.open(directory, SETTINGS, WrittenQueue.HOST.clock(), new Space())) {
+        try (Journal journal = JournalOpener.open(directory, SETTINGS, WrittenQueue.HOST.clock(), new Space())) {
             append(journal, 0);
             CompletableFuture<Void> helper = CompletableFuture.runAsync(() -> {
                 while (!done.get()) {
@@ -120,7 +121,7 @@ class FilledPagesTest {
 
     @Test
     void leaveAnotherFileThanTheBlocksAlone() throws Exception {
-        try (Journal journal = Journal.open(directory, SETTINGS, WrittenQueue.HOST.clock(), new Space())) {
+        try (Journal journal = JournalOpener.open(directory, SETTINGS, WrittenQueue.HOST.clock(), new Space())) {
             append(journal, 0);
             Touchable block = journal.touchable();
             Touchable ofAnother = new Touchable(directory.resolve("19700101.cq4"), block.baseAddress(), block.end());
@@ -137,7 +138,7 @@ class FilledPagesTest {
 
     @Test
     void areTouchedAsFarAsTheyAreReserved() throws Exception {
-        try (Journal journal = Journal.open(directory, SETTINGS, WrittenQueue.HOST.clock(), new Space())) {
+        try (Journal journal = JournalOpener.open(directory, SETTINGS, WrittenQueue.HOST.clock(), new Space())) {
             append(journal, 0);
             Touchable block = journal.touchable();
             assertThat(reservedTo.get()).isLessThan(block.end());
@@ -156,7 +157,7 @@ class FilledPagesTest {
     @Test
     void areNotTouchedInAFileThatWasLeft() throws Exception {
         JournalSettings small = SETTINGS.withFileBytes(JournalSettings.FILE_BYTES_MIN);
-        try (Journal journal = Journal.open(directory, small, WrittenQueue.HOST.clock(), new Space())) {
+        try (Journal journal = JournalOpener.open(directory, small, WrittenQueue.HOST.clock(), new Space())) {
             append(journal, 0);
             Touchable block = journal.touchable();
             for (int i = 1; journal.touchable().file().equals(block.file()); i++) {

@@ -7,6 +7,7 @@ import io.waybill.api.MessageType;
 import io.waybill.host.CutFile;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.JournalOpener;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
@@ -42,7 +43,7 @@ class ForeignFaultTest {
 
     @Test
     void anAppendIsDoneOnce() throws Exception {
-        try (Journal journal = Journal.open(
+        try (Journal journal = JournalOpener.open(
                 Files.createDirectory(JournalQueue.REQUESTS.in(directory)),
                 WrittenQueue.settings(),
                 WrittenQueue.HOST.clock(),

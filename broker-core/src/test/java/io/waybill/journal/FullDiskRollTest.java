@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.JournalOpener;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
@@ -41,7 +42,7 @@ class FullDiskRollTest {
 
     @BeforeEach
     void begin() throws JournalFullException {
-        journal = Journal.open(directory, SETTINGS, WrittenQueue.HOST.clock(), this::reserve);
+        journal = JournalOpener.open(directory, SETTINGS, WrittenQueue.HOST.clock(), this::reserve);
         append(0, SMALL);
         tail = JournalTail.open(directory, SETTINGS);
         assertThat(readOn()).isEqualTo(1);
@@ -113,7 +114,7 @@ class FullDiskRollTest {
     @Test
     void refusesToBeginWithoutRoomForItsTable(@TempDir Path other) {
         maxBytes = 1000;
-        assertThatThrownBy(() -> Journal.open(other, SETTINGS, WrittenQueue.HOST.clock(), this::reserve))
+        assertThatThrownBy(() -> JournalOpener.open(other, SETTINGS, WrittenQueue.HOST.clock(), this::reserve))
                 .isInstanceOf(JournalFullException.class)
                 .hasMessageContaining(QueueStructure.TABLE);
     }

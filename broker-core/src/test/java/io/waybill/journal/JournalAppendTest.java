@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.JournalOpener;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
 import io.waybill.journal.read.QueueReader;
@@ -41,14 +42,16 @@ class JournalAppendTest {
     @BeforeEach
     void write() throws Exception {
         queue = Files.createDirectory(JournalQueue.REQUESTS.in(worker));
-        journal = Journal.open(queue, WrittenQueue.settings(), WrittenQueue.HOST.clock(), (file, offset, length) -> {});
+        journal = JournalOpener.open(
+                queue, WrittenQueue.settings(), WrittenQueue.HOST.clock(), (file, offset, length) -> {});
         for (int i = 0; i < BEFORE; i++) {
             append(i);
         }
     }
 
     private void open() throws JournalFullException {
-        journal = Journal.open(queue, WrittenQueue.settings(), WrittenQueue.HOST.clock(), (file, offset, length) -> {});
+        journal = JournalOpener.open(
+                queue, WrittenQueue.settings(), WrittenQueue.HOST.clock(), (file, offset, length) -> {});
     }
 
     @AfterEach

@@ -8,6 +8,7 @@ import io.waybill.host.Boots;
 import io.waybill.host.Host;
 import io.waybill.host.WatchedSyncs;
 import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.JournalOpener;
 import io.waybill.journal.append.QueueSync;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
@@ -181,7 +182,7 @@ class PowerTest {
         try {
             QueueBeginning beginning = QueueBeginning.find(
                     queue, SETTINGS, host, PowerTest::reserve, epoch, onDiskBefore, QueueEvidence.NONE);
-            return Journal.open(queue, SETTINGS, host.clock(), PowerTest::reserve, beginning);
+            return JournalOpener.open(queue, SETTINGS, host.clock(), PowerTest::reserve, beginning);
         } catch (JournalFullException e) {
             throw new IOException(e);
         }
@@ -261,7 +262,7 @@ class PowerTest {
             try {
                 QueueBeginning beginning =
                         QueueBeginning.find(queue, settings, host, PowerTest::reserve, 1, -1, QueueEvidence.NONE);
-                return Journal.open(queue, settings, host.clock(), PowerTest::reserve, beginning);
+                return JournalOpener.open(queue, settings, host.clock(), PowerTest::reserve, beginning);
             } catch (JournalFullException e) {
                 throw new IOException(e);
             }

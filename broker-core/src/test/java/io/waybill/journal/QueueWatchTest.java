@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.JournalOpener;
 import io.waybill.journal.append.QueueWatch;
 import io.waybill.wire.MessageBuffer;
 import java.nio.ByteBuffer;
@@ -36,7 +37,8 @@ class QueueWatchTest {
     void write() throws Exception {
         Path directory = JournalQueue.REQUESTS.in(worker);
         Files.createDirectories(directory);
-        journal = Journal.open(directory, WrittenQueue.settings(), WrittenQueue.HOST.clock(), WrittenQueue::reserve);
+        journal = JournalOpener.open(
+                directory, WrittenQueue.settings(), WrittenQueue.HOST.clock(), WrittenQueue::reserve);
         watch = QueueWatch.open(journal, WrittenQueue.HOST.files());
         MessageBuffer buffer = new MessageBuffer();
         byte[] payload = new byte[40];

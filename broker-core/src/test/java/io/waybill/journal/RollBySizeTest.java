@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.JournalOpener;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.LastRecord;
 import io.waybill.journal.read.Poll;
@@ -39,7 +40,7 @@ class RollBySizeTest {
     private long counter;
 
     private Journal open(long wallNs) throws JournalFullException {
-        return Journal.open(directory, SETTINGS, WrittenQueue.clockAt(wallNs), new Disk());
+        return JournalOpener.open(directory, SETTINGS, WrittenQueue.clockAt(wallNs), new Disk());
     }
 
     private final class Disk implements DiskSpace {

@@ -5,6 +5,7 @@ import io.waybill.api.MessageType;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.JournalOpener;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -48,7 +49,7 @@ public final class WrittenQueue implements AutoCloseable {
         try {
             Files.createDirectories(
                     directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
-            return new WrittenQueue(Journal.open(directory, settings, clock, WrittenQueue::reserve), clock);
+            return new WrittenQueue(JournalOpener.open(directory, settings, clock, WrittenQueue::reserve), clock);
         } catch (IOException | JournalFullException e) {
             throw new AssertionError(e);
         }

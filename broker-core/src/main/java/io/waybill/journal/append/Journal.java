@@ -1,9 +1,7 @@
 package io.waybill.journal.append;
 
-import io.waybill.host.Clock;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.host.failure.MappedFaults;
-import io.waybill.journal.ChronicleFlags;
 import io.waybill.journal.DiskSpace;
 import io.waybill.journal.Durability;
 import io.waybill.journal.JournalFailedException;
@@ -12,23 +10,14 @@ import io.waybill.journal.JournalSettings;
 import io.waybill.journal.format.ChronicleDocuments;
 import io.waybill.journal.format.Frame;
 import io.waybill.journal.format.QueueBuilder;
-import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.format.RollTime;
 import io.waybill.journal.read.LastRecord;
-import io.waybill.journal.recover.QueueBeginning;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import java.io.Closeable;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ConcurrentSkipListMap;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.PointerBytesStore;
 import net.openhft.chronicle.queue.ChronicleQueue;
@@ -38,7 +27,7 @@ import net.openhft.chronicle.wire.DocumentContext;
 /**
  * A queue that this worker alone writes.
  *
- * <p>What {@link #append} returned for is in the page cache, whole and checksummed: readable by every process, whatever happens to
+ * <p>{@link JournalOpener} opens it. What {@link #append} returned for is in the page cache, whole and checksummed: readable by every process, whatever happens to
  * this one. An append that throws published nothing.
  *
  * <p><b>Threads.</b> One at a time for {@link #append}, by the caller's own lock; {@link #topUp} may run beside it.
@@ -58,14 +47,7 @@ public final class Journal implements Closeable {
     private final Reservation reservation;
     private final LastRecord last;
     private final PointerBytesStore source = new PointerBytesStore();
-    private volatile int cycle; // written by the appending thread, read by who removes files
-    // The last message before each file that this incarnation began; written by the appending thread, read by who
-    // removes
-    // files.
-    private final ConcurrentSkipListMap<Integer, Long> lastIdBefore = new ConcurrentSkipListMap<>();
-    // Files that were begun or gone on with, for the watch that looks at them; written by the appending thread.
-    private final Queue<EnteredFile> toWatch = new ConcurrentLinkedQueue<>();
-    private volatile int keptFrom = Integer.MIN_VALUE; // files below this number are removed by this worker
+    private final EnteredFiles entered;
     private long rollAtNs = Long.MIN_VALUE; // wall clock
     private long rollAtPosition = Long.MAX_VALUE;
     // Written by the appending thread, read by the helper that touches pages ahead.
@@ -76,15 +58,15 @@ public final class Journal implements Closeable {
     private long nextSequence;
     private long lastId;
     private boolean appended; // since it was opened
-    private final List<Path> entered = new ArrayList<>(); // for who syncs; nobody does in PROCESS
     private Throwable failure;
     private volatile String damage =
             ""; // what another process changed in the files; read by the thread that stops the worker
 
-    private Journal(Path directory, JournalSettings settings, DiskSpace disk, LastRecord last) {
+    Journal(Path directory, JournalSettings settings, DiskSpace disk, LastRecord last) {
         this.directory = directory;
         this.settings = settings;
         this.reservation = new Reservation(disk, settings.reserveBytes());
+        this.entered = new EnteredFiles(settings.durability() != Durability.PROCESS);
         this.last = last;
         this.nextSequence = last.sequence() + 1;
         this.lastId = last.id();
@@ -97,77 +79,6 @@ public final class Journal implements Closeable {
         this.appender = queue.createAppender();
         this.appender.singleThreadedCheckDisabled(
                 true); // several threads, one at a time under the worker's lock: ADR 3
-    }
-
-    /**
-     * Opens the queue in {@code directory}, or begins it. Call under the worker's lock: no other process may write here.
-     *
-     * @throws JournalFullException when there is no room to begin
-     */
-    public static Journal open(Path directory, JournalSettings settings, Clock clock, DiskSpace disk)
-            throws JournalFullException {
-        try {
-            return open(directory, settings, clock, disk, prepared(directory, settings), Integer.MIN_VALUE);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    /**
-     * The same, in no file that may have been written before the host was started anew, and behind all that is known to have been written.
-     *
-     * @throws IOException when it can't be noted that the queue is whole in this boot
-     */
-    public static Journal open(
-            Path directory, JournalSettings settings, Clock clock, DiskSpace disk, QueueBeginning beginning)
-            throws JournalFullException, IOException {
-        LastRecord last;
-        try {
-            last = beginning.reconcile(prepared(directory, settings));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        Journal journal = open(directory, settings, clock, disk, last, beginning.firstCycle());
-        try {
-            beginning.opened();
-            return journal;
-        } catch (IOException e) {
-            journal.close();
-            throw e;
-        }
-    }
-
-    private static LastRecord prepared(Path directory, JournalSettings settings) throws IOException {
-        ChronicleFlags.require();
-        QueueRepair.prepare(directory);
-        return LastRecord.read(directory, settings);
-    }
-
-    private static Journal open(
-            Path directory, JournalSettings settings, Clock clock, DiskSpace disk, LastRecord last, int firstCycle)
-            throws JournalFullException {
-        reserveTable(directory.resolve(QueueStructure.TABLE), disk);
-        Journal journal = new Journal(directory, settings, disk, last);
-        try {
-            journal.enterFirst(clock.wallNs(), firstCycle);
-            journal.createFile();
-            return journal;
-        } catch (JournalFullException | RuntimeException e) {
-            journal.close();
-            throw e;
-        }
-    }
-
-    /** Chronicle maps its table and writes: without room on the disk that would be a fault in the mapping. */
-    private static void reserveTable(Path table, DiskSpace disk) throws JournalFullException {
-        try {
-            disk.reserve(table, 0, QueueStructure.TABLE_BYTES);
-        } catch (IOException e) {
-            throw new JournalFullException(
-                    "the journal needs " + QueueStructure.TABLE_BYTES + " bytes on its disk for " + table
-                            + " and could not reserve them",
-                    e);
-        }
     }
 
     /**
@@ -233,7 +144,7 @@ public final class Journal implements Closeable {
      */
     public void failDamaged(RuntimeException e) {
         if (failure == null) {
-            String problem = problem(e);
+            String problem = QueueRepair.foreignChange(directory, file, e);
             fail(new IllegalStateException(problem, e));
             damage = problem;
         }
@@ -242,22 +153,6 @@ public final class Journal implements Closeable {
     /** What another process changed in the files; empty when nothing was found. Any thread. */
     public String damage() {
         return damage;
-    }
-
-    private String problem(RuntimeException e) {
-        try {
-            String problem = QueueStructure.tableProblem(directory);
-            if (!problem.isEmpty()) {
-                return problem;
-            }
-            if (!QueueStructure.heldLocks(directory).isEmpty()) {
-                return directory.resolve(QueueStructure.TABLE) + ": another process has written to its locks: "
-                        + e.getMessage();
-            }
-        } catch (IOException again) {
-            e.addSuppressed(again);
-        }
-        return file + ": " + e.getMessage();
     }
 
     private void write(int length) {
@@ -302,14 +197,14 @@ public final class Journal implements Closeable {
     }
 
     /** Makes Chronicle write the file's header, so that readers find a queue before its first record. */
-    private void createFile() {
+    void createFile() {
         try (DocumentContext document = appender.writingDocument()) {
             document.rollbackOnClose();
         }
     }
 
-    /** Goes on in the last file of an earlier incarnation, unless that has grown to its size or its time is over. */
-    private void enterFirst(long wallNs, int firstCycle) throws JournalFullException {
+    /** Continues the last file of an earlier incarnation, unless it has reached its size or its time is over. */
+    void enterFirst(long wallNs, int firstCycle) throws JournalFullException {
         boolean goesOn = last.cycle() != Integer.MIN_VALUE
                 && last.cycle() >= firstCycle
                 && last.endPosition() < settings.fileBytes()
@@ -324,7 +219,7 @@ public final class Journal implements Closeable {
 
     /** Begins a new file; without room for one it goes on in this one, where space is reserved, and tries again soon. */
     private void roll(long wallNs) {
-        int next = nextCycle(cycle, wallNs);
+        int next = nextCycle(entered.cycle(), wallNs);
         if (reservation.tryEnter(pathOf(next))) {
             entered(next, 0);
         } else {
@@ -341,14 +236,9 @@ public final class Journal implements Closeable {
     }
 
     private void entered(int newCycle, long at) {
-        toWatch.add(new EnteredFile(pathOf(newCycle), newCycle, QueueWatch.keyOf(pathOf(newCycle)), position));
         file = pathOf(newCycle);
-        if (settings.durability() != Durability.PROCESS) {
-            entered.add(file);
-        }
+        entered.add(file, newCycle, position, lastId);
         time.advanceTo(settings.roll().startMs(newCycle));
-        lastIdBefore.put(newCycle, lastId);
-        cycle = newCycle;
         position = at;
         lastLength = 0;
         rollAtNs = settings.roll().endMs(newCycle) * NS_PER_MS;
@@ -412,11 +302,7 @@ public final class Journal implements Closeable {
         return lastId;
     }
 
-    /**
-     * The index of the last record. Call with the lock that {@link #append} is called with.
-     *
-     * @throws IllegalStateException when nothing was appended since the journal was opened
-     */
+    /** The index of the last record that was appended since the journal was opened; there must be one. With the lock of {@link #append}. */
     public long lastIndex() {
         return appender.lastIndexAppended();
     }
@@ -429,14 +315,6 @@ public final class Journal implements Closeable {
     /** The index before which all records lie; 0 when there is none. Call with the lock that {@link #append} is called with. */
     long endIndex() {
         return (appended ? appender.lastIndexAppended() : last.index()) + 1;
-    }
-
-    /** Moves the files that were begun or gone on with since the last time into {@code to}. With the same lock. */
-    void takeEntered(List<Path> to) {
-        if (!entered.isEmpty()) {
-            to.addAll(entered);
-            entered.clear();
-        }
     }
 
     /** Takes no more records, for good, because what was appended can't be brought to the disk. With the same lock. */
@@ -453,27 +331,13 @@ public final class Journal implements Closeable {
 
     /** The number of the file that is written now. Any thread. */
     public int currentCycle() {
-        return cycle;
+        return entered.cycle();
     }
 
-    /** The number of the file in which a message of this incarnation lies, or of an earlier one. Any thread. */
+    /** The number of the file in which a message of this incarnation lies; {@link Integer#MIN_VALUE} for an earlier one. Any thread. */
     public int cycleOf(long id) {
-        int found = cycle;
-        for (Map.Entry<Integer, Long> file : lastIdBefore.entrySet()) {
-            if (id > file.getValue()) {
-                found = file.getKey();
-            }
-        }
-        return lastIdBefore.isEmpty() || id > lastIdBefore.firstEntry().getValue() ? found : Integer.MIN_VALUE;
+        return entered.cycleOf(id);
     }
-
-    /**
-     * A file that the writer goes into.
-     *
-     * @param key by which the file system knows it; null when it is not there
-     * @param leftAt up to where the file before is written; 0 when nothing is in it
-     */
-    record EnteredFile(Path path, int cycle, Object key, long leftAt) {}
 
     /**
      * How far the queue is written.
@@ -494,19 +358,14 @@ public final class Journal implements Closeable {
         return failure instanceof InternalError fault ? fault : null;
     }
 
-    /** The next file for the watch; null when there is none. */
-    EnteredFile nextToWatch() {
-        return toWatch.poll();
+    /** The files that were begun or continued. Its methods say which thread may call them. */
+    EnteredFiles entered() {
+        return entered;
     }
 
     /** Files below this number are about to be removed: the watch does not report them. Any thread. */
     public void removing(int below) {
-        keptFrom = Math.max(keptFrom, below);
-    }
-
-    /** The number from which on files are kept. Any thread. */
-    int keptFrom() {
-        return keptFrom;
+        entered.keepFrom(below);
     }
 
     /** Files below this number are gone. Call with the lock that {@link #append} is called with. */
@@ -514,7 +373,7 @@ public final class Journal implements Closeable {
         if (failure == null) {
             queue.refreshDirectoryListing();
         }
-        lastIdBefore.headMap(number).clear();
+        entered.removedBelow(number);
     }
 
     /** How many records there are. */

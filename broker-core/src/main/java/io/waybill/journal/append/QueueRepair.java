@@ -103,4 +103,21 @@ final class QueueRepair {
                 bytes.getInt(header + Envelope.PAYLOAD_LENGTH),
                 bytes.getInt(header + Envelope.SECTION_LENGTH));
     }
+
+    /** What another process changed in a queue's files, as far as it can be seen behind an exception that only such a change can cause. */
+    static String foreignChange(Path directory, Path file, RuntimeException e) {
+        try {
+            String problem = QueueStructure.tableProblem(directory);
+            if (!problem.isEmpty()) {
+                return problem;
+            }
+            if (!QueueStructure.heldLocks(directory).isEmpty()) {
+                return directory.resolve(QueueStructure.TABLE) + ": another process has written to its locks: "
+                        + e.getMessage();
+            }
+        } catch (IOException again) {
+            e.addSuppressed(again);
+        }
+        return file + ": " + e.getMessage();
+    }
 }

@@ -102,7 +102,9 @@ public final class QueueWatch {
     }
 
     private void takeEntered() {
-        for (Journal.EnteredFile next = journal.nextToWatch(); next != null; next = journal.nextToWatch()) {
+        for (EnteredFiles.EnteredFile next = journal.entered().nextUnwatched();
+                next != null;
+                next = journal.entered().nextUnwatched()) {
             if (current != null && next.leftAt() > 0 && next.cycle() != current.cycle()) {
                 older.add(new Watched(current.path(), current.cycle(), current.key(), next.leftAt()));
             }
@@ -131,7 +133,7 @@ public final class QueueWatch {
                 return problem;
             }
         }
-        int keptFrom = journal.keptFrom();
+        int keptFrom = journal.entered().keptFrom();
         older.removeIf(file -> file.cycle() < keptFrom);
         return "";
     }
@@ -141,7 +143,7 @@ public final class QueueWatch {
         try {
             found = attributes(file.path());
         } catch (NoSuchFileException e) {
-            boolean ours = file != table && file.cycle() < journal.keptFrom(); // read behind the look
+            boolean ours = file != table && file.cycle() < journal.entered().keptFrom(); // read behind the look
             return ours
                     ? ""
                     : file.path()

@@ -2,6 +2,7 @@ package io.waybill.journal.append;
 
 import io.waybill.journal.DiskSpace;
 import io.waybill.journal.JournalFullException;
+import io.waybill.journal.format.QueueStructure;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -262,5 +263,17 @@ final class Reservation {
     private String text(long bytes, IOException why) {
         return "the journal needs " + bytes + " more bytes on its disk and could not reserve them, in " + file + ": "
                 + why.getMessage();
+    }
+
+    /** Chronicle maps its table and writes: without room on the disk that would be a fault in the mapping. */
+    static void reserveTable(Path table, DiskSpace disk) throws JournalFullException {
+        try {
+            disk.reserve(table, 0, QueueStructure.TABLE_BYTES);
+        } catch (IOException e) {
+            throw new JournalFullException(
+                    "the journal needs " + QueueStructure.TABLE_BYTES + " bytes on its disk for " + table
+                            + " and could not reserve them",
+                    e);
+        }
     }
 }

@@ -16,22 +16,13 @@ import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteOrder;
-import java.nio.file.DirectoryStream;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
-import java.util.OptionalInt;
-import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.core.OS;
 import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.ExcerptTailer;
 import net.openhft.chronicle.queue.TailerDirection;
 import net.openhft.chronicle.wire.DocumentContext;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Reads a queue, one's own or a peer's, without writing a byte of it.
@@ -46,21 +37,18 @@ public final class JournalTail implements Closeable {
     /** Every record is for this receiver. */
     public static final int ANY_RECEIVER = -1;
 
-    /** Most records for others that one poll skips. */
+    /** Max number of records for others that one poll skips. */
     private static final int MAX_SKIPPED = 256;
 
     /** Chronicle publishes a file only when its header is there: for a header that is not, it would wait for nothing, and for seconds. */
     private static final long HEADER_WAIT_MS = 0;
-
-    private static final int NO_CYCLE = -1;
-
-    private static final Logger LOG = LoggerFactory.getLogger(JournalTail.class);
 
     private final Path directory;
     private final int maxRecordBytes;
     private final Roll roll;
     private final ChronicleQueue queue;
     private final ExcerptTailer tailer;
+    private final TailProgress progress;
     private MessageBuffer checkedBuffer;
     private RecordView view;
     private String damage = "";
@@ -69,11 +57,6 @@ public final class JournalTail implements Closeable {
     private long resumeAt;
     private long endPosition;
     private long limit = Long.MAX_VALUE;
-    private int cycleRead = NO_CYCLE;
-    private long fileFrom; // indexes in the file that was read last
-    private long fileTo;
-    private long sequenceOfFirst; // of the file that was read last
-    private long lost;
 
     private JournalTail(Path directory, JournalSettings settings) {
         this.directory = directory;
@@ -83,6 +66,7 @@ public final class JournalTail implements Closeable {
                 .timeoutMS(HEADER_WAIT_MS)
                 .build();
         this.roll = Roll.of(queue.rollCycle()); // the queue's own, whatever the settings say
+        this.progress = new TailProgress(directory, roll);
         this.tailer = queue.createTailer();
         this.tailer.singleThreadedCheckDisabled(true); // several threads, one at a time under the polling permit: ADR 3
     }
@@ -94,29 +78,11 @@ public final class JournalTail implements Closeable {
      */
     public static JournalTail open(Path directory, JournalSettings settings) {
         ChronicleFlags.require();
-        if (!exists(directory)) {
+        if (!TailedQueue.exists(directory)) {
             throw new IllegalStateException("no queue in " + directory);
         }
-        requireReadable(directory);
+        TailedQueue.requireReadable(directory);
         return new JournalTail(directory, settings);
-    }
-
-    /** Over files that are damaged in their structure, or a table that is locked, Chronicle would wait for long, or fault. */
-    private static void requireReadable(Path directory) {
-        try {
-            String problem = QueueStructure.problem(directory);
-            if (!problem.isEmpty()) {
-                problem = QueueStructure.problem(directory); // a live writer may have begun a file between two looks
-            }
-            if (problem.isEmpty()) {
-                problem = TableLock.problem(directory.resolve(QueueStructure.TABLE), TableLock.Mode.READER);
-            }
-            if (!problem.isEmpty()) {
-                throw new IllegalStateException("the queue can't be read: " + problem);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     static JournalTail openBackward(Path directory, JournalSettings settings) {
@@ -133,34 +99,11 @@ public final class JournalTail implements Closeable {
 
     /** Whether a queue was begun in {@code directory}. */
     public static boolean exists(Path directory) {
-        if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
-            return false; // to list a FIFO would wait indefinitely
-        }
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*.cq4")) {
-            for (Path file : files) {
-                if (sizeOf(file) > 0) {
-                    return true;
-                }
-            }
-            return false;
-        } catch (NoSuchFileException | NotDirectoryException e) {
-            return false;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    /** 0 for a file that its owner has removed meanwhile. */
-    private static long sizeOf(Path file) throws IOException {
-        try {
-            return Files.size(file);
-        } catch (NoSuchFileException e) {
-            return 0;
-        }
+        return TailedQueue.exists(directory);
     }
 
     /**
-     * Reads the next record for {@code receiver} into {@code buffer} and checks it. After a fault in the mapped file, which is told once as
+     * Reads the next record for {@code receiver} into {@code buffer} and checks it. After a fault in the mapped file, which is reported once as
      * {@link Poll#DAMAGED}, there are no more records. On JDK 17 the fault may surface later: see {@link MappedFaults}.
      *
      * @param receiver a worker id, or {@link #ANY_RECEIVER}
@@ -182,7 +125,7 @@ public final class JournalTail implements Closeable {
             if (e instanceof RuntimeException && !MappedFaults.is(e)) {
                 throw e;
             }
-            if (found == Poll.RECORD && MappedFaults.is(e)) { // and was checked: it is none of its business
+            if (found == Poll.RECORD && MappedFaults.is(e)) { // which was checked: the fault is in another file
                 resumeAt = index + 1;
                 return found;
             }
@@ -197,9 +140,9 @@ public final class JournalTail implements Closeable {
     }
 
     /** A fault of another file may have left the tailer half moved. */
-    private boolean isBackAt(long place) {
+    private boolean isBackAt(long position) {
         try {
-            boolean there = tailer.moveToIndex(place) || tailer.index() == place;
+            boolean there = tailer.moveToIndex(position) || tailer.index() == position;
             MappedFaults.surface();
             return there;
         } catch (InternalError | RuntimeException e) {
@@ -253,8 +196,9 @@ public final class JournalTail implements Closeable {
                 Bytes<?> bytes = document.wire().bytes();
                 long length = bytes.readRemaining();
                 long start = bytes.readPosition();
-                if ((index < fileFrom || index >= fileTo) && length >= Envelope.HEADER_LENGTH) {
-                    enterFile(before, OS.memory().readLong(bytes.addressForRead(start) + Envelope.SEQUENCE));
+                if (progress.isOtherFile(index) && length >= Envelope.HEADER_LENGTH) {
+                    progress.enter(
+                            index, before, OS.memory().readLong(bytes.addressForRead(start) + Envelope.SEQUENCE));
                 }
                 endPosition = start + length;
                 if (length < Envelope.HEADER_LENGTH || length > maxRecordBytes) {
@@ -279,35 +223,13 @@ public final class JournalTail implements Closeable {
         return Poll.SKIPPED;
     }
 
-    /**
-     * The first record in another file was found. When it does not follow on the last one of the file before, the owner has removed what
-     * lay between.
-     */
-    private void enterFile(long lastRead, long sequence) {
-        long expected = sequenceOfFirst + roll.sequenceInFile(lastRead + 1);
-        if (cycleRead != NO_CYCLE && roll.cycleOf(index) > cycleRead && sequence > expected) {
-            LOG.warn(
-                    "LOST_POSITION: {}: records {} to {} were removed before they were read",
-                    directory,
-                    expected,
-                    sequence - 1);
-            lost += sequence - expected;
-        }
-        cycleRead = roll.cycleOf(index);
-        fileFrom = roll.indexOf(cycleRead, 0);
-        fileTo = roll.indexOf(cycleRead + 1, 0);
-        sequenceOfFirst = sequence - roll.sequenceInFile(index);
-    }
-
     /** How many records were removed by the queue's owner before this tail came to them. */
     public long lost() {
-        return lost;
+        return progress.lost();
     }
 
-    /** Whoever moves the tail misses nothing by that. */
     private void moved() {
-        cycleRead = NO_CYCLE;
-        fileTo = 0;
+        progress.moved();
         resumeAt = tailer.index();
     }
 
@@ -330,7 +252,7 @@ public final class JournalTail implements Closeable {
         limit = firstHidden;
     }
 
-    /** Whether a fault ended it: there are no more records, and it is to be opened anew. */
+    /** Whether a fault ended it: there are no more records, and it has to be opened again. */
     public boolean isFaulted() {
         return faulted;
     }
@@ -368,8 +290,7 @@ public final class JournalTail implements Closeable {
     public boolean moveTo(long nextIndex, long sequenceOfFirst) {
         boolean there = moveTo(nextIndex);
         if (there && sequenceOfFirst >= 0) {
-            this.sequenceOfFirst = sequenceOfFirst;
-            cycleRead = roll.cycleOf(nextIndex);
+            progress.movedTo(nextIndex, sequenceOfFirst);
             index = nextIndex - 1;
         }
         return there;
@@ -377,7 +298,7 @@ public final class JournalTail implements Closeable {
 
     /** Sequence of the first record in the file in which the next poll begins; -1 when unknown. */
     public long sequenceOfFirst() {
-        return cycleRead != NO_CYCLE && roll.cycleOf(tailer.index()) == cycleRead ? sequenceOfFirst : -1;
+        return progress.sequenceOfFirst(tailer.index());
     }
 
     private boolean moveToFileBehind(long nextIndex) {
@@ -415,16 +336,7 @@ public final class JournalTail implements Closeable {
     }
 
     private int[] cyclesNewestFirst() {
-        try (Stream<Path> entries = Files.list(directory)) {
-            return entries.map(path -> roll.numberOf(path.getFileName().toString()))
-                    .filter(OptionalInt::isPresent)
-                    .mapToInt(number -> -number.getAsInt())
-                    .sorted()
-                    .map(number -> -number)
-                    .toArray();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return TailedQueue.cyclesNewestFirst(directory, roll);
     }
 
     /**

@@ -6,17 +6,14 @@ import io.waybill.journal.JournalSettings;
 import io.waybill.journal.RecordPosition;
 import io.waybill.journal.Roll;
 import io.waybill.journal.RollFile;
-import io.waybill.journal.format.ChronicleDocuments;
 import io.waybill.journal.format.FileWindow;
 import io.waybill.journal.format.Frame;
 import io.waybill.journal.format.RollFiles;
 import io.waybill.wire.Envelope;
-import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -51,22 +48,18 @@ public final class QueueReader implements Closeable {
 
     private static final String HOLE =
             "no document begins here, and a record lies behind: a tailer stops here, silently";
-    private static final long NOWHERE = -1;
-    private static final long UNKNOWN = Long.MIN_VALUE;
     private static final int READ_GROWTH = 4;
 
     private final Path directory;
     private final SafeFiles safeFiles;
-    private final int maxRecordBytes;
     private final RollFiles files;
     private final FileWindow window = new FileWindow();
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
+    private final RecordProbe probe;
     private RollFile current; // the window is closed when there is no more to read in it
     private long position;
-    private long sequenceInFile;
-    private long sequenceOfFirst;
-    private boolean lost;
+    private final SequenceCount count = new SequenceCount();
     private long deadEndAt;
     private int readAhead = FileWindow.CAPACITY;
     private RecordPosition place;
@@ -80,7 +73,7 @@ public final class QueueReader implements Closeable {
         this.directory = directory;
         this.files = files;
         this.safeFiles = safeFiles;
-        this.maxRecordBytes = maxRecordBytes;
+        this.probe = new RecordProbe(window, buffer, view, maxRecordBytes);
     }
 
     /** Opens at the oldest record. The queue need not be there yet. */
@@ -113,8 +106,8 @@ public final class QueueReader implements Closeable {
         if (!window.isOpen()) {
             return Step.END;
         }
-        long found = wholeRecordBehind(position);
-        return found == NOWHERE || !isOpenNow() ? Step.END : skipTo(found, HOLE);
+        long found = probe.wholeRecordBehind(position);
+        return found == RecordProbe.NOWHERE || !isOpenNow() ? Step.END : skipTo(found, HOLE);
     }
 
     /**
@@ -124,18 +117,8 @@ public final class QueueReader implements Closeable {
      */
     public Step searchBehindEndIfWritten() throws IOException {
         // in this order: the writer notes where a record begins when the record is there
-        boolean isBefore = !window.isOpen() || lastWritten() < position;
+        boolean isBefore = !window.isOpen() || probe.lastWritten(current.roll()) < position;
         return isBefore || !isOpenNow() ? Step.END : searchBehindEnd();
-    }
-
-    /** Where the last record begins, as the writer says; {@link Long#MAX_VALUE} when it does not. */
-    private long lastWritten() throws IOException {
-        buffer.reserve(Long.BYTES);
-        long at = new ChronicleDocuments(current.roll()).writePositionAt();
-        long written = window.read(at, buffer.memory(), Long.BYTES)
-                ? buffer.memory().getLong(0, ByteOrder.LITTLE_ENDIAN)
-                : Long.MAX_VALUE;
-        return written < 0 ? Long.MAX_VALUE : written;
     }
 
     /**
@@ -144,7 +127,7 @@ public final class QueueReader implements Closeable {
      * @return false when it is damaged, as {@link #damage()} says; the next step is the same then
      */
     public boolean complete() throws IOException {
-        String problem = readWhole(recordAt, recordBytes);
+        String problem = probe.readWhole(recordAt, recordBytes);
         if (!problem.isEmpty()) {
             damaged(recordAt, Frame.behind(recordAt, recordBytes), problem);
         }
@@ -172,7 +155,7 @@ public final class QueueReader implements Closeable {
         return Frame.isMeta(frame) ? meta(frame) : data(frame, depth);
     }
 
-    /** Looks anew: what was copied a while ago may have been written since. */
+    /** Reads the frame again: it may have been written since it was copied. */
     private boolean isOpenNow() throws IOException {
         window.forget();
         return window.covers(position, Frame.LENGTH, FileWindow.SMALL) && Frame.isOpen(window.int32(position));
@@ -180,9 +163,9 @@ public final class QueueReader implements Closeable {
 
     private Step data(int frame, Depth depth) throws IOException {
         int bytes = Frame.bytes(frame);
-        if (!headerFits(position, frame)) {
+        if (!probe.headerFits(position, frame, readAhead)) {
             window.forget(); // the header's copy may be older than the frame's
-            if (!headerFits(position, frame)) {
+            if (!probe.headerFits(position, frame, readAhead)) {
                 return damagedFrame("a frame of " + bytes + " bytes holds no record");
             }
         }
@@ -192,85 +175,25 @@ public final class QueueReader implements Closeable {
             buffer.reserve(Envelope.HEADER_LENGTH);
             window.copy(position + Frame.LENGTH, buffer.memory(), Envelope.HEADER_LENGTH);
         } else {
-            String problem = readWhole(position, bytes);
+            String problem = probe.readWhole(position, bytes);
             if (!problem.isEmpty()) {
                 return skipDamaged(bytes, problem);
             }
         }
-        count();
+        recordIndex = current.roll().indexOf(current.cycle(), count.next(view.sequence()));
+        place = null;
         position = Frame.behind(recordAt, bytes);
         return Step.RECORD;
     }
 
-    /** Whether a header is there that fits to the frame: only then is the frame's length believed. */
-    private boolean headerFits(long at, int frame) throws IOException {
-        int bytes = Frame.bytes(frame);
-        if (bytes < Envelope.HEADER_LENGTH
-                || bytes > maxRecordBytes
-                || !window.covers(at, Frame.LENGTH + Envelope.HEADER_LENGTH, readAhead)) {
-            return false;
-        }
-        long header = at + Frame.LENGTH;
-        return Frame.holds(
-                frame,
-                window.int32(header + Envelope.MAGIC_AT),
-                window.int32(header + Envelope.PAYLOAD_LENGTH),
-                window.int32(header + Envelope.SECTION_LENGTH));
-    }
-
-    /** Copies and checks a record. Returns what is wrong with it; empty text when nothing is. */
-    private String readWhole(long at, int bytes) throws IOException {
-        long from = at + Frame.LENGTH;
-        boolean isCovered = window.available(from) >= bytes;
-        if (!isCovered && from + bytes > window.size()) { // no memory for what a length says that lies
-            return "the file ends inside a record of " + bytes + " bytes";
-        }
-        buffer.reserve(bytes);
-        if (isCovered) {
-            window.copy(from, buffer.memory(), bytes);
-            if (check().isEmpty()) {
-                return "";
-            }
-        }
-        // not in the window, or the copy there is older than the frame that says that all is there
-        return window.read(from, buffer.memory(), bytes)
-                ? check()
-                : "the file ends inside a record of " + bytes + " bytes";
-    }
-
-    private String check() {
-        try {
-            view.check();
-            return "";
-        } catch (MalformedRecordException e) {
-            return e.getMessage();
-        }
-    }
-
-    /** Gives the record its index: by counting, or by its own number when some were lost on the way. */
-    private void count() {
-        if (lost && sequenceOfFirst != UNKNOWN) {
-            sequenceInFile = view.sequence() - sequenceOfFirst;
-        }
-        sequenceOfFirst = view.sequence() - sequenceInFile;
-        lost = false;
-        recordIndex = current.roll().indexOf(current.cycle(), sequenceInFile);
-        place = null;
-        sequenceInFile++;
-    }
-
     private Step meta(int frame) throws IOException {
         int bytes = Frame.bytes(frame);
-        if (headerFits(position, frame)) {
+        if (probe.headerFits(position, frame, readAhead)) {
             return skipDamaged(bytes, "a record is marked as the queue's own");
         }
-        int expected = new ChronicleDocuments(current.roll()).bytesAt(position);
-        if (bytes != expected) {
-            return damagedFrame(
-                    "a document of the queue's own has " + expected + " bytes here, and this one says " + bytes);
-        }
-        if (Frame.behind(position, bytes) > window.size()) {
-            return damagedFrame("a frame of " + bytes + " bytes reaches behind the file's end");
+        String problem = probe.metaProblem(position, bytes, current.roll());
+        if (!problem.isEmpty()) {
+            return damagedFrame(problem);
         }
         position = Frame.behind(position, bytes);
         return null;
@@ -285,8 +208,8 @@ public final class QueueReader implements Closeable {
             return null; // the writer's last record in this file came just before the newer file
         }
         if (frame != Frame.END) {
-            long found = wholeRecordBehind(position);
-            if (found != NOWHERE) {
+            long found = probe.wholeRecordBehind(position);
+            if (found != RecordProbe.NOWHERE) {
                 return skipTo(found, HOLE);
             }
         }
@@ -307,8 +230,8 @@ public final class QueueReader implements Closeable {
     }
 
     private Step damagedFrame(String text) throws IOException {
-        long found = wholeRecordBehind(position);
-        return found == NOWHERE ? deadEnd(text + ", and none lies behind") : skipTo(found, text);
+        long found = probe.wholeRecordBehind(position);
+        return found == RecordProbe.NOWHERE ? deadEnd(text + ", and none lies behind") : skipTo(found, text);
     }
 
     /** No record lies behind: says so once, and waits here for the writer or goes on in the next file. */
@@ -332,68 +255,33 @@ public final class QueueReader implements Closeable {
      */
     private Step skipDamaged(int bytes, String text) throws IOException {
         long behind = Frame.behind(position, bytes);
-        if (!isDocument(behind)) {
-            long found = wholeRecordBehind(position);
-            if (found != NOWHERE && found < behind) {
+        if (!probe.isDocument(behind, current.roll())) {
+            long found = probe.wholeRecordBehind(position);
+            if (found != RecordProbe.NOWHERE && found < behind) {
                 return skipTo(found, text);
             }
         }
         return skip(bytes, text);
     }
 
-    /** Whether a document begins there, or none does yet, or the file ends. */
-    private boolean isDocument(long at) throws IOException {
-        if (!window.covers(at, Frame.LENGTH, FileWindow.SMALL)) {
-            return at == window.size();
-        }
-        int frame = window.int32(at);
-        if (Frame.isMeta(frame) && frame != Frame.END) {
-            return Frame.bytes(frame) == new ChronicleDocuments(current.roll()).bytesAt(at);
-        }
-        return frame == 0 || frame == Frame.END || headerFits(at, frame);
-    }
-
     /** Skips one frame whose length is believed. */
     private Step skip(int bytes, String text) {
         long from = position;
         position = Frame.behind(from, bytes);
-        sequenceInFile++;
-        lost = true;
+        count.skippedOne();
         return damaged(from, position, text);
     }
 
     private Step skipTo(long found, String text) {
         long from = position;
         position = found;
-        lost = true;
+        count.skippedSome();
         return damaged(from, found, text);
     }
 
     private Step damaged(long from, long to, String text) {
         damage = new Damage(current.path(), from, to, text);
         return Step.DAMAGED;
-    }
-
-    /** The frame of the first whole record behind a position; {@link #NOWHERE} when there is none. */
-    private long wholeRecordBehind(long from) throws IOException {
-        int needed = Frame.LENGTH + Envelope.HEADER_LENGTH;
-        for (long at = from + Frame.LENGTH; window.covers(at, needed, FileWindow.CAPACITY); at += Frame.LENGTH) {
-            if (window.int32(at)
-                    == 0) { // no frame, and most often nothing but zeros up to the end of what was reserved
-                long next = window.firstNonZero(at, window.size());
-                at += (next - at) / Frame.LENGTH * Frame.LENGTH - Frame.LENGTH;
-                continue;
-            }
-            if ((window.int32(at + Frame.LENGTH + Envelope.MAGIC_AT) & 0xffff) == Envelope.MAGIC) {
-                int frame = window.int32(at);
-                if (!Frame.isMeta(frame)
-                        && headerFits(at, frame)
-                        && readWhole(at, Frame.bytes(frame)).isEmpty()) {
-                    return at;
-                }
-            }
-        }
-        return NOWHERE;
     }
 
     /** Opens the oldest file that is newer than the current one. Returns null when that went well. */
@@ -405,11 +293,7 @@ public final class QueueReader implements Closeable {
     private Step enter(RollFile file, long at, long sequence) throws IOException {
         current = file;
         fileName = file.path().getFileName().toString();
-        position = at;
-        sequenceInFile = sequence;
-        sequenceOfFirst = UNKNOWN;
-        lost = false;
-        deadEndAt = NOWHERE;
+        goOnAt(at, sequence);
         try {
             window.open(file.path(), safeFiles);
             return null;
@@ -420,8 +304,14 @@ public final class QueueReader implements Closeable {
         }
     }
 
+    private void goOnAt(long at, long sequence) {
+        position = at;
+        count.startAt(sequence);
+        deadEndAt = RecordProbe.NOWHERE;
+    }
+
     /**
-     * The next step reads the record at this place.
+     * The next step reads the record at this position.
      *
      * @return false when there is no such file, or none that may be opened; the reader then stands before the next one
      */
@@ -430,11 +320,7 @@ public final class QueueReader implements Closeable {
         int cycle = to.cycle();
         long sequence = to.roll().sequenceInFile(to.index());
         if (window.isOpen() && current.cycle() == cycle && current.roll() == to.roll()) {
-            position = to.offset() & ~3L;
-            sequenceInFile = sequence;
-            sequenceOfFirst = UNKNOWN;
-            lost = false;
-            deadEndAt = NOWHERE;
+            goOnAt(to.offset() & ~3L, sequence);
             return true;
         }
         window.close();
@@ -456,7 +342,7 @@ public final class QueueReader implements Closeable {
         return true;
     }
 
-    /** Whether all files that the queue has are newer than the one of this place: its owner has removed that one. */
+    /** Whether all files of the queue are newer than that of this position: its owner has removed that one. */
     public boolean isBeforeOldest(RecordPosition place) throws IOException {
         List<RollFile> there = RollFile.in(directory, safeFiles);
         return !there.isEmpty() && there.get(0).compareTo(new RollFile(directory, place.roll(), place.cycle())) > 0;

@@ -1,0 +1,78 @@
+package io.waybill.journal.append;
+
+import io.waybill.host.Clock;
+import io.waybill.journal.ChronicleFlags;
+import io.waybill.journal.DiskSpace;
+import io.waybill.journal.JournalFullException;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.format.QueueStructure;
+import io.waybill.journal.read.LastRecord;
+import io.waybill.journal.recover.QueueBeginning;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+
+/** Opens queues for their one writer: repairs what a crash left, finds the last record, and reserves space. Stateless. */
+public final class JournalOpener {
+
+    private JournalOpener() {}
+
+    /**
+     * Opens the queue in {@code directory}, or begins it. Call under the worker's lock: no other process may write here.
+     *
+     * @throws JournalFullException when there is no room to begin
+     */
+    public static Journal open(Path directory, JournalSettings settings, Clock clock, DiskSpace disk)
+            throws JournalFullException {
+        try {
+            return open(directory, settings, clock, disk, prepared(directory, settings), Integer.MIN_VALUE);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
+     * The same, in no file that may have been written before the host was restarted, and behind all that is known to have been written.
+     *
+     * @throws IOException when it can't be noted that the queue is whole in this boot
+     */
+    public static Journal open(
+            Path directory, JournalSettings settings, Clock clock, DiskSpace disk, QueueBeginning beginning)
+            throws JournalFullException, IOException {
+        LastRecord last;
+        try {
+            last = beginning.reconcile(prepared(directory, settings));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        Journal journal = open(directory, settings, clock, disk, last, beginning.firstCycle());
+        try {
+            beginning.opened();
+            return journal;
+        } catch (IOException e) {
+            journal.close();
+            throw e;
+        }
+    }
+
+    private static LastRecord prepared(Path directory, JournalSettings settings) throws IOException {
+        ChronicleFlags.require();
+        QueueRepair.prepare(directory);
+        return LastRecord.read(directory, settings);
+    }
+
+    private static Journal open(
+            Path directory, JournalSettings settings, Clock clock, DiskSpace disk, LastRecord last, int firstCycle)
+            throws JournalFullException {
+        Reservation.reserveTable(directory.resolve(QueueStructure.TABLE), disk);
+        Journal journal = new Journal(directory, settings, disk, last);
+        try {
+            journal.enterFirst(clock.wallNs(), firstCycle);
+            journal.createFile();
+            return journal;
+        } catch (JournalFullException | RuntimeException e) {
+            journal.close();
+            throw e;
+        }
+    }
+}

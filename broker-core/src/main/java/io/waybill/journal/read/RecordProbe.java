@@ -1,0 +1,134 @@
+package io.waybill.journal.read;
+
+import io.waybill.journal.Roll;
+import io.waybill.journal.format.ChronicleDocuments;
+import io.waybill.journal.format.FileWindow;
+import io.waybill.journal.format.Frame;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.nio.ByteOrder;
+
+/**
+ * Tells whether bytes in a queue's file are a record, whatever lies there: by the frame, the header in it, and the whole of it.
+ *
+ * <p><b>Threads.</b> Belongs to the reader whose window and buffer it uses.
+ */
+final class RecordProbe {
+
+    static final long NOWHERE = -1;
+
+    private final FileWindow window;
+    private final MessageBuffer buffer;
+    private final RecordView view;
+    private final int maxRecordBytes;
+
+    RecordProbe(FileWindow window, MessageBuffer buffer, RecordView view, int maxRecordBytes) {
+        this.window = window;
+        this.buffer = buffer;
+        this.view = view;
+        this.maxRecordBytes = maxRecordBytes;
+    }
+
+    /** Where the last record begins, as the writer says; {@link Long#MAX_VALUE} when it does not. */
+    long lastWritten(Roll roll) throws IOException {
+        buffer.reserve(Long.BYTES);
+        long at = new ChronicleDocuments(roll).writePositionAt();
+        long written = window.read(at, buffer.memory(), Long.BYTES)
+                ? buffer.memory().getLong(0, ByteOrder.LITTLE_ENDIAN)
+                : Long.MAX_VALUE;
+        return written < 0 ? Long.MAX_VALUE : written;
+    }
+
+    /** Whether a header is there that fits to the frame: only then is the frame's length believed. */
+    boolean headerFits(long at, int frame, int readAhead) throws IOException {
+        int bytes = Frame.bytes(frame);
+        if (bytes < Envelope.HEADER_LENGTH
+                || bytes > maxRecordBytes
+                || !window.covers(at, Frame.LENGTH + Envelope.HEADER_LENGTH, readAhead)) {
+            return false;
+        }
+        long header = at + Frame.LENGTH;
+        return Frame.holds(
+                frame,
+                window.int32(header + Envelope.MAGIC_AT),
+                window.int32(header + Envelope.PAYLOAD_LENGTH),
+                window.int32(header + Envelope.SECTION_LENGTH));
+    }
+
+    /** Copies and checks a record. Returns what is wrong with it; empty text when nothing is. */
+    String readWhole(long at, int bytes) throws IOException {
+        long from = at + Frame.LENGTH;
+        boolean isCovered = window.available(from) >= bytes;
+        if (!isCovered && from + bytes > window.size()) { // no memory for what a length says that lies
+            return "the file ends inside a record of " + bytes + " bytes";
+        }
+        buffer.reserve(bytes);
+        if (isCovered) {
+            window.copy(from, buffer.memory(), bytes);
+            if (check().isEmpty()) {
+                return "";
+            }
+        }
+        // not in the window, or the copy there is older than the frame that says that all is there
+        return window.read(from, buffer.memory(), bytes)
+                ? check()
+                : "the file ends inside a record of " + bytes + " bytes";
+    }
+
+    private String check() {
+        try {
+            view.check();
+            return "";
+        } catch (MalformedRecordException e) {
+            return e.getMessage();
+        }
+    }
+
+    /** Whether a document begins there, or none does yet, or the file ends. */
+    boolean isDocument(long at, Roll roll) throws IOException {
+        if (!window.covers(at, Frame.LENGTH, FileWindow.SMALL)) {
+            return at == window.size();
+        }
+        int frame = window.int32(at);
+        if (Frame.isMeta(frame) && frame != Frame.END) {
+            return Frame.bytes(frame) == new ChronicleDocuments(roll).bytesAt(at);
+        }
+        return frame == 0 || frame == Frame.END || headerFits(at, frame, FileWindow.SMALL);
+    }
+
+    /** The frame of the first whole record behind a position; {@link #NOWHERE} when there is none. */
+    long wholeRecordBehind(long from) throws IOException {
+        int needed = Frame.LENGTH + Envelope.HEADER_LENGTH;
+        for (long at = from + Frame.LENGTH; window.covers(at, needed, FileWindow.CAPACITY); at += Frame.LENGTH) {
+            if (window.int32(at)
+                    == 0) { // no frame, and most often nothing but zeros up to the end of what was reserved
+                long next = window.firstNonZero(at, window.size());
+                at += (next - at) / Frame.LENGTH * Frame.LENGTH - Frame.LENGTH;
+                continue;
+            }
+            if ((window.int32(at + Frame.LENGTH + Envelope.MAGIC_AT) & 0xffff) == Envelope.MAGIC) {
+                int frame = window.int32(at);
+                if (!Frame.isMeta(frame)
+                        && headerFits(at, frame, FileWindow.CAPACITY)
+                        && readWhole(at, Frame.bytes(frame)).isEmpty()) {
+                    return at;
+                }
+            }
+        }
+        return NOWHERE;
+    }
+
+    /** What is wrong with a frame that is marked as a document of the queue's own; empty text when nothing is. */
+    String metaProblem(long at, int bytes, Roll roll) throws IOException {
+        int expected = new ChronicleDocuments(roll).bytesAt(at);
+        if (bytes != expected) {
+            return "a document of the queue's own has " + expected + " bytes here, and this one says " + bytes;
+        }
+        return Frame.behind(at, bytes) > window.size()
+                ? "a frame of " + bytes + " bytes reaches behind the file's end"
+                : "";
+    }
+}

@@ -1,0 +1,43 @@
+package io.waybill.journal.read;
+
+/**
+ * Counts the records of one file, and finds the count again behind records that can't be read.
+ *
+ * <p><b>Threads.</b> Belongs to its reader.
+ */
+final class SequenceCount {
+
+    private static final long UNKNOWN = Long.MIN_VALUE;
+
+    private long inFile;
+    private long ofFirst = UNKNOWN;
+    private boolean lost;
+
+    /** The next record is this one of its file. */
+    void startAt(long sequenceInFile) {
+        inFile = sequenceInFile;
+        ofFirst = UNKNOWN;
+        lost = false;
+    }
+
+    /** One record could not be read, as far as its frame tells. */
+    void skippedOne() {
+        inFile++;
+        lost = true;
+    }
+
+    /** An unknown number of records could not be read. */
+    void skippedSome() {
+        lost = true;
+    }
+
+    /** Number of the next record in its file: by counting, or by its own sequence when records were skipped. */
+    long next(long sequence) {
+        if (lost && ofFirst != UNKNOWN) {
+            inFile = sequence - ofFirst;
+        }
+        ofFirst = sequence - inFile;
+        lost = false;
+        return inFile++;
+    }
+}
