@@ -84,6 +84,17 @@ class ArchitectureTest {
             Map.entry("salvage", List.of("api", "host", "wire", "home", "journal", "query", "kept")),
             Map.entry("osgi", List.of("api", "host", "device", "dispatch"))));
 
+    /** The rooms of the worker, lowest first: each uses those before it, but recovery and upkeep know nothing of each other. */
+    private static final List<String> ROOMS = List.of(
+            "worker.metrics",
+            "worker.poll",
+            "worker.peer",
+            "worker.reference",
+            "worker.call",
+            "worker.serve",
+            "worker.recover",
+            "worker.upkeep");
+
     /** For each package that is divided, and each inner one: those of the same top-level package that it may use, besides itself. */
     private static final Map<String, List<String>> INNER_MAY_USE = new TreeMap<>(Map.ofEntries(
             Map.entry("host", List.of()),
@@ -98,7 +109,16 @@ class ArchitectureTest {
             Map.entry("journal.check", List.of("journal", "journal.format", "journal.read")),
             Map.entry("journal.recover", List.of("journal", "journal.format", "journal.read", "journal.check")),
             Map.entry("journal.append", List.of("journal", "journal.format", "journal.read", "journal.recover")),
-            Map.entry("journal.index", List.of("journal", "journal.read"))));
+            Map.entry("journal.index", List.of("journal", "journal.read")),
+            Map.entry("worker", ROOMS),
+            Map.entry("worker.metrics", List.of()),
+            Map.entry("worker.poll", List.of()),
+            Map.entry("worker.peer", List.of("worker.metrics", "worker.poll")),
+            Map.entry("worker.reference", List.of("worker.peer")),
+            Map.entry("worker.call", ROOMS.subList(0, 4)),
+            Map.entry("worker.serve", ROOMS.subList(0, 5)),
+            Map.entry("worker.recover", ROOMS.subList(1, 6)),
+            Map.entry("worker.upkeep", ROOMS.subList(0, 6))));
 
     /** Public for the inner packages of the journal alone. */
     private static final Set<String> INSIDE_THE_JOURNAL = Set.of(

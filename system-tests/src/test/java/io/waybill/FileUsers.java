@@ -68,7 +68,7 @@ final class FileUsers {
             "salvage.WorkerSalvage",
             "tensor.Segment",
             "tensor.SegmentMapping",
-            "worker.FileSpace");
+            "worker.upkeep.FileSpace");
 
     private static final Set<String> OPENING = Set.of(
             "journal.append.QueueRepair",

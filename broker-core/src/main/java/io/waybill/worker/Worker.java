@@ -40,6 +40,63 @@ import io.waybill.journal.append.JournalOpener;
 import io.waybill.journal.check.StructureCheck;
 import io.waybill.journal.index.IndexBuilder;
 import io.waybill.journal.recover.QueueBeginning;
+import io.waybill.worker.call.AwaitedReturns;
+import io.waybill.worker.call.CallSettings;
+import io.waybill.worker.call.Calls;
+import io.waybill.worker.call.DeviceResponses;
+import io.waybill.worker.call.FaultInjectingSender;
+import io.waybill.worker.call.OutcomeDelivery;
+import io.waybill.worker.call.PendingCalls;
+import io.waybill.worker.call.RecordPool;
+import io.waybill.worker.call.RequestSender;
+import io.waybill.worker.call.ResponseReceiver;
+import io.waybill.worker.call.WorkerRpc;
+import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.peer.Links;
+import io.waybill.worker.peer.Quarantine;
+import io.waybill.worker.peer.QueueAppender;
+import io.waybill.worker.peer.RecordReader;
+import io.waybill.worker.peer.RereadTails;
+import io.waybill.worker.peer.SelfTails;
+import io.waybill.worker.peer.TensorTransit;
+import io.waybill.worker.poll.CallOrigin;
+import io.waybill.worker.poll.Deadlines;
+import io.waybill.worker.poll.FaultAlarm;
+import io.waybill.worker.poll.HandlerSlots;
+import io.waybill.worker.poll.PollPermit;
+import io.waybill.worker.poll.PollTurns;
+import io.waybill.worker.poll.Poller;
+import io.waybill.worker.poll.WaitingCallers;
+import io.waybill.worker.recover.EarlierCalls;
+import io.waybill.worker.recover.OutcomeClaim;
+import io.waybill.worker.recover.QueueWitnesses;
+import io.waybill.worker.recover.Recovery;
+import io.waybill.worker.recover.UnansweredScan;
+import io.waybill.worker.recover.UnclaimedScan;
+import io.waybill.worker.reference.WorkerReferences;
+import io.waybill.worker.serve.PreviousIncarnation;
+import io.waybill.worker.serve.Exchange;
+import io.waybill.worker.serve.ExchangePool;
+import io.waybill.worker.serve.HandlerErrorLog;
+import io.waybill.worker.serve.OpenRequests;
+import io.waybill.worker.serve.ParkedRequests;
+import io.waybill.worker.serve.PeerReceiver;
+import io.waybill.worker.serve.RepeatedRequests;
+import io.waybill.worker.serve.RequestDispatcher;
+import io.waybill.worker.serve.RequestReceiver;
+import io.waybill.worker.serve.ResponseWriter;
+import io.waybill.worker.serve.ServingContext;
+import io.waybill.worker.upkeep.FileSpace;
+import io.waybill.worker.upkeep.GroupShutdown;
+import io.waybill.worker.upkeep.Housekeeper;
+import io.waybill.worker.upkeep.Indexer;
+import io.waybill.worker.upkeep.LowWatermarks;
+import io.waybill.worker.upkeep.OwnQueues;
+import io.waybill.worker.upkeep.QueueReaders;
+import io.waybill.worker.upkeep.RequestDrain;
+import io.waybill.worker.upkeep.Retention;
+import io.waybill.worker.upkeep.Syncer;
+import io.waybill.worker.upkeep.Watchdog;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -82,27 +139,28 @@ public final class Worker implements Caller, AutoCloseable {
     private final Host host;
     private final HandlerRegistry registry;
     private final WorkerCounters counters = new WorkerCounters();
-    private final Lane requestLane;
-    private final Lane responseLane;
+    private final QueueAppender requestLane;
+    private final QueueAppender responseLane;
     private final PollPermit permit = new PollPermit();
     private final Archive archive;
     private final TensorTransit transit;
     private final Links links;
     private final Poller poller;
-    private final Inlet inlet;
+    private final PeerReceiver receiver;
+    private final ResponseReceiver responseReceiver;
     private final DeviceResponses deviceResponses;
     private final RereadTails reread;
-    private final Outlet outlet;
+    private final RequestSender outlet;
     private final String injects; // empty when no fault is injected
     private final Calls calls;
     private final PendingCalls pending;
     private final WorkerReferences references;
     private final WorkerRpc rpc;
-    private final Departure departure;
+    private final GroupShutdown departure;
     private final UnclaimedScan unclaimed;
     private final EarlierCalls earlierCalls;
     private final Recovery recovery;
-    private final FinishedPlaces finished;
+    private final LowWatermarks finished;
     private final OwnQueues ownQueues;
     private final String lost; // of its files, before it joined; empty when nothing was
     private final Housekeeper housekeeper;
@@ -112,8 +170,8 @@ public final class Worker implements Caller, AutoCloseable {
     private final CompletableFuture<IOException> failure = new CompletableFuture<>();
     private final Retention retention;
     private final WaitingCallers waits;
-    private final Draining draining;
-    private final Answers responder;
+    private final RequestDrain draining;
+    private final ResponseWriter responseWriter;
     private final Duration drainLimit;
     private final Object closing = new Object();
     private Thread closer; // guarded by closing; null until a close begins
@@ -149,10 +207,10 @@ public final class Worker implements Caller, AutoCloseable {
                 2 * settings.journal().reserveBytes()));
         transit = opened.add(new TensorTransit(directory, settings.tensors(), archive));
         Deadlines deadlines = new Deadlines();
-        Invocations invocations = new Invocations();
+        HandlerSlots invocations = new HandlerSlots();
         FaultAlarm faults = new FaultAlarm();
-        requestLane = new Lane(requests, archive.requests());
-        responseLane = new Lane(responses, archive.responses());
+        requestLane = new QueueAppender(requests, archive.requests());
+        responseLane = new QueueAppender(responses, archive.responses());
         pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
         links = new Links(directory, new Membership(directory.home()), serves, settings.journal(), permit, transit);
         opened.add(links::close);
@@ -170,8 +228,8 @@ public final class Worker implements Caller, AutoCloseable {
         waits = new WaitingCallers(settings.waiting(), host.clock(), turns, invocations, poller);
         injects = settings.injection().text();
         outlet = settings.injection().isNone()
-                ? Outlet.into(requests)
-                : new InjectingOutlet(
+                ? RequestSender.into(requests)
+                : new FaultInjectingSender(
                         directory.name(), settings.injection(), host, requestLane, pending, poller, faults);
         CallSettings callSettings = new CallSettings(
                 settings.defaultTimeout(),
@@ -180,27 +238,27 @@ public final class Worker implements Caller, AutoCloseable {
                 !settings.recovery().returnLimit().isZero());
         calls = new Calls(
                 id, callSettings, host.clock(), requestLane, pending, links, transit, poller, waits, counters, outlet);
-        responder = new Answers(
+        responseWriter = new ResponseWriter(
                 id, responseLane, host.clock(), transit, settings.journal().maxRecordBytes(), invocations, counters);
         references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
-        rpc = references.rpcFor(CallOrigin.PROGRAM);
-        departure = new Departure(directory, host, waits, pending, registry, counters);
+        rpc = new WorkerRpc(calls, references, CallOrigin.PROGRAM);
+        departure = new GroupShutdown(directory, host, waits, pending, registry, counters);
         links.onIncarnation(references);
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
         earlierCalls = new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, calls);
         ServingContext context = new ServingContext(
-                host.clock(), responder, calls, transit, invocations, references, faults, new HandlerErrorLog());
+                host.clock(), responseWriter, calls, transit, invocations, references, faults, new HandlerErrorLog());
         OpenRequests open = new OpenRequests();
-        InboundPool pool = new InboundPool(own -> new Inbound(context, own), open);
-        Parking parking = new Parking();
+        ExchangePool pool = new ExchangePool(own -> new Exchange(context, own), open);
+        ParkedRequests parking = new ParkedRequests();
         PreviousIncarnation earlier = PreviousIncarnation.of(directory);
         UnansweredScan scan =
                 new UnansweredScan(id, earlier.epoch(), settings.journal(), responses.directory(), responses.size());
         recovery = new Recovery(directory.name(), earlier, scan, host.threads(), faults);
         links.onMake(recovery::made);
-        finished = new FinishedPlaces(links, open, parking, responseLane);
+        finished = new LowWatermarks(links, open, parking, responseLane);
         reread = new RereadTails(id, links::openRequests);
-        Serving serving = new Serving(
+        RequestDispatcher serving = new RequestDispatcher(
                 registry,
                 references.handlers(),
                 host.clock(),
@@ -209,9 +267,10 @@ public final class Worker implements Caller, AutoCloseable {
                 parking,
                 reread,
                 transit,
-                responder,
+                responseWriter,
                 earlier,
-                new Repeats(host, directory.name(), directory.path(), settings.journal(), responder, poller::wake),
+                new RepeatedRequests(
+                        host, directory.name(), directory.path(), settings.journal(), responseWriter, poller::wake),
                 open,
                 counters);
         drainLimit = settings.drainLimit();
@@ -221,28 +280,37 @@ public final class Worker implements Caller, AutoCloseable {
         });
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestLane, responseLane);
-        Delivery delivery = new Delivery(permit, counters);
-        deviceResponses = new DeviceResponses(directory.name(), host, pending, delivery, pool, counters);
-        inlet = new Inlet(
-                id,
+        OutcomeDelivery delivery = new OutcomeDelivery(permit, counters);
+        RecordPool records = new RecordPool();
+        deviceResponses = new DeviceResponses(directory.name(), host, pending, delivery, records, counters);
+        Quarantine quarantine = new Quarantine(links, host.clock(), faults);
+        RecordReader reader = new RecordReader(id, quarantine, counters);
+        responseReceiver = new ResponseReceiver(
                 host.clock(),
-                links,
                 pending,
                 deadlines,
-                serving,
-                pool,
                 transit,
                 references,
-                selfTails,
-                new Quarantine(links, host.clock(), faults),
+                quarantine,
+                reader,
                 new AwaitedReturns(links, settings.recovery().returnLimit()),
-                permit,
                 delivery,
                 deviceResponses,
+                records,
                 counters);
+        receiver = new PeerReceiver(
+                host.clock(),
+                links,
+                deadlines,
+                responseReceiver,
+                new RequestReceiver(serving, pool, reader),
+                serving,
+                selfTails,
+                quarantine,
+                permit);
         indexer =
                 opened.add(new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host));
-        Readers readers = new Readers(
+        QueueReaders readers = new QueueReaders(
                 directory,
                 settings.journal(),
                 settings.retention().absentPeers().toNanos(),
@@ -257,7 +325,7 @@ public final class Worker implements Caller, AutoCloseable {
                 requestLane,
                 responseLane);
         Watchdog watchdog = new Watchdog(invocations, open, settings.stuck(), registry, host.clock(), counters);
-        draining = new Draining(host, serving, open, waits, watchdog);
+        draining = new RequestDrain(host, serving, open, waits, watchdog);
         ChangeWatch changes =
                 opened.add(ChangeWatch.open(host.calls(), directory.home().workersPath()));
         links.changesEnd(changes);
@@ -331,7 +399,11 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     private static Syncer openSyncer(
-            WorkerDirectory directory, JournalSettings settings, Links links, Lane requests, Lane responses)
+            WorkerDirectory directory,
+            JournalSettings settings,
+            Links links,
+            QueueAppender requests,
+            QueueAppender responses)
             throws IOException {
         if (settings.durability() == Durability.PROCESS) {
             directory.cursors().requestsOnDisk(Cursors.UNKNOWN);
@@ -401,7 +473,7 @@ public final class Worker implements Caller, AutoCloseable {
         registry.onChange(poller::wake);
         links.refresh();
         directory.takesCalls(); // before it can make a call: who hears of this incarnation can call it
-        poller.start(inlet);
+        poller.start(receiver);
         housekeeper.start(directory.name(), this::failed);
         indexer.start(directory.name(), host.threads());
         archive.start(directory.name(), host.threads());
@@ -416,7 +488,7 @@ public final class Worker implements Caller, AutoCloseable {
      * all that wait for it hear of it.
      */
     private void failed(IOException cause) {
-        for (Lane lane : List.of(requestLane, responseLane)) {
+        for (QueueAppender lane : List.of(requestLane, responseLane)) {
             try {
                 QueueBeginning.failed(lane.journal().directory(), host.files());
             } catch (IOException e) {
@@ -458,7 +530,7 @@ public final class Worker implements Caller, AutoCloseable {
         directory.publish(WorkerState.READY, new Served(List.copyOf(served), atLeastOnce(served)), settings);
     }
 
-    /** What it responder: operations and then functions only as many as a record has room for. */
+    /** What it serves: operations and then functions only as many as a record has room for. */
     private Set<String> served() {
         List<String> keys = new ArrayList<>(keysIn(HandlerStatus.State.SERVING));
         keys.sort(Comparator.comparing(key -> key.startsWith(HandlerKey.FUNCTION_PREFIX)));
@@ -586,7 +658,7 @@ public final class Worker implements Caller, AutoCloseable {
      * @param timeout {@link Duration#ZERO} for none
      */
     public CompletableFuture<Response> claimAsync(long messageId, Duration timeout) {
-        return earlierCalls.claim(messageId, Claim.Way.WAIT, timeout);
+        return earlierCalls.claim(messageId, OutcomeClaim.Way.WAIT, timeout);
     }
 
     /**
@@ -596,7 +668,7 @@ public final class Worker implements Caller, AutoCloseable {
      */
     public Response claim(long messageId, Duration timeout) {
         calls.requireMayBlock();
-        return EarlierCalls.await(earlierCalls.claim(messageId, Claim.Way.WAIT, timeout), messageId);
+        return EarlierCalls.await(earlierCalls.claim(messageId, OutcomeClaim.Way.WAIT, timeout), messageId);
     }
 
     /**
@@ -609,7 +681,7 @@ public final class Worker implements Caller, AutoCloseable {
      * @param timeout {@link Duration#ZERO} for none
      */
     public CompletableFuture<Response> repeatAsync(long messageId, Duration timeout) {
-        return earlierCalls.claim(messageId, Claim.Way.REPEAT, timeout);
+        return earlierCalls.claim(messageId, OutcomeClaim.Way.REPEAT, timeout);
     }
 
     /**
@@ -619,7 +691,7 @@ public final class Worker implements Caller, AutoCloseable {
      */
     public Response repeat(long messageId, Duration timeout) {
         calls.requireMayBlock();
-        return EarlierCalls.await(earlierCalls.claim(messageId, Claim.Way.REPEAT, timeout), messageId);
+        return EarlierCalls.await(earlierCalls.claim(messageId, OutcomeClaim.Way.REPEAT, timeout), messageId);
     }
 
     /**
@@ -766,7 +838,7 @@ public final class Worker implements Caller, AutoCloseable {
                 .attempt(retention::close)
                 .attempt(poller::close);
         boolean nobodyPolls = stopPolling();
-        steps.attempt(() -> inlet.settleAll(id -> calls.ended(id, directory.name())));
+        steps.attempt(() -> responseReceiver.failAll(id -> calls.ended(id, directory.name())));
         steps.attempt(deviceResponses::close);
         if (nobodyPolls) {
             steps.attempt(finished::update).attempt(reread::closeAll).attempt(links::close);
@@ -774,7 +846,7 @@ public final class Worker implements Caller, AutoCloseable {
         steps.attempt(indexer::close) // may take a second, when the others know already
                 .attempt(archive::close)
                 .attempt(transit::close)
-                .attempt(responder::close);
+                .attempt(responseWriter::close);
         if (syncer != null) {
             steps.attempt(syncer::close); // what it answered last can be read then
         }

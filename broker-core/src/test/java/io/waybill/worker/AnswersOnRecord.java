@@ -12,10 +12,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** The responses in a worker's journal: what was sent, whether anybody took it or not. */
-final class AnswersOnRecord {
+public final class AnswersOnRecord {
 
     /** One of them; kind and code are those of an error. */
-    record OnRecord(long id, ErrorKind kind, ErrorCode code, boolean isError) {
+    public record OnRecord(long id, ErrorKind kind, ErrorCode code, boolean isError) {
 
         @Override
         public String toString() {
@@ -26,7 +26,7 @@ final class AnswersOnRecord {
     private AnswersOnRecord() {}
 
     /** Those to one request, oldest first. */
-    static List<OnRecord> to(long id, Worker worker) {
+    public static List<OnRecord> to(long id, Worker worker) {
         List<OnRecord> found = new ArrayList<>();
         MessageBuffer buffer = new MessageBuffer();
         RecordView record = new RecordView(buffer);

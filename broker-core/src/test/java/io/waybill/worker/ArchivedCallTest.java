@@ -25,6 +25,8 @@ import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.tensor.DescribedTensors;
 import io.waybill.tensor.TensorConfig;
 import io.waybill.wire.MalformedRecordException;
+import io.waybill.worker.peer.FlowLimits;
+import io.waybill.worker.peer.Overflow;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -5,13 +5,13 @@ import io.waybill.host.Threads;
 import java.util.concurrent.CountDownLatch;
 
 /** Threads of which some do not begin before they are released. */
-final class HeldThreads implements Threads {
+public final class HeldThreads implements Threads {
 
     private final String held;
     private final CountDownLatch released = new CountDownLatch(1);
 
     /** @param held how the names of those end that are held */
-    HeldThreads(String held) {
+    public HeldThreads(String held) {
         this.held = held;
     }
 
@@ -30,7 +30,7 @@ final class HeldThreads implements Threads {
         body.run();
     }
 
-    void release() {
+    public void release() {
         released.countDown();
     }
 }

@@ -4,14 +4,14 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /** Waits for something that happens on another thread. */
-final class Waits {
+public final class Waits {
 
     private static final long LIMIT_NS = 30_000_000_000L;
 
     private Waits() {}
 
     /** Polls until the condition holds; fails after 30 seconds. */
-    static void until(String what, BooleanSupplier condition) {
+    public static void until(String what, BooleanSupplier condition) {
         long untilNs = System.nanoTime() + LIMIT_NS;
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() > untilNs) {

@@ -22,7 +22,7 @@ import io.waybill.cli.BenchOptions.Sizes;
 import io.waybill.cli.BenchOptions.Waits;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
-import io.waybill.worker.Waiting;
+import io.waybill.worker.poll.Waiting;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package io.waybill.cli;
 
-import io.waybill.worker.Waiting;
+import io.waybill.worker.poll.Waiting;
 import java.util.List;
 import java.util.Locale;
 import picocli.CommandLine.Option;

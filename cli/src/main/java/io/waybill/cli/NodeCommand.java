@@ -9,7 +9,7 @@ import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.osgi.ShippedBundles;
-import io.waybill.worker.Waiting;
+import io.waybill.worker.poll.Waiting;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;

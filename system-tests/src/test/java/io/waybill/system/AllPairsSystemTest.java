@@ -2,7 +2,7 @@ package io.waybill.system;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.worker.Waiting;
+import io.waybill.worker.poll.Waiting;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -3,7 +3,7 @@ package io.waybill.system;
 import io.waybill.journal.RetentionSettings;
 import io.waybill.rref.Keeping;
 import io.waybill.rref.RRefSettings;
-import io.waybill.worker.Waiting;
+import io.waybill.worker.poll.Waiting;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

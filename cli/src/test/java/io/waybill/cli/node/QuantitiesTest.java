@@ -3,8 +3,8 @@ package io.waybill.cli.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.waybill.worker.Overflow;
-import io.waybill.worker.Waiting;
+import io.waybill.worker.peer.Overflow;
+import io.waybill.worker.poll.Waiting;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;

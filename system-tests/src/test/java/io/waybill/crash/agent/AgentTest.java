@@ -30,7 +30,7 @@ class AgentTest {
 
     @Test
     void saysThatAPlaceIsNotThere() {
-        assertThatThrownBy(() -> change(List.of(Change.entry("io/waybill/journal/Journal", "noSuchMethod"))))
+        assertThatThrownBy(() -> change(List.of(Change.entry("io/waybill/journal/append/Journal", "noSuchMethod"))))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("noSuchMethod");
     }

@@ -14,16 +14,16 @@ public enum Mutant {
     SEQUENCE_BEGUN_ANEW(
             "RECORD_MISSING",
             Runs.KILL,
-            Change.instead(Names.JOURNAL, "<init>", "io/waybill/journal/LastRecord", "sequence", "noSequence")),
+            Change.instead(Names.JOURNAL, "<init>", "io/waybill/journal/read/LastRecord", "sequence", "noSequence")),
     CHECKSUM_SKIPPED(
             "JOURNAL_DAMAGED", Runs.KILL, Change.instead(Names.BUFFER, "seal", Names.BUFFER, "checksum", "checksum")),
     CURSOR_NOT_ADVANCED(
             "TWO_RESPONSES",
             Runs.KILL_CALLEE,
             Change.instead(
-                    "io/waybill/worker/PeerLink",
-                    "writePlace",
-                    "io/waybill/home/CursorSlot",
+                    "io/waybill/worker/peer/PeerReader",
+                    "writePosition",
+                    "io/waybill/home/cursor/CursorSlot",
                     "requestsIndex",
                     "keepCursor")),
     OUTCOME_TWICE("TWO_OUTCOMES", Runs.KILL, telling("tellTwice")),
@@ -32,8 +32,8 @@ public enum Mutant {
     LATE_ANSWER_TOLD(
             "TWO_OUTCOMES",
             Runs.KILL,
-            Change.instead(Names.INLET, "timedOut", Names.DELIVERY, "fail", "failAndRemember"),
-            Change.instead(Names.INLET, "settle", Names.PENDING, "take", "takeOrTell")),
+            Change.instead(Names.RECEIVER, "timedOut", Names.DELIVERY, "fail", "failAndRemember"),
+            Change.instead(Names.RECEIVER, "complete", Names.PENDING, "take", "takeOrTell")),
     LIFE_UNCHECKED(
             "RAN_IN_OTHER_LIFE",
             Runs.KILL_CALLEE,
@@ -46,16 +46,16 @@ public enum Mutant {
     TIMED_OUT_EARLY(
             "TIMED_OUT_TOO_EARLY",
             Runs.KILL,
-            Change.instead(Names.INLET, "expire", Names.PENDING, "expire", "expireEarly")),
+            Change.instead(Names.RECEIVER, "expire", Names.PENDING, "expire", "expireEarly")),
     PARKED_OVERTAKEN(
             "OUT_OF_ORDER",
             Runs.UPDATE,
-            Change.instead(Names.SERVING, "serveOnce", "io/waybill/worker/Parking", "has", "nothingParked")),
+            Change.instead(Names.SERVING, "serveOnce", "io/waybill/worker/serve/ParkedRequests", "has", "nothingParked")),
     RUN_TWICE(
             "RAN_TWICE",
             Runs.KILL,
             Change.instead(
-                    "io/waybill/worker/Inbound", "handle", "io/waybill/api/MessageHandler", "handle", "runTwice"));
+                    "io/waybill/worker/serve/HandlerTask", "handle", "io/waybill/api/MessageHandler", "handle", "runTwice"));
 
     private final String caughtAs;
     private final String run;
@@ -68,11 +68,11 @@ public enum Mutant {
     }
 
     private static Change answering(String instead) {
-        return Change.instead("io/waybill/worker/Answers", "append", Names.JOURNAL, "append", instead);
+        return Change.instead("io/waybill/worker/serve/ResponseWriter", "append", Names.JOURNAL, "append", instead);
     }
 
     private static Change asking(String instead) {
-        return Change.instead("io/waybill/worker/Outlet$IntoJournal", "put", Names.JOURNAL, "append", instead);
+        return Change.instead("io/waybill/worker/call/RequestSender$IntoJournal", "put", Names.JOURNAL, "append", instead);
     }
 
     private static Change telling(String instead) {
@@ -106,13 +106,13 @@ public enum Mutant {
 
     /** Classes that several are planted in. */
     private static final class Names {
-        static final String JOURNAL = "io/waybill/journal/Journal";
+        static final String JOURNAL = "io/waybill/journal/append/Journal";
         static final String WORKER = "io/waybill/worker/Worker";
-        static final String INLET = "io/waybill/worker/Inlet";
-        static final String DELIVERY = "io/waybill/worker/Delivery";
-        static final String PENDING = "io/waybill/worker/PendingCalls";
-        static final String EARLIER = "io/waybill/worker/PreviousIncarnation";
-        static final String SERVING = "io/waybill/worker/Serving";
+        static final String RECEIVER = "io/waybill/worker/call/ResponseReceiver";
+        static final String DELIVERY = "io/waybill/worker/call/OutcomeDelivery";
+        static final String PENDING = "io/waybill/worker/call/PendingCalls";
+        static final String EARLIER = "io/waybill/worker/serve/PreviousIncarnation";
+        static final String SERVING = "io/waybill/worker/serve/RequestDispatcher";
         static final String VIEW = "io/waybill/wire/RecordView";
         static final String BUFFER = "io/waybill/wire/MessageBuffer";
     }

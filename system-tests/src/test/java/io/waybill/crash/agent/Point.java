@@ -12,19 +12,19 @@ public enum Point {
             Role.ANY, 4000, Change.after(Names.APPENDING, "updateHeaderAndIndex", Names.WIRE, "updateHeader")),
     /** It is in the journal, and nobody was told. */
     BEFORE_ACKNOWLEDGEMENT(Role.ANY, 4000, Change.exit(Names.JOURNAL, "append")),
-    BEFORE_WAKING(Role.ANY, 4000, Change.entry("io/waybill/worker/PeerLink", "ringIfAsleep")),
+    BEFORE_WAKING(Role.ANY, 4000, Change.entry("io/waybill/worker/peer/PeerLink", "ringIfAsleep")),
     BEFORE_CURSOR(Role.SERVER, 4000, Change.entry(Names.CURSOR, "requestsIndex")),
     AFTER_CURSOR(Role.SERVER, 4000, Change.exit(Names.CURSOR, "requestsIndex")),
-    BEFORE_HANDLER(Role.SERVER, 4000, Change.entry("io/waybill/worker/Inbound", "handle")),
-    AFTER_HANDLER(Role.SERVER, 4000, Change.entry("io/waybill/worker/Answers", "append")),
-    BEFORE_OUTCOME(Role.CALLER, 4000, Change.entry("io/waybill/worker/Inlet", "deliver")),
-    AFTER_OUTCOME(Role.CALLER, 4000, Change.exit("io/waybill/worker/Inlet", "deliver")),
+    BEFORE_HANDLER(Role.SERVER, 4000, Change.entry("io/waybill/worker/serve/HandlerTask", "handle")),
+    AFTER_HANDLER(Role.SERVER, 4000, Change.entry("io/waybill/worker/serve/ResponseWriter", "append")),
+    BEFORE_OUTCOME(Role.CALLER, 4000, Change.entry("io/waybill/worker/call/ResponseReceiver", "deliver")),
+    AFTER_OUTCOME(Role.CALLER, 4000, Change.exit("io/waybill/worker/call/ResponseReceiver", "deliver")),
     /** Of the two queues, at joining and later. */
     BEFORE_ROLL(Role.ANY, 5, Change.entry(Names.JOURNAL, "entered")),
     AFTER_ROLL(Role.ANY, 5, Change.exit(Names.JOURNAL, "entered")),
-    AFTER_RESERVATION(Role.ANY, 6, Change.exit("io/waybill/journal/Reservation", "extend")),
+    AFTER_RESERVATION(Role.ANY, 6, Change.exit("io/waybill/journal/append/Reservation", "extend")),
     AFTER_FIRST_HEADER(Role.ANY, 2, Change.exit(Names.JOURNAL, "createFile")),
-    AFTER_REPAIR(Role.ANY, 2, Change.exit("io/waybill/journal/QueueRepair", "prepare")),
+    AFTER_REPAIR(Role.ANY, 2, Change.exit("io/waybill/journal/append/QueueRepair", "prepare")),
     BEFORE_INDEX_WRITE(Role.ANY, 20, Change.entry(Names.INDEX, "write")),
     AFTER_INDEX_WRITE(Role.ANY, 20, Change.exit(Names.INDEX, "write")),
     BEFORE_INDEX_FLUSH(Role.ANY, 1, Change.entry(Names.INDEX, "flush")),
@@ -77,8 +77,8 @@ public enum Point {
 
     /** Classes that several points are in. */
     private static final class Names {
-        static final String JOURNAL = "io/waybill/journal/Journal";
-        static final String CURSOR = "io/waybill/home/CursorSlot";
+        static final String JOURNAL = "io/waybill/journal/append/Journal";
+        static final String CURSOR = "io/waybill/home/cursor/CursorSlot";
         static final String DIRECTORY = "io/waybill/home/WorkerDirectory";
         static final String INDEX = "io/waybill/journal/index/IndexStore";
         static final String ARCHIVE = "io/waybill/archive/ArchiveWriter";

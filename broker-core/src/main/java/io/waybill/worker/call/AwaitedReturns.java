@@ -1,0 +1,98 @@
+package io.waybill.worker.call;
+
+import io.waybill.worker.peer.Links;
+import io.waybill.worker.peer.PeerLink;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+
+/**
+ * The ended lives of peers to which there are calls that a later incarnation may answer: until it does, or the peer has not returned for too
+ * long.
+ *
+ * <p>Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
+ */
+public final class AwaitedReturns {
+
+    private static final long LOOK_NS = 10_000_000;
+
+    /** Is told of an incarnation whose calls are to end. */
+    @FunctionalInterface
+    interface Ending {
+        void end(PeerLink link);
+    }
+
+    private static final class Awaited {
+        private final PeerLink link;
+        private long untilNs;
+        private boolean returned;
+
+        Awaited(PeerLink link, long untilNs) {
+            this.link = link;
+            this.untilNs = untilNs;
+        }
+    }
+
+    private final Links links;
+    private final long limitNs;
+    private final List<Awaited> all = new ArrayList<>();
+    private long nextLookNs;
+
+    public AwaitedReturns(Links links, Duration limit) {
+        this.links = links;
+        this.limitNs = limit.toNanos();
+    }
+
+    boolean isEmpty() {
+        return all.isEmpty();
+    }
+
+    /** A life has ended with calls that another one may answer. Returns until when it may take the peer to return. */
+    long await(PeerLink ended, long nowNs) {
+        Awaited awaited = new Awaited(ended, nowNs + limitNs);
+        all.add(awaited);
+        nextLookNs = nowNs;
+        return awaited.untilNs;
+    }
+
+    /** Ends the calls to those that did not return in time. */
+    void look(long nowNs, Ending ending) {
+        if (nowNs < nextLookNs) {
+            return;
+        }
+        nextLookNs = nowNs + LOOK_NS;
+        for (Iterator<Awaited> each = all.iterator(); each.hasNext(); ) {
+            Awaited awaited = each.next();
+            if (!awaited.link.flow().expectsResponses()) {
+                each.remove();
+                continue;
+            }
+            boolean isThere = hasReturned(awaited.link);
+            if (awaited.returned && !isThere) { // and is gone again
+                awaited.untilNs = nowNs + limitNs;
+            }
+            awaited.returned = isThere;
+            if (!isThere && nowNs >= awaited.untilNs) {
+                each.remove();
+                ending.end(awaited.link);
+            }
+        }
+    }
+
+    /** How long a peer may take. */
+    long limitNs() {
+        return limitNs;
+    }
+
+    private boolean hasReturned(PeerLink ended) {
+        for (PeerLink link : links.current()) {
+            if (link.id() == ended.id()
+                    && link.epoch() > ended.epoch()
+                    && link.condition() == PeerLink.Condition.OPEN) {
+                return true;
+            }
+        }
+        return false;
+    }
+}

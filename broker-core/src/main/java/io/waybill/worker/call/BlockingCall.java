@@ -1,0 +1,73 @@
+package io.waybill.worker.call;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Response;
+import io.waybill.worker.poll.WaitCondition;
+import java.util.concurrent.locks.LockSupport;
+
+/** A call that a thread waits for. Settled by whoever polls, read by the thread that waits. */
+final class BlockingCall implements RetainingListener, WaitCondition {
+
+    private final Thread waiter = Thread.currentThread();
+    private Response response;
+    private CallException failure;
+    // Written by the settling thread after the outcome, read by the waiting one before it.
+    private volatile boolean settled;
+    // Written by the waiting thread before it looks at settled for the last time, read by the settling one after it set
+    // that.
+    private volatile boolean parked;
+
+    @Override
+    public void onResponse(Response arrived) {
+        try {
+            response = OwnedResponse.keep(arrived);
+        } catch (CallException e) {
+            failure = e;
+        }
+        settle();
+    }
+
+    @Override
+    public void onFailure(CallException error) {
+        failure = error;
+        settle();
+    }
+
+    private void settle() {
+        settled = true;
+        if (parked) {
+            LockSupport.unpark(waiter);
+        }
+    }
+
+    @Override
+    public boolean isMet() {
+        return settled;
+    }
+
+    @Override
+    public void park(long maxNs) {
+        parked = true;
+        if (!settled) {
+            LockSupport.parkNanos(this, maxNs);
+        }
+        parked = false;
+    }
+
+    Response outcome() {
+        if (failure != null) {
+            failure.addSuppressed(new CallerStack());
+            throw failure;
+        }
+        return response;
+    }
+
+    /** Shows where the caller waited; the failure itself was made on the polling thread. */
+    private static final class CallerStack extends Exception {
+        private static final long serialVersionUID = 1L;
+
+        CallerStack() {
+            super("called from here");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package io.waybill.worker.call;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.dispatch.ExecutorRefusedException;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.host.Host;
+import io.waybill.host.failure.ForeignErrors;
+import io.waybill.tensor.ReceivedTensors;
+import io.waybill.tensor.Storages;
+import io.waybill.wire.RecordView;
+import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.reference.ReceivedReferences;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Completes calls whose responses bring tensors for a device. A converter of a bundle puts them there, on threads of this object, so that
+ * one that takes its time, or does not return, keeps no other call waiting; its own call ends at its deadline, as long as it has no other
+ * outcome.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class DeviceResponses implements AutoCloseable {
+
+    private static final int MAX_CONVERSIONS = 256;
+    private static final Duration CLOSE_LIMIT = Duration.ofSeconds(1);
+
+    private final PendingCalls pending;
+    private final OutcomeDelivery delivery;
+    private final RecordPool records;
+    private final WorkerCounters counters;
+    private final HandlerExecutor threads;
+
+    public DeviceResponses(
+            String workerName,
+            Host host,
+            PendingCalls pending,
+            OutcomeDelivery delivery,
+            RecordPool records,
+            WorkerCounters counters) {
+        this.pending = pending;
+        this.delivery = delivery;
+        this.records = records;
+        this.counters = counters;
+        this.threads = new HandlerExecutor(
+                workerName + "-converter",
+                new ExecutorSettings(
+                        1,
+                        MAX_CONVERSIONS,
+                        ExecutorSettings.GROW_DELAY_NS_DEFAULT,
+                        0,
+                        ExecutorSettings.KEEP_ALIVE_DEFAULT),
+                host.threads(),
+                host.clock(),
+                () -> {});
+    }
+
+    /**
+     * Sees to the outcome of a call that is still pending.
+     *
+     * @param record the response's; this object's from now on, like the tensors and the references
+     * @param keeping whether the listener keeps the response
+     */
+    void complete(RecordView record, ReceivedTensors tensors, ReceivedReferences shared, boolean keeping) {
+        Conversion conversion = new Conversion(record, tensors, shared, keeping);
+        try {
+            threads.execute(conversion);
+        } catch (ExecutorRefusedException e) {
+            conversion.end(conversion.failure(
+                    ErrorCode.BACK_PRESSURE, "its tensors are for a device, and " + e.getMessage(), e));
+        }
+    }
+
+    /** Takes no more; who is in a converter then is not waited for longer than a second. */
+    @Override
+    public void close() {
+        threads.close(CLOSE_LIMIT);
+    }
+
+    /** One response. */
+    private final class Conversion implements HandlerExecutor.Abandonable {
+        private final RecordView record;
+        private final ReceivedTensors tensors;
+        private final ReceivedReferences shared;
+        private final boolean keeping;
+        private final ResponseView view = new ResponseView();
+        private final AtomicBoolean begun = new AtomicBoolean();
+
+        Conversion(RecordView record, ReceivedTensors tensors, ReceivedReferences shared, boolean keeping) {
+            this.record = record;
+            this.keeping = keeping;
+            this.tensors = tensors;
+            this.shared = shared;
+        }
+
+        @Override
+        public void run() {
+            if (!begun.compareAndSet(false, true)) {
+                return;
+            }
+            CallException failure = null;
+            try {
+                tensors.detach(); // before a converter sees them: the record is the next one's when this ends
+                tensors.convert();
+                if (keeping) { // now, while the call's deadline can still end it
+                    OwnedResponse.retain(record.id(), tensors.tensors());
+                    view.retained();
+                }
+            } catch (RejectedMessageException e) {
+                failure = failure(e.code(), e.getMessage(), e);
+            } catch (CallException e) { // no room to keep them in
+                failure = failure(e.code(), e.getMessage(), e);
+            } catch (Throwable e) { // the call has its outcome, whatever the fault is of
+                failure = failure(ErrorCode.UNKNOWN, ForeignErrors.describe(e), e);
+            }
+            end(failure);
+        }
+
+        @Override
+        public void abandoned() { // the worker closes, and has ended the call
+            if (begun.compareAndSet(false, true)) {
+                end(failure(ErrorCode.CLOSED, "the worker was closed", null));
+            }
+        }
+
+        CallException failure(ErrorCode code, String why, Throwable cause) {
+            return OutcomeDelivery.unreadable(record.id(), code, why, cause);
+        }
+
+        /** @param failure null when the tensors are where they are to be */
+        void end(CallException failure) {
+            try {
+                PendingCalls.Slot slot = pending.take(record.id());
+                if (slot == null) { // its deadline passed meanwhile, or the worker closed
+                    counters.countLate();
+                    shared.release();
+                    if (view.isRetained()) {
+                        Storages.releaseAll(tensors.tensors());
+                    }
+                } else if (failure == null) {
+                    delivery.respond(pending.free(slot), view, record, tensors.tensors(), shared);
+                } else {
+                    shared.release();
+                    delivery.fail(pending.free(slot), failure);
+                }
+            } finally {
+                if (tensors.release() == ReceivedTensors.RecordCopy.FREE) {
+                    records.give(record);
+                }
+            }
+        }
+    }
+}

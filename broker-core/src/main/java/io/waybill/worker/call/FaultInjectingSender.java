@@ -1,0 +1,242 @@
+package io.waybill.worker.call;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.host.Host;
+import io.waybill.injection.Fate;
+import io.waybill.injection.InjectionSettings;
+import io.waybill.injection.Injector;
+import io.waybill.journal.JournalFailedException;
+import io.waybill.journal.JournalFullException;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.peer.QueueAppender;
+import io.waybill.worker.poll.FaultAlarm;
+import io.waybill.worker.poll.Poller;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Leads requests astray before they reach the journal. What it keeps back is whole, and is written later under the next id, so that ids
+ * ascend in the journal all the same. What is lost is written under an id that no call waits for and with a deadline that has passed: its
+ * receiver gives back what came with it, and does nothing else.
+ *
+ * <p><b>Threads.</b> Everything under the request lane's lock; one thread of its own, from the first request that is kept back on.
+ */
+public final class FaultInjectingSender implements RequestSender {
+
+    private static final Logger LOG = LoggerFactory.getLogger(FaultInjectingSender.class);
+    /** How long one waits for another to change places with. */
+    private static final long SWAP_NS = 100_000_000;
+
+    /** How long it rests after what it could not do. */
+    private static final long REST_NS = 20_000_000;
+
+    private static final long PASSED = 1;
+
+    private final String workerName;
+    private final Host host;
+    private final QueueAppender lane;
+    private final PendingCalls pending;
+    private final Poller poller;
+    private final FaultAlarm alarm;
+    private final Injector injector;
+    private final PriorityQueue<Kept> kept = new PriorityQueue<>();
+    private final Map<PeerLink, Kept> swapped = new HashMap<>();
+    private Thread thread; // null until something is kept back
+    private boolean closed;
+
+    public FaultInjectingSender(
+            String workerName,
+            InjectionSettings settings,
+            Host host,
+            QueueAppender lane,
+            PendingCalls pending,
+            Poller poller,
+            FaultAlarm alarm) {
+        this.workerName = workerName;
+        this.host = host;
+        this.lane = lane;
+        this.pending = pending;
+        this.poller = poller;
+        this.alarm = alarm;
+        this.injector = new Injector(settings);
+    }
+
+    /** A request that is kept back. */
+    private static final class Kept implements Comparable<Kept> {
+        private final MessageBuffer request = new MessageBuffer();
+        private final PeerLink link;
+        private final int copies;
+        private final long dueNs;
+
+        Kept(MessageBuffer original, PeerLink link, int copies, long dueNs) {
+            int length = original.length();
+            request.reserve(length);
+            request.memory().putBytes(0, original.memory(), 0, length);
+            this.link = link;
+            this.copies = copies;
+            this.dueNs = dueNs;
+        }
+
+        @Override
+        public int compareTo(Kept other) {
+            return Long.signum(dueNs - other.dueNs);
+        }
+    }
+
+    @Override
+    public void put(MessageBuffer request, PeerLink link, long wallNs) throws JournalFullException {
+        MessageType type = type(request);
+        Fate fate = injector.next(type, link.id(), payload(request));
+        switch (fate.way()) {
+            case SENT:
+                lane.journal().append(request, wallNs);
+                repeat(request, link, fate.copies(), wallNs);
+                return;
+            case FAILED:
+                throw new InjectedFailure(type, id(request), link);
+            case LOST:
+                request.id(pending.spareId()).deadlineNs(PASSED);
+                lane.journal().append(request, wallNs);
+                return;
+            case LATE:
+                keep(new Kept(request, link, fate.copies(), nowNs() + fate.delayNs()));
+                return;
+            case SWAPPED:
+                swap(request, link, fate.copies(), wallNs);
+        }
+    }
+
+    private void swap(MessageBuffer request, PeerLink link, int copies, long wallNs) throws JournalFullException {
+        Kept first = swapped.get(link);
+        if (first == null) {
+            Kept next = new Kept(request, link, copies, nowNs() + SWAP_NS);
+            swapped.put(link, next);
+            keep(next);
+            return;
+        }
+        lane.journal().append(request, wallNs);
+        repeat(request, link, copies, wallNs);
+        kept.remove(first);
+        release(first);
+    }
+
+    /** Writes what was written once more, for each further copy. Nobody waits for the responses. */
+    private void repeat(MessageBuffer request, PeerLink link, int copies, long wallNs) {
+        try {
+            for (int i = 1; i < copies; i++) {
+                lane.journal().append(request.id(pending.spareId()), wallNs);
+                link.flow().sent(request.length());
+                link.flow().completed(request.length());
+            }
+        } catch (JournalFullException | JournalFailedException e) { // the call itself is on its way
+            LOG.warn("A copy of a request to worker {} could not be written", link, e);
+        }
+    }
+
+    private void keep(Kept next) {
+        kept.add(next);
+        if (thread == null) {
+            thread = host.threads().start(workerName + "-injector", this::run);
+        } else if (kept.peek() == next) {
+            LockSupport.unpark(thread);
+        }
+    }
+
+    private void run() {
+        List<PeerLink> rung = new ArrayList<>();
+        long restNs = 0;
+        while (restNs >= 0) {
+            host.threads().pause(restNs);
+            try {
+                restNs = releaseDue(rung);
+                rung.forEach(PeerLink::announce);
+            } catch (RuntimeException | VirtualMachineError e) { // a fault in a mapped file, as with the housekeeper
+                alarm.report(e);
+                restNs = REST_NS;
+            }
+            rung.clear();
+        }
+    }
+
+    /** Returns how long there is nothing to do; less than 0 when the worker is closed. */
+    private long releaseDue(List<PeerLink> written) {
+        lane.lock();
+        try {
+            long nowNs = nowNs();
+            while (!kept.isEmpty() && kept.peek().dueNs - nowNs <= 0) {
+                Kept due = kept.poll();
+                release(due);
+                written.add(due.link);
+            }
+            if (closed) {
+                return -1;
+            }
+            return kept.isEmpty() ? Long.MAX_VALUE : kept.peek().dueNs - nowNs;
+        } finally {
+            lane.unlock();
+        }
+    }
+
+    private void release(Kept due) {
+        swapped.remove(due.link, due);
+        if (due.link.condition() != PeerLink.Condition.OPEN) {
+            return; // its caller is told so
+        }
+        MessageBuffer request = due.request;
+        long id = pending.renew(id(request));
+        long wallNs = host.clock().wallNs();
+        try {
+            lane.journal().append(request.id(id == MessageId.NONE ? pending.spareId() : id), wallNs);
+        } catch (JournalFullException | JournalFailedException e) {
+            LOG.warn("A request to worker {} that was kept back could not be written; it is lost", due.link, e);
+            return;
+        }
+        repeat(request, due.link, due.copies, wallNs);
+        poller.onDeadline(deadlineNs(request)); // who looked for deadlines meanwhile may have missed it
+    }
+
+    private static MessageType type(MessageBuffer request) {
+        return MessageType.of(Short.toUnsignedInt(request.memory().getShort(Envelope.TYPE, ByteOrder.LITTLE_ENDIAN)));
+    }
+
+    private static long id(MessageBuffer request) {
+        return request.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    private static long deadlineNs(MessageBuffer request) {
+        return request.memory().getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN);
+    }
+
+    private static byte[] payload(MessageBuffer request) {
+        byte[] payload = new byte[request.memory().getInt(Envelope.PAYLOAD_LENGTH, ByteOrder.LITTLE_ENDIAN)];
+        request.memory().getBytes(Envelope.HEADER_LENGTH, payload);
+        return payload;
+    }
+
+    private long nowNs() {
+        return host.clock().monotonicNs();
+    }
+
+    @Override
+    public void close() {
+        lane.lock();
+        try {
+            closed = true;
+            kept.clear();
+            swapped.clear();
+            LockSupport.unpark(thread);
+        } finally {
+            lane.unlock();
+        }
+    }
+}

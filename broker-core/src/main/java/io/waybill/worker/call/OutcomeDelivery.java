@@ -1,0 +1,102 @@
+package io.waybill.worker.call;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.ResponseListener;
+import io.waybill.api.Tensor;
+import io.waybill.host.failure.ForeignErrors;
+import io.waybill.wire.RecordView;
+import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.poll.PermitRevokedException;
+import io.waybill.worker.poll.PollPermit;
+import io.waybill.worker.reference.ReceivedReferences;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells listeners the outcomes of their calls: the boundary around listeners. One that throws is logged and counted. One that does not
+ * return loses the permit of the thread that it is on to another thread, see {@link io.waybill.worker.poll.PollTurns#relieve}.
+ *
+ * <p><b>Threads.</b> Any; each call has one outcome because whoever takes it from {@link PendingCalls} is the only one to tell it.
+ */
+public final class OutcomeDelivery {
+
+    private static final Logger LOG = LoggerFactory.getLogger(OutcomeDelivery.class);
+
+    private final PollPermit permit;
+    private final WorkerCounters counters;
+
+    public OutcomeDelivery(PollPermit permit, WorkerCounters counters) {
+        this.permit = permit;
+        this.counters = counters;
+    }
+
+    /**
+     * Delivers a response, and ends the view and the references with it.
+     *
+     * @param view of this thread, until this returns
+     * @throws PermitRevokedException when this thread had the permit and has it no more
+     */
+    void respond(
+            ResponseListener listener,
+            ResponseView view,
+            RecordView record,
+            List<Tensor> tensors,
+            ReceivedReferences shared) {
+        long entered = enter(listener);
+        long id = record.id();
+        try {
+            view.open(record, tensors, shared);
+            listener.onResponse(view);
+        } catch (Throwable e) { // the boundary around a listener: it must not stop the poller
+            threw(id, e);
+        } finally {
+            view.closeView();
+        }
+        leave(entered);
+    }
+
+    /**
+     * Delivers a failure.
+     *
+     * @throws PermitRevokedException when this thread had the permit and has it no more
+     */
+    void fail(ResponseListener listener, CallException failure) {
+        long entered = enter(listener);
+        try {
+            listener.onFailure(failure);
+        } catch (Throwable e) { // the boundary around a listener
+            threw(failure.messageId(), e);
+        }
+        leave(entered);
+    }
+
+    /** The failure of a call whose response came and can't be had. */
+    static CallException unreadable(long id, ErrorCode code, String why, Throwable cause) {
+        return new CallException(
+                ErrorKind.UNKNOWN_ERROR,
+                code,
+                id,
+                "the answer to call " + MessageId.text(id) + " can't be read: " + why,
+                cause);
+    }
+
+    /** A thread that waits for its own call is the broker's own listener, and does nothing but wake. */
+    private long enter(ResponseListener listener) {
+        return listener instanceof BlockingCall || !permit.isMine() ? 0 : permit.enterForeign();
+    }
+
+    private void leave(long entered) {
+        if (entered != 0 && !permit.leaveForeign(entered)) {
+            throw new PermitRevokedException();
+        }
+    }
+
+    private void threw(long id, Throwable e) {
+        counters.countListenerError();
+        ForeignErrors.warn(LOG, "A listener threw on the outcome of call " + MessageId.text(id), e);
+    }
+}

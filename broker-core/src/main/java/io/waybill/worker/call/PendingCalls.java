@@ -1,0 +1,265 @@
+package io.waybill.worker.call;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
+import io.waybill.api.ResponseListener;
+import io.waybill.wire.Envelope;
+import io.waybill.worker.peer.CallErrors;
+import io.waybill.worker.peer.PeerLink;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Predicate;
+
+/**
+ * The calls that have no outcome yet, by message id. A table of slots that are used again and again: nothing is allocated per call.
+ *
+ * <p><b>Threads.</b> {@link #claim} under the lock of the request lane; everything else from any thread. Whoever {@link #take takes} a
+ * call is the only one to settle it.
+ */
+public final class PendingCalls {
+
+    private static final long FREE = -1;
+    private static final long TAKEN = -2;
+    private static final VarHandle NEXT_COUNTER;
+
+    static {
+        try {
+            NEXT_COUNTER = MethodHandles.lookup().findVarHandle(PendingCalls.class, "nextCounter", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final AtomicReferenceArray<Slot> slots;
+    private final int mask;
+    private final int workerId;
+    private long nextCounter;
+
+    public PendingCalls(int workerId, int capacity, long firstCounter) {
+        int size = Math.max(2, Integer.highestOneBit(Math.max(1, capacity - 1)) << 1);
+        this.slots = new AtomicReferenceArray<>(size);
+        this.mask = size - 1;
+        this.workerId = workerId;
+        this.nextCounter = firstCounter;
+    }
+
+    /** One call, or room for one. */
+    static final class Slot {
+        private static final VarHandle ID;
+        private static final VarHandle DEADLINE;
+
+        static {
+            try {
+                ID = MethodHandles.lookup().findVarHandle(Slot.class, "id", long.class);
+                DEADLINE = MethodHandles.lookup().findVarHandle(Slot.class, "deadlineNs", long.class);
+            } catch (ReflectiveOperationException e) {
+                throw new ExceptionInInitializerError(e);
+            }
+        }
+
+        private volatile long id = FREE;
+        private ResponseListener listener;
+        private PeerLink link;
+        private int bytes;
+        private int flags;
+        private boolean arrived; // set by the permit's holder
+        private long timeoutNs;
+        private volatile long deadlineNs;
+
+        long id() {
+            return id;
+        }
+
+        PeerLink link() {
+            return link;
+        }
+
+        /** Whether a later incarnation of the peer may answer it. */
+        boolean isAcrossIncarnations() {
+            return (flags & Envelope.ACROSS_INCARNATIONS) != 0;
+        }
+
+        /** Whether its listener keeps the response beyond the callback. */
+        boolean isKeeping() {
+            return listener instanceof RetainingListener;
+        }
+
+        /** Whether its response is here, and only its tensors are not yet where they are to be. */
+        boolean hasArrived() {
+            return arrived;
+        }
+
+        /** The response is here. The holder of the permit, while it has taken the call. */
+        void arrive() {
+            arrived = true;
+        }
+
+        /** What the caller had set, for the error's text; 0 for none. */
+        long timeoutNs() {
+            return timeoutNs;
+        }
+    }
+
+    /**
+     * Takes the next id whose slot is free; the call can be answered from now on.
+     *
+     * @param flags of the request's record
+     * @return the slot, or null when all are in use
+     */
+    Slot claim(ResponseListener listener, PeerLink link, int bytes, int flags, long deadlineNs, long timeoutNs) {
+        for (int tries = 0; tries <= mask; tries++) {
+            long counter = nextCounter();
+            int at = (int) counter & mask;
+            Slot slot = slots.getAcquire(at);
+            if (slot == null) {
+                slot = new Slot();
+                slots.setRelease(at, slot);
+            }
+            if (slot.id == FREE) {
+                slot.listener = listener;
+                slot.link = link;
+                slot.bytes = bytes;
+                slot.flags = flags;
+                slot.arrived = false;
+                slot.timeoutNs = timeoutNs;
+                Slot.DEADLINE.setOpaque(slot, deadlineNs);
+                Slot.ID.setRelease(slot, MessageId.of(workerId, counter)); // last: from here on others may take it
+                return slot;
+            }
+        }
+        return null;
+    }
+
+    /** A counter above those of all ids that were given, but for those that are being given now. Any thread. */
+    public long nextCounterNow() {
+        return (long) NEXT_COUNTER.getOpaque(this);
+    }
+
+    private long nextCounter() {
+        long counter = nextCounter;
+        if (counter > MessageId.MAX_COUNTER) {
+            throw CallErrors.refused(ErrorCode.CLOSED, "this worker's message counter has reached its end, 2^48");
+        }
+        NEXT_COUNTER.setOpaque(this, counter + 1);
+        return counter;
+    }
+
+    /** The next id, of a request whose response nobody waits for. Under the lock, as {@link #claim}. */
+    long spareId() {
+        return MessageId.of(workerId, nextCounter());
+    }
+
+    /**
+     * Gives a call that has no outcome yet the next id instead of its own. Under the lock, as {@link #claim}.
+     *
+     * @return that id; {@link MessageId#NONE} when the call has its outcome
+     */
+    long renew(long id) {
+        Slot old = take(id);
+        if (old == null) {
+            return MessageId.NONE;
+        }
+        ResponseListener listener = old.listener;
+        PeerLink link = old.link;
+        int bytes = old.bytes;
+        int flags = old.flags;
+        long deadlineNs = old.deadlineNs;
+        long timeoutNs = old.timeoutNs;
+        Slot.ID.setRelease(old, FREE);
+        return claim(listener, link, bytes, flags, deadlineNs, timeoutNs)
+                .id; // there is room: the old slot at the worst
+    }
+
+    /** Takes the call with this id, when it has no outcome yet; the caller of this method gives it one. */
+    Slot take(long id) {
+        Slot slot = slots.getAcquire((int) id & mask);
+        return slot != null && Slot.ID.compareAndSet(slot, id, TAKEN) ? slot : null;
+    }
+
+    /** Undoes {@link #take}: the call waits on. */
+    void giveBack(Slot slot, long id) {
+        slot.id = id;
+    }
+
+    /** Frees a slot that was taken, and gives the listener that is to be told. */
+    ResponseListener free(Slot slot) {
+        ResponseListener listener = slot.listener;
+        slot.link.flow().completed(slot.bytes);
+        slot.listener = null;
+        slot.link = null;
+        Slot.ID.setRelease(slot, FREE);
+        return listener;
+    }
+
+    /**
+     * Takes every call whose deadline has passed.
+     *
+     * @return the earliest deadline of the others; {@link Long#MAX_VALUE} when there is none
+     */
+    long expire(long nowNs, Settled settled) {
+        long earliest = Long.MAX_VALUE;
+        for (int i = 0; i <= mask; i++) {
+            Slot slot = slots.getAcquire(i);
+            if (slot == null) {
+                continue;
+            }
+            long id = slot.id;
+            long deadlineNs = slot.deadlineNs;
+            if (id < 0 || deadlineNs == 0) {
+                continue;
+            }
+            if (deadlineNs > nowNs) {
+                earliest = Math.min(earliest, deadlineNs);
+            } else if (Slot.ID.compareAndSet(slot, id, TAKEN)) {
+                settled.onTaken(slot, id);
+            }
+        }
+        return earliest;
+    }
+
+    /** Takes every call that the predicate holds for. */
+    void takeWhere(Predicate<Slot> predicate, Settled settled) {
+        for (int i = 0; i <= mask; i++) {
+            Slot slot = slots.getAcquire(i);
+            if (slot == null) {
+                continue;
+            }
+            long id = slot.id;
+            if (id >= 0 && predicate.test(slot) && Slot.ID.compareAndSet(slot, id, TAKEN)) {
+                settled.onTaken(slot, id);
+            }
+        }
+    }
+
+    /** The id of the oldest call without an outcome; negative when there is none. */
+    public long oldest() {
+        long oldest = FREE;
+        for (int i = 0; i <= mask; i++) {
+            Slot slot = slots.getAcquire(i);
+            long id = slot == null ? FREE : slot.id;
+            if (id >= 0 && (oldest == FREE || id < oldest)) {
+                oldest = id;
+            }
+        }
+        return oldest;
+    }
+
+    /** How many have no outcome. */
+    public int size() {
+        int count = 0;
+        for (int i = 0; i <= mask; i++) {
+            Slot slot = slots.getAcquire(i);
+            if (slot != null && slot.id >= 0) {
+                count++;
+            }
+        }
+        return count;
+    }
+
+    /** Is handed calls that were taken. */
+    @FunctionalInterface
+    interface Settled {
+        void onTaken(Slot slot, long id);
+    }
+}

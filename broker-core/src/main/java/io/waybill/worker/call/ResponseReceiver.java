@@ -1,0 +1,285 @@
+package io.waybill.worker.call;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.ResponseListener;
+import io.waybill.handling.ErrorText;
+import io.waybill.host.Clock;
+import io.waybill.host.failure.MappedFaults;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
+import io.waybill.tensor.ReceivedTensors;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.RecordView;
+import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.peer.CallErrors;
+import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.peer.Quarantine;
+import io.waybill.worker.peer.RecordReader;
+import io.waybill.worker.peer.TensorTransit;
+import io.waybill.worker.poll.Deadlines;
+import io.waybill.worker.reference.ReceivedReferences;
+import io.waybill.worker.reference.WorkerReferences;
+
+/**
+ * Gives calls their outcomes: the responses that peers wrote, timeouts, and the end of a peer.
+ *
+ * <p><b>Threads.</b> Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
+ */
+public final class ResponseReceiver {
+
+    private static final int MAX_PER_POLL = 64;
+
+    private final Clock clock;
+    private final PendingCalls pending;
+    private final Deadlines deadlines;
+    private final TensorTransit transit;
+    private final WorkerReferences references;
+    private final Quarantine quarantine;
+    private final RecordReader reader;
+    private final AwaitedReturns returns;
+    private final OutcomeDelivery delivery;
+    private final DeviceResponses deviceResponses;
+    private final RecordPool records;
+    private final WorkerCounters counters;
+    // Both are null while a listener sees them: should the permit be revoked meanwhile, they are not the next holder's.
+    private ResponseView response;
+    private RecordView next;
+
+    public ResponseReceiver(
+            Clock clock,
+            PendingCalls pending,
+            Deadlines deadlines,
+            TensorTransit transit,
+            WorkerReferences references,
+            Quarantine quarantine,
+            RecordReader reader,
+            AwaitedReturns returns,
+            OutcomeDelivery delivery,
+            DeviceResponses deviceResponses,
+            RecordPool records,
+            WorkerCounters counters) {
+        this.clock = clock;
+        this.pending = pending;
+        this.deadlines = deadlines;
+        this.transit = transit;
+        this.references = references;
+        this.quarantine = quarantine;
+        this.reader = reader;
+        this.returns = returns;
+        this.delivery = delivery;
+        this.deviceResponses = deviceResponses;
+        this.records = records;
+        this.counters = counters;
+    }
+
+    /** Reads responses of a peer, at most as many as one poll may read. Returns how many records were read. */
+    public int poll(PeerLink link) {
+        JournalTail tail = link.reader().responses();
+        int work = 0;
+        while (work < MAX_PER_POLL) {
+            RecordView record = next();
+            Poll found = reader.poll(tail, record.buffer());
+            if (found == Poll.NONE || link.reader().isBeyondEnd()) {
+                break;
+            }
+            work++;
+            if (found == Poll.DAMAGED) {
+                RecordReader.requireReadable(tail);
+                reader.damaged(link, tail.damage());
+            }
+            link.reader().responseRead(); // before the listener is called, which may not return
+            if (found == Poll.RECORD) {
+                next = null;
+                next = complete(link, record);
+            }
+        }
+        return work;
+    }
+
+    /** Drops the record that a failed read may have left half filled. */
+    public void dropNext() {
+        next = null;
+    }
+
+    private RecordView next() {
+        RecordView record = next;
+        if (record == null) {
+            record = records.take();
+            next = record;
+        }
+        return record;
+    }
+
+    /** Returns what the next record may be read into: the same, unless it is in use beyond this call. */
+    private RecordView complete(PeerLink link, RecordView record) {
+        MessageType type = record.type();
+        if (!type.isResponse() || record.from() != link.id()) {
+            reader.damaged(
+                    link,
+                    "a record in the responses of " + link + " says that it is a " + type + " of worker "
+                            + record.from());
+            return record;
+        }
+        PendingCalls.Slot slot = pending.take(record.id());
+        if (slot == null) {
+            counters.countLate();
+            transit.discard(record, link);
+            references.declineAnswered(record, link);
+            return record;
+        }
+        if (slot.link().id() != link.id()) {
+            pending.giveBack(slot, record.id());
+            reader.damaged(link, "a response of " + link + " to a call that went to " + slot.link());
+            return record;
+        }
+        counters.countResponse();
+        if (type == MessageType.EXCEPTION) {
+            transit.discard(record, link);
+            CallException failure =
+                    new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record));
+            delivery.fail(pending.free(slot), failure);
+            return record;
+        }
+        return decode(link, record, slot);
+    }
+
+    /** Whatever happens between here and the listener, the call gets an outcome: it is taken, and no other thread gives it one. */
+    private RecordView decode(PeerLink link, RecordView record, PendingCalls.Slot slot) {
+        ReceivedReferences shared = ReceivedReferences.none();
+        ReceivedTensors tensors = null;
+        CallException failure;
+        try {
+            shared = takeReferences(record, link);
+            tensors = transit.receiver().arrive(record, link.segments());
+            if (tensors.isForDevice()) {
+                boolean keeping = slot.isKeeping();
+                slot.arrive();
+                pending.giveBack(slot, record.id()); // it may time out meanwhile
+                deviceResponses.complete(record, tensors, shared, keeping);
+                return null;
+            }
+            if (slot.isKeeping()) {
+                tensors.detach();
+            }
+            failure = null;
+        } catch (MalformedRecordException e) {
+            failure = OutcomeDelivery.unreadable(record.id(), ErrorCode.PEER_CORRUPT, e.getMessage(), e);
+        } catch (RejectedMessageException e) {
+            failure = OutcomeDelivery.unreadable(record.id(), e.code(), e.getMessage(), e);
+        } catch (CallException e) { // no room to keep them in
+            failure = OutcomeDelivery.unreadable(record.id(), e.code(), e.getMessage(), e);
+        } catch (RuntimeException | Error e) {
+            boolean fault = MappedFaults.is(e);
+            failure = OutcomeDelivery.unreadable(
+                    record.id(), fault ? ErrorCode.PEER_CORRUPT : ErrorCode.UNKNOWN, String.valueOf(e), e);
+            if (fault) {
+                quarantine.failedToRead(link, e);
+            }
+        }
+        return deliver(record, pending.free(slot), tensors, shared, failure);
+    }
+
+    /** Gives back the tensors when the references can't be had. */
+    private ReceivedReferences takeReferences(RecordView record, PeerLink link) throws RejectedMessageException {
+        try {
+            return references.takeAnswered(record, link);
+        } catch (RejectedMessageException e) {
+            transit.discard(record, link);
+            throw e;
+        }
+    }
+
+    private RecordView deliver(
+            RecordView record,
+            ResponseListener listener,
+            ReceivedTensors tensors,
+            ReceivedReferences shared,
+            CallException failure) {
+        boolean free = false;
+        try {
+            if (failure == null) {
+                ResponseView view = takeView();
+                delivery.respond(listener, view, record, tensors.tensors(), shared);
+                response = view;
+            } else {
+                shared.release();
+                delivery.fail(listener, failure);
+            }
+            free = true;
+        } finally {
+            free &= tensors == null || tensors.release() == ReceivedTensors.RecordCopy.FREE;
+        }
+        return free ? record : null;
+    }
+
+    private ResponseView takeView() {
+        ResponseView view = response == null ? new ResponseView() : response;
+        response = null;
+        return view;
+    }
+
+    // ---- calls without a response
+
+    /** Fails the calls that are overdue. */
+    public void expire(long nowNs) {
+        if (!returns.isEmpty()) {
+            returns.look(nowNs, this::failNotReturned);
+        }
+        if (nowNs < deadlines.earliestNs()) {
+            return;
+        }
+        deadlines.restart();
+        deadlines.add(zeroForNever(pending.expire(nowNs, this::timedOut)));
+    }
+
+    private static long zeroForNever(long deadlineNs) {
+        return deadlineNs == Long.MAX_VALUE ? 0 : deadlineNs;
+    }
+
+    private void timedOut(PendingCalls.Slot slot, long id) {
+        counters.countTimeout();
+        long timeoutNs = slot.timeoutNs();
+        String peer = slot.link().toString();
+        delivery.fail(pending.free(slot), CallErrors.timedOut(id, timeoutNs, peer));
+    }
+
+    /** Reads the last responses of a peer that is gone, and fails the other calls to it once there are none left. */
+    public void sweep(PeerLink link) {
+        if (poll(link) == 0) {
+            failSwept(link);
+        }
+    }
+
+    /** Ends a link that is not read any more: fails the calls to it that no later incarnation may respond to. */
+    public void failSwept(PeerLink link) {
+        quarantine.surfaceFaults();
+        link.swept(); // first: a call that is sent from here on sees it and fails by itself
+        boolean mayReturn = link.condition() != PeerLink.Condition.UNREADABLE;
+        pending.takeWhere(
+                slot -> slot.link() == link && !slot.hasArrived() && !(mayReturn && slot.isAcrossIncarnations()),
+                (slot, id) -> delivery.fail(pending.free(slot), CallErrors.ended(id, link)));
+        if (mayReturn && link.flow().expectsResponses()) { // from a later incarnation
+            deadlines.add(returns.await(link, clock.bootNs()));
+        }
+    }
+
+    private void failNotReturned(PeerLink link) {
+        pending.takeWhere(
+                slot -> slot.link() == link && !slot.hasArrived(),
+                (slot, id) -> delivery.fail(pending.free(slot), CallErrors.notReturned(id, link, returns.limitNs())));
+    }
+
+    /** Fails all calls, because the worker closes. */
+    public void failAll(CallFailure failure) {
+        pending.takeWhere(slot -> true, (slot, id) -> delivery.fail(pending.free(slot), failure.of(id)));
+    }
+
+    /** Makes the error of a call. */
+    @FunctionalInterface
+    public interface CallFailure {
+        CallException of(long id);
+    }
+}

@@ -1,0 +1,4 @@
+/**
+ * Counters of a worker.
+ */
+package io.waybill.worker.metrics;

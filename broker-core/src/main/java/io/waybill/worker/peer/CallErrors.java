@@ -1,0 +1,80 @@
+package io.waybill.worker.peer;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.handling.Failure;
+import io.waybill.host.failure.MappedFaults;
+
+/** The errors that a caller gets from its own worker. */
+public final class CallErrors {
+
+    private CallErrors() {}
+
+    /** Nothing was sent. */
+    public static CallException refused(ErrorCode code, String text) {
+        return new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, text);
+    }
+
+    /**
+     * A fault on mapped memory that came to light while a call was sent: of the receiver's files, most likely.
+     *
+     * @throws InternalError the same, when it is no fault
+     */
+    public static CallException unlessFault(InternalError e, String to) {
+        if (!MappedFaults.is(e)) {
+            throw e;
+        }
+        return new CallException(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.PEER_CORRUPT,
+                MessageId.NONE,
+                "a fault in a mapped file came to light while a call to worker " + to
+                        + " was sent, which may have been sent: expected its files to be whole; waybill journal verify says"
+                        + " which are not",
+                e);
+    }
+
+    /** PyTorch's text. */
+    public static CallException timedOut(long id, long timeoutNs, String peer) {
+        return Failure.timedOut(timeoutNs, "call " + MessageId.text(id) + " to " + peer)
+                .toException(id);
+    }
+
+    public static CallException timedOutBeforeSending(long timeoutNs, String what) {
+        return Failure.timedOut(timeoutNs, "nothing was sent, because " + what).toException(MessageId.NONE);
+    }
+
+    /** The link to the peer ended before the response came. */
+    public static CallException ended(long id, PeerLink link) {
+        ErrorCode code =
+                link.condition() == PeerLink.Condition.UNREADABLE ? ErrorCode.PEER_CORRUPT : ErrorCode.WORKER_LOST;
+        return new CallException(
+                ErrorKind.UNKNOWN_ERROR,
+                code,
+                id,
+                "worker " + link + " " + why(link) + " before it answered call " + MessageId.text(id));
+    }
+
+    /** The peer was given time to return, and did not. */
+    public static CallException notReturned(long id, PeerLink link, long limitNs) {
+        return new CallException(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.WORKER_LOST,
+                id,
+                "worker " + link + " " + why(link) + " before it answered call " + MessageId.text(id)
+                        + ", and did not return within " + Failure.milliseconds(limitNs) + " ms");
+    }
+
+    private static String why(PeerLink link) {
+        switch (link.condition()) {
+            case LEFT:
+                return "left";
+            case UNREADABLE:
+                return "could not be read, " + link.problem() + ",";
+            default:
+                return "was lost: its process is gone,";
+        }
+    }
+}

@@ -1,0 +1,109 @@
+package io.waybill.worker.peer;
+
+import io.waybill.home.cursor.PeerCursorSlot;
+import io.waybill.home.cursor.PeerCursors;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * Account of what is in flight to one peer: calls and bytes that were sent and are not completed, or not read by the peer.
+ *
+ * <p><b>Threads.</b> {@link #hasRoom} and {@link #sent} under the lock of the requests' appender; the rest by any thread.
+ */
+public final class FlowAccount {
+
+    private static final VarHandle COMPLETED_CALLS;
+    private static final VarHandle COMPLETED_BYTES;
+    private static final VarHandle SENT_CALLS;
+
+    static {
+        try {
+            MethodHandles.Lookup lookup = MethodHandles.lookup();
+            COMPLETED_CALLS = lookup.findVarHandle(FlowAccount.class, "completedCalls", long.class);
+            COMPLETED_BYTES = lookup.findVarHandle(FlowAccount.class, "completedBytes", long.class);
+            SENT_CALLS = lookup.findVarHandle(FlowAccount.class, "sentCalls", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final PeerCursors peerCursors;
+    private final int ownId;
+    // Guarded by the lock of the requests' appender.
+    private volatile long sentCalls; // read by the permit's holder
+    private long sentBytes;
+    private PeerCursorSlot readByPeer; // null until the peer has read something
+    private long readCallsBefore;
+    private long readCallsSeen;
+
+    private volatile long completedCalls;
+    private volatile long completedBytes;
+
+    FlowAccount(PeerCursors peerCursors, int ownId) {
+        this.peerCursors = peerCursors;
+        this.ownId = ownId;
+        this.readByPeer = readSlot();
+        this.readCallsBefore = readByPeer == null ? 0 : readByPeer.requestsConsumed();
+    }
+
+    /** What the peer has read of this worker, as the peer's cursors say; null while it has read nothing. */
+    PeerCursorSlot readSlot() {
+        return peerCursors.slotFor(ownId).orElse(null);
+    }
+
+    /** Whether a request of this size is within the limits. */
+    public boolean hasRoom(int bytes, FlowLimits limits) {
+        long calls = sentCalls - completedCalls;
+        long waiting = sentBytes - completedBytes;
+        if (calls >= limits.callsPerPeer() || waiting > 0 && waiting + bytes > limits.bytesPerPeer()) {
+            return false;
+        }
+        // The request of a call that timed out may still be unread. The peer writes its cursor line at every message,
+        // so that line is read only when it may decide.
+        if (sentCalls - readCallsSeen >= limits.callsPerPeer()) {
+            readCallsSeen = readCalls();
+        }
+        long unread = sentCalls - readCallsSeen;
+        return unread < limits.callsPerPeer() || unread <= calls;
+    }
+
+    private long readCalls() {
+        PeerCursorSlot slot = readByPeer;
+        if (slot == null) {
+            slot = readSlot();
+            if (slot == null) {
+                return 0;
+            }
+            readByPeer = slot; // made after this account, and therefore counted from 0
+        }
+        long read = slot.requestsConsumed() - readCallsBefore;
+        return Math.max(0, Math.min(read, sentCalls)); // a peer's claim
+    }
+
+    /** A request of this size was, or is about to be, appended. */
+    public void sent(int bytes) {
+        SENT_CALLS.setRelease(this, sentCalls + 1);
+        sentBytes += bytes;
+    }
+
+    /** A call whose request had this size has its outcome. */
+    public void completed(int bytes) {
+        COMPLETED_CALLS.getAndAdd(this, 1L);
+        COMPLETED_BYTES.getAndAdd(this, (long) bytes);
+    }
+
+    /** How many calls were sent. */
+    long sentCalls() {
+        return sentCalls;
+    }
+
+    /** Whether a call is in flight, and so a response may come. */
+    public boolean expectsResponses() {
+        return sentCalls != completedCalls;
+    }
+
+    /** Calls without an outcome, as far as this thread can see. */
+    public long inFlight() {
+        return Math.max(0, sentCalls - completedCalls);
+    }
+}

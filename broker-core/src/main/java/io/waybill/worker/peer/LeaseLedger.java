@@ -1,0 +1,98 @@
+package io.waybill.worker.peer;
+
+import io.waybill.home.cursor.Cursors;
+import io.waybill.home.cursor.PeerCursorSlot;
+import io.waybill.home.error.HomeException;
+import io.waybill.home.error.MalformedHomeFileException;
+import io.waybill.tensor.LeaseReturns;
+import io.waybill.tensor.LeaseSink;
+import io.waybill.tensor.ReleasedLeases;
+import io.waybill.tensor.TensorSender;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Leases of segment regions, as they stand in the cursors: what this worker gives back is written into its own, what peers gave back is read
+ * from theirs.
+ *
+ * <p><b>Threads.</b> Thread-safe.
+ */
+final class LeaseLedger implements LeaseReturns, ReleasedLeases {
+
+    private static final Logger LOG = LoggerFactory.getLogger(LeaseLedger.class);
+
+    private final Cursors own;
+    private final Map<Integer, Account> accounts = new ConcurrentHashMap<>();
+    private final Set<Integer> withoutSlot = ConcurrentHashMap.newKeySet(); // those that were logged
+
+    /** What was read of one receiver's releases. */
+    private static final class Account {
+        private final PeerLink link;
+        private PeerCursorSlot slot;
+        private long seen;
+        private boolean wrong;
+
+        Account(PeerLink link) {
+            this.link = link;
+        }
+    }
+
+    LeaseLedger(Cursors own) {
+        this.own = own;
+    }
+
+    /** Leases to this peer begin now, with nothing leased. */
+    void open(PeerLink link) {
+        Account account = new Account(link);
+        account.slot = link.flow().readSlot();
+        account.seen = account.slot == null ? 0 : account.slot.releasedCount();
+        accounts.put(link.id(), account);
+    }
+
+    @Override
+    public void released(int sender, long leaseId) {
+        try {
+            own.slot(sender).releaseLease(leaseId);
+        } catch (HomeException e) {
+            // not the fault of whoever releases, on whatever thread; the lease ends with this process
+            if (withoutSlot.add(sender)) {
+                LOG.error(
+                        "Worker {} is not told which of its segments' regions are released: it leased them to this one, whose"
+                                + " cursors have no slot for it",
+                        sender,
+                        e);
+            }
+        }
+    }
+
+    @Override
+    public void poll(int receiver, LeaseSink sink) {
+        Account account = accounts.get(receiver);
+        if (account == null) {
+            return;
+        }
+        synchronized (account) {
+            if (account.slot == null) {
+                account.slot = account.link.flow().readSlot();
+                if (account.slot == null) {
+                    return;
+                }
+            }
+            try {
+                account.seen = account.slot.takeReleases(
+                        account.seen, TensorSender.MAX_LEASES, leaseId -> sink.released(receiver, leaseId));
+            } catch (MalformedHomeFileException e) {
+                if (!account.wrong) {
+                    account.wrong = true;
+                    LOG.error(
+                            "Worker {} does not keep account of what it was lent: its loans stay open",
+                            account.link,
+                            e);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,539 @@
+package io.waybill.worker.peer;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.WorkerInfo;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerDoorbell;
+import io.waybill.home.PeerState;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.CursorSlot;
+import io.waybill.home.cursor.PeerCursors;
+import io.waybill.host.ChangeWatch;
+import io.waybill.host.Host;
+import io.waybill.host.failure.CloseSteps;
+import io.waybill.host.failure.MappedFaults;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.worker.poll.PollPermit;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The links of a worker to its peers: made when a peer appears, ended when it goes.
+ *
+ * <p><b>Threads.</b> {@link #refresh} by the housekeeper and by callers that look for a worker they don't know, one at a time;
+ * {@link #current} and {@link #find} by any.
+ */
+public final class Links {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Links.class);
+    private static final long RETRY_NS = 500_000_000;
+    /** As {@link WorkerInfo#address} begins, and no name does. */
+    private static final String ID_ADDRESS = "#";
+
+    private final WorkerDirectory own;
+    private final Host host;
+    private final Membership membership;
+    private final boolean serves;
+    private final JournalSettings journal;
+    private final PollPermit permit;
+    private final TensorTransit transit;
+    private final Object refreshing = new Object();
+    private final Map<Integer, PeerLink> byId = new HashMap<>(); // guarded by refreshing
+    private final Map<Integer, String> problems = new HashMap<>(); // guarded by refreshing
+    private final Map<Integer, List<String>> again = new HashMap<>(); // guarded by refreshing
+    private final Map<Integer, Long> retryAtNs = new HashMap<>(); // guarded by refreshing
+    private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
+    private final EndedLinks ended = new EndedLinks(); // guarded by refreshing
+    private final Set<Integer> linkedBefore = new HashSet<>(); // guarded by refreshing: peers, in any of their lives
+    private boolean closed; // guarded by refreshing
+    private boolean awaitsLinks; // guarded by refreshing: a peer that is there has none yet
+    // Written under refreshing, read by the permit's holder at every poll.
+    private volatile PeerLink[] current = new PeerLink[0];
+    private volatile Runnable changeListener = () -> {};
+    private volatile IncarnationListener incarnationListener; // null for none
+    private final List<Runnable> incarnationsToNotify = new ArrayList<>(); // guarded by refreshing
+    private Consumer<PeerLink> dropListener = link -> {};
+    private Announcement announcement = Announcement.AT_ONCE;
+    private Consumer<PeerLink> makeListener = link -> {};
+
+    /** @param serves whether peers' requests are read */
+    public Links(
+            WorkerDirectory own,
+            Membership membership,
+            boolean serves,
+            JournalSettings journal,
+            PollPermit permit,
+            TensorTransit transit) {
+        this.own = own;
+        this.host = own.home().host();
+        this.membership = membership;
+        this.serves = serves;
+        this.journal = journal;
+        this.permit = permit;
+        this.transit = transit;
+    }
+
+    /** Called after the links changed. */
+    public void onChange(Runnable listener) {
+        changeListener = listener;
+    }
+
+    /** Called when an incarnation of a peer ends or begins, after the links have changed, in this order. */
+    public void onIncarnation(IncarnationListener listener) {
+        incarnationListener = listener;
+    }
+
+    /** Hears of the incarnations of peers. */
+    public interface IncarnationListener {
+        void ended(int worker, long epoch);
+
+        void began(int worker, long epoch);
+    }
+
+    /** Called with a link that was made, before anybody polls it. To be set before the first refresh. */
+    public void onMake(Consumer<PeerLink> listener) {
+        makeListener = listener;
+    }
+
+    /** Called with a link that is about to be closed, by the permit's holder. To be set before the first refresh. */
+    public void onDrop(Consumer<PeerLink> listener) {
+        dropListener = listener;
+    }
+
+    /** What only a {@link #refresh} can see ends waits of {@code changes} from now on. */
+    public void changesEnd(ChangeWatch changes) {
+        synchronized (refreshing) {
+            membership.changesEnd(changes);
+        }
+    }
+
+    /** How long nobody need refresh unless a wait for changes ends; 0 while links are to be made, tried again or closed. */
+    public long restNs() {
+        synchronized (refreshing) {
+            return ended.all().isEmpty() && retryAtNs.isEmpty() && !awaitsLinks ? membership.restNs() : 0;
+        }
+    }
+
+    /** How peers learn of what is written for them. To be set before the first refresh. */
+    public void announceBy(Announcement other) {
+        announcement = other;
+    }
+
+    /** Who is in the home, as the last look found them. */
+    public List<Peer> members() {
+        return membership.members().all();
+    }
+
+    public PeerLink[] current() {
+        return current;
+    }
+
+    /** Looks who is in the home, and links to who is new. */
+    public void refresh() throws IOException {
+        boolean changed = false;
+        List<Runnable> tell = List.of();
+        synchronized (refreshing) {
+            if (closed) {
+                return; // a link that is made now would never be closed
+            }
+            membership.refresh();
+            awaitsLinks = false;
+            for (Peer peer : membership.members().all()) {
+                if (serves || byId.containsKey(peer.id())) {
+                    changed |= update(peer);
+                    awaitsLinks |= peer.state().isThere() && !byId.containsKey(peer.id());
+                }
+            }
+            changed |= dropSwept();
+            if (changed) {
+                publish();
+            }
+            if (!incarnationsToNotify.isEmpty()) {
+                tell = List.copyOf(incarnationsToNotify);
+                incarnationsToNotify.clear();
+            }
+        }
+        tell.forEach(Runnable::run);
+        if (changed) {
+            changeListener.run();
+        }
+    }
+
+    private void notifyOfIncarnations(PeerLink ended, Peer now) {
+        IncarnationListener told = incarnationListener;
+        boolean over = now.state() == PeerState.LEFT
+                || now.state() == PeerState.DEAD
+                || now.state() != PeerState.UNREADABLE && now.epoch() != ended.epoch();
+        if (told != null && over && !ended.isSelf()) {
+            incarnationsToNotify.add(() -> told.ended(ended.id(), ended.epoch()));
+        }
+    }
+
+    private void notifyOfIncarnation(PeerLink begun) {
+        IncarnationListener told = incarnationListener;
+        if (told != null && !begun.isSelf()) {
+            incarnationsToNotify.add(() -> told.began(begun.id(), begun.epoch()));
+        }
+    }
+
+    private boolean update(Peer peer) {
+        PeerLink link = byId.get(peer.id());
+        if (link != null
+                && link.condition() != PeerLink.Condition.UNREADABLE
+                && link.epoch() == peer.epoch()
+                && peer.state().isThere()) {
+            tellWhatRunsAgain(link, peer);
+            return false;
+        }
+        long nowNs = host.clock().monotonicNs();
+        boolean changed = false;
+        if (link != null) {
+            if (peer.state() == PeerState.UNREADABLE) {
+                link.unreadable(peer.problem());
+            }
+            if (link.condition() == PeerLink.Condition.UNREADABLE) {
+                retryAtNs.put(peer.id(), nowNs + RETRY_NS);
+            }
+            link.gone(peer.state() == PeerState.LEFT ? PeerLink.Condition.LEFT : PeerLink.Condition.LOST);
+            byId.remove(peer.id());
+            byName.remove(link.name(), link);
+            ended.add(link);
+            notifyOfIncarnations(link, peer);
+            changed = true;
+        }
+        return peer.state().isThere() && mayTry(peer.id(), nowNs) && link(peer) != null || changed;
+    }
+
+    /** What could not be read is looked at again, but not at every turn. */
+    private boolean mayTry(int peerId, long nowNs) {
+        Long atNs = retryAtNs.get(peerId);
+        return atNs == null || nowNs - atNs >= 0;
+    }
+
+    private PeerLink link(Peer peer) {
+        Path requestsPath = JournalQueue.REQUESTS.in(peer.path());
+        Path responsesPath = JournalQueue.RESPONSES.in(peer.path());
+        JournalTail requests = null;
+        JournalTail responses = null;
+        try {
+            if (!isBegun(requestsPath) || !isBegun(responsesPath)) {
+                if (peer.state() == PeerState.READY) {
+                    throw new IOException("its queues are gone from " + peer.path());
+                }
+                return null; // it is only starting: at the next refresh
+            }
+            CursorSlot slot = own.cursors().slot(peer.id(), this::isGone);
+            slot.incarnation(
+                    own.epoch()); // before it is settled where to begin: from here on the peer keeps what it says
+            PeerCursors cursors = PeerCursors.open(peer.path(), peer.id(), host.files());
+            if (peer.state() == PeerState.STARTING && peer.id() != own.id() && cursors.epoch() != peer.epoch()) {
+                return null; // it may be writing its queues anew: at a later refresh
+            }
+            responses = JournalTail.open(responsesPath, journal);
+            placeResponses(responses, slot, peer.id());
+            if (serves) {
+                requests = JournalTail.open(requestsPath, journal);
+            }
+            PeerLink link = new PeerLink(
+                    peer,
+                    own.id(),
+                    new PeerReader(peer.name() + " (id " + peer.id() + ")", slot, cursors, requests, responses),
+                    new FlowAccount(cursors, own.id()),
+                    cursors,
+                    PeerDoorbell.of(peer, host.files()),
+                    transit.receiver().peer(peer.id(), peer.path().resolve(WorkerDirectory.SEGMENTS)),
+                    announcement);
+            transit.ledger().open(link);
+            MappedFaults.surface();
+            ended.readUntil(peer.id(), responses.nextIndex());
+            tellWhatRunsAgain(link, peer);
+            makeListener.accept(link);
+            byId.put(peer.id(), link);
+            linkedBefore.add(peer.id());
+            byName.put(peer.name(), link);
+            notifyOfIncarnation(link);
+            problems.remove(peer.id());
+            retryAtNs.remove(peer.id());
+            return link;
+        } catch (IOException
+                | RuntimeException
+                | InternalError e) { // whatever a peer's files hold must not stop the others' links
+            if (requests != null) {
+                requests.close();
+            }
+            if (responses != null) {
+                responses.close();
+            }
+            if (peer.state() == PeerState.STARTING) {
+                return null; // its files are not all there yet: at the next refresh
+            }
+            if (!String.valueOf(e.getMessage()).equals(problems.put(peer.id(), String.valueOf(e.getMessage())))) {
+                LOG.error("No link to worker {} (id {}): {}", peer.name(), peer.id(), e.getMessage(), e);
+            }
+            retryAtNs.put(peer.id(), host.clock().monotonicNs() + RETRY_NS);
+            return null;
+        }
+    }
+
+    /**
+     * What a later incarnation of a peer answered before this worker saw it may be what calls to the incarnation before wait for: it is read on from
+     * where that one's link stands. The first link has nothing to wait for.
+     */
+    private void placeResponses(JournalTail responses, CursorSlot slot, int peerId) {
+        if (!linkedBefore.contains(peerId)) {
+            responses.moveToEnd();
+            slot.responsesIndex(responses.nextIndex());
+        } else if (slot.responsesIndex() <= 0 || !responses.moveTo(slot.responsesIndex())) {
+            responses.moveToStart();
+        }
+    }
+
+    /** A life that is starting has not said anything yet: it most likely runs what the one before ran. */
+    private void tellWhatRunsAgain(PeerLink link, Peer peer) {
+        if (peer.state() == PeerState.READY && peer.record().isPresent()) {
+            again.put(peer.id(), peer.record().get().atLeastOnce());
+        }
+        link.again(again.getOrDefault(peer.id(), List.of()));
+    }
+
+    private boolean isBegun(Path queue) throws IOException {
+        try {
+            host.files().requireQueueDirectory(queue);
+            return JournalTail.exists(queue);
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    private boolean isGone(int peerId) {
+        return !byId.containsKey(peerId)
+                && membership
+                        .members()
+                        .find(peerId)
+                        .map(peer -> !peer.state().isThere())
+                        .orElse(true);
+    }
+
+    /** Closes the links of peers that are gone and from which nothing more is to be read, when nobody polls. */
+    private boolean dropSwept() {
+        if (!ended.isAnySwept() || !permit.tryAcquire()) {
+            return false;
+        }
+        try {
+            List<PeerLink> done = ended.takeDone();
+            done.forEach(this::drop);
+            if (!done.isEmpty()) {
+                publish();
+            }
+            return !done.isEmpty();
+        } finally {
+            permit.release();
+        }
+    }
+
+    private void drop(PeerLink link) {
+        dropListener.accept(link);
+        link.close();
+        if (!byId.containsKey(link.id())) {
+            transit.sender().receiverGone(link.id());
+        }
+    }
+
+    private void publish() {
+        // the ended ones first: what one incarnation answered comes before what the next one did
+        List<PeerLink> all = new ArrayList<>(ended.all());
+        all.addAll(byId.values());
+        current = all.toArray(new PeerLink[0]);
+    }
+
+    /** The link to a worker by name, or, when none has that name, by id in decimal; empty when there is none. */
+    private Optional<PeerLink> find(String to) {
+        PeerLink link = byName.get(to);
+        if (link != null) {
+            return Optional.of(link);
+        }
+        int id = idOf(to);
+        return id < 0 ? Optional.empty() : find(id);
+    }
+
+    /** The link to a worker; empty when there is none. Not by its id as text: that may be another worker's name. */
+    public Optional<PeerLink> find(int id) {
+        for (PeerLink candidate : current) {
+            if (candidate.id() == id && candidate.condition() == PeerLink.Condition.OPEN) {
+                return Optional.of(candidate);
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** A worker as it was found at the last look, linked or not. */
+    public Optional<Peer> peer(int id) {
+        return membership.members().find(id);
+    }
+
+    /** All of them. */
+    public List<Peer> peers() {
+        return membership.members().all();
+    }
+
+    /**
+     * The link to a worker that a call is for.
+     *
+     * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 indefinitely
+     * @throws io.waybill.api.CallException when there is no such worker, it is gone, or its files can't be used
+     */
+    public PeerLink require(String to, long deadlineNs) {
+        PeerLink link = byName.get(to);
+        if (link == null) {
+            link = search(to, deadlineNs);
+        }
+        return link.isOutlived() ? next(link, to, deadlineNs) : link;
+    }
+
+    /**
+     * The link to the worker with an id, whatever the names of others look like.
+     *
+     * @param deadlineNs as above
+     * @throws io.waybill.api.CallException as above
+     */
+    public PeerLink require(int id, long deadlineNs) {
+        return require(WorkerInfo.address(id), deadlineNs);
+    }
+
+    /** The link to the incarnation of a peer that came after this one's, if there really is one. */
+    private PeerLink next(PeerLink link, String to, long deadlineNs) {
+        long claimed = link.claimedEpoch();
+        try {
+            refresh();
+        } catch (IOException e) {
+            throw homeUnreadable(e);
+        }
+        link.lookedFor(claimed);
+        return search(to, deadlineNs);
+    }
+
+    private static CallException homeUnreadable(IOException e) {
+        return CallErrors.refused(ErrorCode.UNKNOWN_WORKER, "the home can't be read: " + e.getMessage());
+    }
+
+    private PeerLink search(String to, long deadlineNs) {
+        long sinceNs = host.clock().bootNs();
+        while (true) {
+            Optional<PeerLink> found = find(to);
+            if (found.isPresent()) {
+                return found.get();
+            }
+            Peer peer = look(to);
+            found = find(to);
+            if (found.isPresent()) {
+                return found.get();
+            }
+            if (deadlineNs != 0 && host.clock().bootNs() >= deadlineNs) {
+                throw CallErrors.timedOutBeforeSending(
+                        deadlineNs - sinceNs, "worker " + peer.name() + " is still starting");
+            }
+            host.threads().pause(2_000_000);
+            if (Thread.currentThread().isInterrupted()) {
+                throw CallErrors.refused(ErrorCode.CLOSED, "interrupted while worker " + peer.name() + " was starting");
+            }
+        }
+    }
+
+    /** The id that is addressed, as it is or as {@link WorkerInfo#address} writes it; negative when it is a name. */
+    private static int idOf(String to) {
+        String digits = to.startsWith(ID_ADDRESS) ? to.substring(ID_ADDRESS.length()) : to;
+        boolean isId = !digits.isEmpty()
+                && digits.length() <= 5
+                && digits.chars().allMatch(digit -> digit >= '0' && digit <= '9');
+        return isId ? Integer.parseInt(digits) : -1;
+    }
+
+    /** In PyTorch's words. */
+    private CallException unknown(String to) {
+        return CallErrors.refused(
+                ErrorCode.UNKNOWN_WORKER,
+                "name:" + own.name() + ",rank:" + own.id() + " could not find destination "
+                        + (idOf(to) >= 0 ? "id " + idOf(to) : "name " + quoted(to)));
+    }
+
+    /** A peer that is there but has no link yet, or an error that says why there won't be one. */
+    private Peer look(String to) {
+        synchronized (refreshing) {
+            if (closed) {
+                throw CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
+            }
+            try {
+                membership.refresh();
+            } catch (IOException e) {
+                throw homeUnreadable(e);
+            }
+            Optional<Peer> known = membership.members().find(to);
+            if (known.isEmpty() && idOf(to) >= 0) {
+                known = membership.members().find(idOf(to));
+            }
+            Peer peer = known.orElseThrow(() -> unknown(to));
+            switch (peer.state()) {
+                case STARTING:
+                case READY:
+                    if (!byId.containsKey(peer.id())
+                            && mayTry(peer.id(), host.clock().monotonicNs())
+                            && link(peer) != null) {
+                        publish();
+                    }
+                    String problem = problems.get(peer.id());
+                    if (problem != null) {
+                        throw CallErrors.refused(
+                                ErrorCode.PEER_CORRUPT, "worker " + to + " can't be called: " + problem);
+                    }
+                    return peer;
+                case LEFT:
+                    throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + to + " has left");
+                case DEAD:
+                    throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + to + " is dead: its process is gone");
+                case UNREADABLE:
+                    break;
+            }
+            throw CallErrors.refused(ErrorCode.PEER_CORRUPT, "worker " + to + " can't be called: " + peer.problem());
+        }
+    }
+
+    private static String quoted(String to) {
+        return to.length() > WorkerInfo.MAX_NAME_LENGTH ? to.substring(0, WorkerInfo.MAX_NAME_LENGTH) + "…" : to;
+    }
+
+    /** Another tail over a peer's requests. */
+    public JournalTail openRequests(PeerLink link) {
+        return JournalTail.open(link.reader().requestsDirectory(), journal);
+    }
+
+    /** Ends all links. No poll may be under way. */
+    public void close() {
+        synchronized (refreshing) {
+            closed = true;
+            CloseSteps steps = new CloseSteps();
+            byId.values().forEach(link -> steps.attempt(link::close));
+            ended.all().forEach(link -> steps.attempt(link::close));
+            ended.all().clear();
+            byId.clear();
+            byName.clear();
+            current = new PeerLink[0];
+            steps.attempt(membership::close).finishUnchecked();
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package io.waybill.worker.peer;
+
+/**
+ * Keeps the tails over the worker's own queues near their end. They are read only while the worker calls itself; what it writes to others
+ * meanwhile would be a backlog to skip at the next such call. While nothing was written they stay where they are.
+ *
+ * <p>Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
+ */
+public final class SelfTails {
+    private static final long INTERVAL_NS = 100_000_000;
+
+    private final QueueAppender requests;
+    private final QueueAppender responses;
+    private long requestsPassed;
+    private long responsesPassed;
+    private long nextNs;
+
+    public SelfTails(QueueAppender requests, QueueAppender responses) {
+        this.requests = requests;
+        this.responses = responses;
+        this.requestsPassed = requests.journal().size();
+        this.responsesPassed = responses.journal().size();
+    }
+
+    /** To be called now and then with the time on CLOCK_BOOTTIME. */
+    public void forward(PeerLink[] links, long nowNs) {
+        if (nowNs < nextNs) {
+            return;
+        }
+        nextNs = nowNs + INTERVAL_NS;
+        if (!areQuiet(links)) {
+            return;
+        }
+        requests.lock(); // no call to itself can be on its way into the queue
+        responses.lock();
+        try {
+            if (areQuiet(links)) { // all of them: they share the place in the cursors
+                passWritten(links);
+            }
+        } finally {
+            responses.unlock();
+            requests.unlock();
+        }
+    }
+
+    private void passWritten(PeerLink[] links) {
+        long requestsNow = requests.journal().size();
+        long responsesNow = responses.journal().size();
+        for (PeerLink link : links) {
+            if (!link.isSelf() || link.isSwept()) {
+                continue;
+            }
+            if (link.reader().readsRequests() && requestsNow != requestsPassed) {
+                pass(requests, () -> {
+                    link.reader().requests().moveBehind(requests.journal().lastIndex());
+                    link.reader().requestsSkipped();
+                });
+            }
+            if (responsesNow != responsesPassed) {
+                pass(responses, () -> {
+                    link.reader().responses().moveBehind(responses.journal().lastIndex());
+                    link.reader().responseRead();
+                });
+            }
+        }
+        requestsPassed = requestsNow;
+        responsesPassed = responsesNow;
+    }
+
+    private static void pass(QueueAppender lane, Runnable move) {
+        try {
+            move.run();
+        } catch (RuntimeException e) { // Chronicle's: its files hold what this worker has not written
+            lane.journal().failDamaged(e);
+        }
+    }
+
+    private static boolean areQuiet(PeerLink[] links) {
+        for (PeerLink link : links) {
+            if (link.isSelf() && !link.isSwept() && !link.isQuiet()) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

@@ -1,0 +1,83 @@
+package io.waybill.worker.peer;
+
+import io.waybill.device.DeviceRegistry;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.host.Host;
+import io.waybill.tensor.HostMemory;
+import io.waybill.tensor.NativeMemory;
+import io.waybill.tensor.RegionHolder;
+import io.waybill.tensor.SegmentPool;
+import io.waybill.tensor.TensorConfig;
+import io.waybill.tensor.TensorReceiver;
+import io.waybill.tensor.TensorSender;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** All that a worker needs to send and receive tensors. Thread-safe. */
+public final class TensorTransit implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(TensorTransit.class);
+
+    private final DeviceRegistry devices = new DeviceRegistry();
+    private final LeaseLedger ledger;
+    private final SegmentPool pool;
+    private final TensorSender sender;
+    private final TensorReceiver receiver;
+
+    /** @param holder who else holds regions of segments */
+    public TensorTransit(WorkerDirectory directory, TensorConfig config, RegionHolder holder) throws IOException {
+        Host host = directory.home().host();
+        NativeMemory memory = new NativeMemory(host.calls());
+        ledger = new LeaseLedger(directory.cursors());
+        pool = new SegmentPool(
+                directory.path().resolve(WorkerDirectory.SEGMENTS),
+                config,
+                host.files(),
+                memory,
+                host.clock().wallNs(),
+                ledger,
+                holder);
+        pool.removeLeftovers(); // requests that name them are not begun: they are for an earlier incarnation
+        sender = new TensorSender(pool, devices);
+        receiver = new TensorReceiver(ledger, devices, new HostMemory(memory), memory, host.files(), host.clock());
+    }
+
+    public DeviceRegistry devices() {
+        return devices;
+    }
+
+    LeaseLedger ledger() {
+        return ledger;
+    }
+
+    public SegmentPool pool() {
+        return pool;
+    }
+
+    public TensorSender sender() {
+        return sender;
+    }
+
+    public TensorReceiver receiver() {
+        return receiver;
+    }
+
+    /** Gives back what was leased with a record that nobody will use. */
+    public void discard(RecordView record, PeerLink from) {
+        if (record.tensorCount() > 0) {
+            try {
+                receiver.discard(record, from.segments());
+            } catch (MalformedRecordException e) {
+                LOG.warn("The tensors of a record of worker {} can't be given back", from, e);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        pool.close();
+    }
+}

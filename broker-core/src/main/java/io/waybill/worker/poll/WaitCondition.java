@@ -1,0 +1,14 @@
+package io.waybill.worker.poll;
+
+/**
+ * What a thread waits for while it polls: the outcome of its own call.
+ *
+ * <p><b>Threads.</b> {@link #park} by the thread that waits; {@link #isMet} by any.
+ */
+public interface WaitCondition {
+
+    boolean isMet();
+
+    /** Parks the calling thread until the condition is met, at most this long; may return early. */
+    void park(long maxNs);
+}

@@ -1,0 +1,203 @@
+package io.waybill.worker.poll;
+
+import io.waybill.handling.Failure;
+import io.waybill.host.Clock;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Threads that wait for a response, or for room: they poll for themselves for a while, and leave it to the {@link Poller} then.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class WaitingCallers {
+
+    /** For a permit that is given back every few microseconds. */
+    private static final long LOOK_NS = 5_000_000;
+
+    private static final long MAX_PARK_NS = 50_000_000;
+    private static final int MAX_HELPING_POLLS = 8;
+
+    private final Waiting waiting;
+    private final Clock clock;
+    private final PollTurns turns;
+    private final PollPermit permit;
+    private final HandlerSlots invocations;
+    private final Poller poller;
+    private final AtomicInteger parked = new AtomicInteger();
+
+    public WaitingCallers(Waiting waiting, Clock clock, PollTurns turns, HandlerSlots invocations, Poller poller) {
+        this.waiting = waiting;
+        this.clock = clock;
+        this.turns = turns;
+        this.permit = turns.permit();
+        this.invocations = invocations;
+        this.poller = poller;
+    }
+
+    /** Whether this thread may wait for other workers: not while it polls, nor inside a non-blocking handler. */
+    public boolean mayBlock() {
+        return !permit.isMine() && !invocations.own().isInline();
+    }
+
+    /** Whether this thread polls, or is inside a handler of this worker: what waits for those must not wait on it. */
+    public boolean isInside() {
+        return permit.isMine()
+                || permit.isCaught(Thread.currentThread()) // in a listener that took too long
+                || invocations.origin() != CallOrigin.PROGRAM;
+    }
+
+    /** On whose behalf this thread calls: that of the handler that it is inside of. While it polls, it tells others' listeners. */
+    public CallOrigin origin() {
+        return permit.isMine() ? CallOrigin.PROGRAM : invocations.origin();
+    }
+
+    public void requireMayBlock() {
+        if (!mayBlock()) {
+            throw Failure.mustNotWait();
+        }
+    }
+
+    /** Waits until the call is settled, polling meanwhile. */
+    public void await(WaitCondition call) {
+        turns.callerBegins();
+        try {
+            pollFor(call);
+        } catch (Throwable e) { // whatever it was: the permit must come free, and the call gets its outcome
+            turns.stopAfter(e);
+        } finally {
+            turns.callerEnds();
+        }
+        if (!call.isMet()) {
+            parkFor(call);
+        } else if (parked.get() > 0) {
+            poller.unpark();
+        }
+    }
+
+    private void pollFor(WaitCondition call) {
+        long budgetNs = waiting.callerNs();
+        long sinceNs = 0;
+        boolean mine = false;
+        while (!call.isMet() && !turns.isClosed()) {
+            if (!mine && permit.tryAcquire()) {
+                mine = true;
+                turns.takenByCaller();
+            }
+            if (mine) {
+                int work = turns.poll();
+                if (work == Polled.PERMIT_LOST) {
+                    mine = false;
+                }
+                if (work != 0) {
+                    continue;
+                }
+            }
+            if (waiting == Waiting.SPIN) {
+                Thread.onSpinWait();
+                continue;
+            }
+            long nowNs = clock.monotonicNs();
+            sinceNs = sinceNs == 0 ? nowNs : sinceNs;
+            if (nowNs - sinceNs >= budgetNs) {
+                break;
+            } else if (nowNs - sinceNs < waiting.spinNs()) {
+                Thread.onSpinWait();
+            } else {
+                Thread.yield();
+            }
+        }
+        if (mine) {
+            turns.leftByCaller();
+        }
+    }
+
+    private void parkFor(WaitCondition call) {
+        parked.getAndIncrement();
+        boolean interrupted = false;
+        try {
+            while (!call.isMet()) {
+                poller.unparkIfStandingBy();
+                parkOnce(call);
+                interrupted |= Thread.interrupted(); // the outcome is what counts; the interrupt is kept for later
+            }
+        } finally {
+            parked.getAndDecrement();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** To park is to enter the virtual machine, where JDK 17 tells of faults that this thread met before. */
+    private void parkOnce(WaitCondition call) {
+        try {
+            call.park(MAX_PARK_NS);
+        } catch (InternalError e) {
+            turns.stopAfter(e);
+        }
+    }
+
+    /** Polls a little, or lets others run: for a caller that waits for room. */
+    public void helpBriefly() {
+        turns.callerBegins();
+        try {
+            if (permit.tryAcquire() && pollBriefly() != 0) {
+                return;
+            }
+        } catch (Throwable e) { // likewise
+            turns.stopAfter(e);
+        } finally {
+            turns.callerEnds();
+        }
+        if (waiting == Waiting.SPIN) {
+            Thread.onSpinWait();
+        } else {
+            Thread.yield();
+        }
+    }
+
+    /**
+     * Looks at something while no thread polls, and therefore none is in a listener.
+     *
+     * @return whether it did; not when some thread polled all the time
+     */
+    public boolean whileNobodyPolls(Runnable look) {
+        turns.callerBegins();
+        try {
+            long untilNs = clock.monotonicNs() + LOOK_NS;
+            while (!permit.tryAcquire()) {
+                if (clock.monotonicNs() - untilNs >= 0) {
+                    return false;
+                }
+                Thread.onSpinWait();
+            }
+            turns.takenByCaller();
+            try {
+                look.run();
+            } finally {
+                turns.leftByCaller();
+            }
+            return true;
+        } catch (Throwable e) { // a fault in a peer's file, as above
+            turns.stopAfter(e);
+            return false;
+        } finally {
+            turns.callerEnds();
+        }
+    }
+
+    /** Polls with the permit, and gives it back. Returns 0 when there was nothing to do. */
+    private int pollBriefly() {
+        turns.takenByCaller();
+        int work = turns.poll();
+        int done = work;
+        for (int i = 1; i < MAX_HELPING_POLLS && work > 0; i++) {
+            work = turns.poll();
+            done |= work;
+        }
+        if (work != Polled.PERMIT_LOST) {
+            turns.leftByCaller();
+        }
+        return done;
+    }
+}

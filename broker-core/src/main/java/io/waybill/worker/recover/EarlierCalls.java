@@ -1,0 +1,246 @@
+package io.waybill.worker.recover;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.Response;
+import io.waybill.home.Peer;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.host.Host;
+import io.waybill.host.failure.CloseSteps;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.index.JournalIndex;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.RecordView;
+import io.waybill.worker.call.Calls;
+import io.waybill.worker.peer.CallErrors;
+import io.waybill.worker.peer.Links;
+import io.waybill.worker.peer.TensorTransit;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The outcomes of calls that earlier incarnations of this worker made. Journals are read behind the path of a call: claims have a thread of their
+ * own, which lives as long as there is one.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class EarlierCalls {
+
+    private static final Logger LOG = LoggerFactory.getLogger(EarlierCalls.class);
+    private static final long LOOK_NS = 2_000_000;
+
+    private final WorkerDirectory directory;
+    private final Host host;
+    private final JournalSettings journal;
+    private final long returnLimitNs;
+    private final Links links;
+    private final TensorTransit transit;
+    private final Calls calls;
+    private final StoredResponse responses;
+    private final BlockingQueue<OutcomeClaim> added = new LinkedBlockingQueue<>();
+    private final List<OutcomeClaim> tooEarly = new ArrayList<>(); // of the claims' thread
+    private boolean running; // guarded by this
+    private volatile boolean closed;
+
+    public EarlierCalls(
+            WorkerDirectory directory,
+            JournalSettings journal,
+            RecoverySettings recovery,
+            Links links,
+            TensorTransit transit,
+            Calls calls) {
+        this.directory = directory;
+        this.host = directory.home().host();
+        this.journal = journal;
+        this.returnLimitNs = recovery.returnLimit().toNanos();
+        this.links = links;
+        this.transit = transit;
+        this.calls = calls;
+        this.responses = new StoredResponse(transit.receiver());
+    }
+
+    /** The outcome of a call that an earlier incarnation made. */
+    public CompletableFuture<Response> claim(long id, OutcomeClaim.Way way, Duration timeout) {
+        if (MessageId.worker(id) != directory.id()) {
+            throw CallErrors.refused(
+                    ErrorCode.UNKNOWN_CALL,
+                    "call " + MessageId.text(id) + " was made by worker " + MessageId.worker(id)
+                            + ", and this is worker " + directory.id());
+        }
+        long timeoutNs = timeout.toNanos();
+        long deadlineNs = timeoutNs == 0 ? 0 : Math.max(1, host.clock().bootNs() + timeoutNs);
+        OutcomeClaim claim = new OutcomeClaim(id, way, timeoutNs, deadlineNs);
+        begin(claim);
+        return claim.outcome();
+    }
+
+    /** Waits for a claim's outcome. */
+    public static Response await(CompletableFuture<Response> outcome, long id) {
+        try {
+            return outcome.get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            outcome.cancel(false);
+            throw new CallException(
+                    ErrorKind.UNKNOWN_ERROR, ErrorCode.CLOSED, id, "interrupted while waiting for an answer", e);
+        } catch (ExecutionException e) {
+            throw (CallException) e.getCause(); // claims fail with nothing else
+        }
+    }
+
+    private synchronized void begin(OutcomeClaim claim) {
+        if (closed) {
+            throw CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
+        }
+        if (!running) {
+            host.threads().start(directory.name() + "-claims", this::run); // which waits for this lock
+            running = true;
+        }
+        added.add(claim);
+    }
+
+    private void run() {
+        Map<Integer, ResponseWatch> watches = new HashMap<>();
+        Throwable failure = null;
+        try {
+            serve(watches);
+        } catch (Throwable e) { // whatever it was: every claim gets its outcome, and those to come a thread
+            LOG.error("The thread that searches for the outcomes of earlier calls failed", e);
+            failure = e;
+        }
+        end(watches, failure);
+    }
+
+    private void serve(Map<Integer, ResponseWatch> watches) {
+        try (JournalIndex own = JournalIndex.open(directory.path(), journal, host)) {
+            while (!isDone(watches)) {
+                for (OutcomeClaim claim = added.poll(); claim != null; claim = added.poll()) {
+                    addSafely(claim, own, watches);
+                }
+                watches.forEach(this::look);
+                host.threads().pause(LOOK_NS);
+                added.addAll(tooEarly);
+                tooEarly.clear();
+            }
+        }
+    }
+
+    /** Claims that are left are those of a worker that closes, or of a thread that failed. */
+    private void end(Map<Integer, ResponseWatch> watches, Throwable failure) {
+        Consumer<OutcomeClaim> failing = failure == null
+                ? claim -> claim.fail(
+                        ErrorCode.CLOSED, "worker " + directory.name() + " was closed before the answer came")
+                : claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + failure);
+        List<OutcomeClaim> left = new ArrayList<>(tooEarly);
+        tooEarly.clear();
+        synchronized (this) { // before any claim fails: one that comes behind that begins a thread of its own
+            if (failure != null) {
+                running = false;
+            }
+            if (failure != null || closed) {
+                added.drainTo(left);
+            }
+        }
+        CloseSteps steps = new CloseSteps();
+        for (ResponseWatch watch : watches.values()) {
+            steps.attempt(() -> watch.failAll(failing)).attempt(watch::close);
+        }
+        left.forEach(failing);
+        steps.finishUnchecked();
+    }
+
+    private synchronized boolean isDone(Map<Integer, ResponseWatch> watches) {
+        boolean done = closed || added.isEmpty() && watches.values().stream().allMatch(ResponseWatch::isEmpty);
+        running = !done;
+        return done;
+    }
+
+    private void addSafely(OutcomeClaim claim, JournalIndex own, Map<Integer, ResponseWatch> watches) {
+        try {
+            add(claim, own, watches);
+        } catch (CallException e) {
+            claim.fail(e);
+        } catch (IOException | RuntimeException | Error e) { // whatever lies in a peer's files
+            LOG.warn("The journals can't be searched for call {}", MessageId.text(claim.id()), e);
+            claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + e.getMessage());
+        }
+    }
+
+    private void add(OutcomeClaim claim, JournalIndex own, Map<Integer, ResponseWatch> watches) throws IOException {
+        if (own.find(JournalQueue.REQUESTS, claim.id()).isEmpty()) {
+            throw CallErrors.refused(
+                    ErrorCode.UNKNOWN_CALL, "no request " + MessageId.text(claim.id()) + " is on record here");
+        }
+        RecordView request = own.record(JournalQueue.REQUESTS);
+        claim.acrossIncarnations(request.isAcrossIncarnations());
+        ResponseWatch watch = watches.get(request.to());
+        if (watch == null) {
+            watch = new ResponseWatch(peer(request.to()), directory.id(), journal, host, responses);
+            watches.put(request.to(), watch);
+        }
+        switch (watch.add(claim)) {
+            case AWAITED -> {
+                if (claim.way() == OutcomeClaim.Way.REPEAT) {
+                    repeat(claim, request);
+                }
+            }
+            case TOO_EARLY -> {
+                if (!claim.isOver(host.clock().bootNs(), Integer.toString(request.to()))) {
+                    tooEarly.add(claim);
+                }
+            }
+            case SETTLED -> {}
+        }
+    }
+
+    private void repeat(OutcomeClaim claim, RecordView request) {
+        try {
+            if (request.hasReferences() || transit.receiver().leases(request)) {
+                throw CallErrors.refused(
+                        ErrorCode.REFUSED,
+                        "call " + MessageId.text(claim.id())
+                                + " can't be sent again: its references or tensors ended with the process that had made it");
+            }
+            calls.repeat(request, claim.deadlineNs());
+        } catch (MalformedRecordException e) {
+            throw CallErrors.refused(ErrorCode.MALFORMED_BODY, e.getMessage());
+        }
+    }
+
+    private Peer peer(int id) {
+        Optional<Peer> peer = links.peer(id);
+        return peer.orElseThrow(() -> CallErrors.refused(
+                ErrorCode.WORKER_LOST, "worker " + id + ", to which the call went, is not in this home any more"));
+    }
+
+    private void look(int peerId, ResponseWatch watch) {
+        try {
+            if (!watch.isEmpty()) {
+                watch.look(peer(peerId), host.clock().bootNs(), returnLimitNs);
+            }
+        } catch (RuntimeException | Error e) { // the peer is gone from the home, or its files went bad
+            LOG.warn("The answers of worker {} can't be read any more", peerId, e);
+            watch.failAll(claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the answers can't be read: " + e.getMessage()));
+        }
+    }
+
+    /** Ends what still waits. */
+    public synchronized void close() {
+        closed = true;
+    }
+}

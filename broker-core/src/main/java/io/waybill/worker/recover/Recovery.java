@@ -1,0 +1,160 @@
+package io.waybill.worker.recover;
+
+import io.waybill.home.cursor.CursorSlot;
+import io.waybill.host.Threads;
+import io.waybill.host.failure.MappedFaults;
+import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.poll.FaultAlarm;
+import io.waybill.worker.serve.PreviousIncarnation;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds out, when a peer appears for the first time in this incarnation of a worker, which of its requests earlier incarnations had read and not
+ * answered. Until that is known the peer's requests are not served, so that they are begun in their order.
+ *
+ * <p><b>Threads.</b> Asked by who makes links, one at a time; looks on a thread of its own, which ends when there is nothing to look for.
+ */
+public final class Recovery {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Recovery.class);
+
+    private static final int MAX_LOOKS = 100;
+    private static final long LOOK_AGAIN_NS = 50_000_000;
+
+    private final String workerName;
+    private final PreviousIncarnation earlier;
+    private final UnansweredScan scan;
+    private final Threads threads;
+    private final FaultAlarm faults;
+    private final BlockingQueue<PeerLink> toDo = new LinkedBlockingQueue<>();
+    private final Set<Integer> begun = new HashSet<>(); // guarded by this
+    private final Map<Integer, List<PeerLink>> waiting = new HashMap<>(); // guarded by this
+    private boolean running; // guarded by this
+    private volatile Runnable doneListener = () -> {};
+
+    public Recovery(
+            String workerName, PreviousIncarnation earlier, UnansweredScan scan, Threads threads, FaultAlarm faults) {
+        this.workerName = workerName;
+        this.earlier = earlier;
+        this.scan = scan;
+        this.threads = threads;
+        this.faults = faults;
+    }
+
+    /** Called after requests were found, or can be read. */
+    public void onDone(Runnable listener) {
+        doneListener = listener;
+    }
+
+    /** A link was made that nobody polls yet. */
+    public synchronized void made(PeerLink link) {
+        boolean isFirst = begun.add(link.id());
+        List<PeerLink> others = waiting.get(link.id());
+        if (others != null) {
+            link.backlog().recovering();
+            others.add(link);
+        } else if (isFirst
+                && link.reader().readsRequests()
+                && isNeeded(link.reader().position())) {
+            link.backlog().recovering();
+            waiting.put(link.id(), new ArrayList<>(List.of(link)));
+            toDo.add(link);
+        }
+        if (!running && !toDo.isEmpty()) { // also what an earlier link found no thread for
+            threads.start(workerName + "-recovery", this::run); // which waits for this lock
+            running = true;
+        }
+    }
+
+    private boolean isNeeded(CursorSlot slot) {
+        return !earlier.cursorsAreExact() || slot.requestsIndex() > 0 && slot.requestsFinished() < slot.requestsIndex();
+    }
+
+    private void run() {
+        PeerLink link = next();
+        while (link != null) {
+            recover(link);
+            doneListener.run();
+            link = next();
+        }
+    }
+
+    private synchronized PeerLink next() {
+        PeerLink link = toDo.poll();
+        running = link != null;
+        return link;
+    }
+
+    private void recover(PeerLink link) {
+        long[] unanswered = findPatiently(link);
+        if (unanswered.length > 0) {
+            LOG.info("An earlier life left {} requests of worker {} unanswered", unanswered.length, link);
+        }
+        hand(link.id(), unanswered);
+    }
+
+    /** A peer that joins again writes to its queues while they are read: what can't be read is looked at again for a while. */
+    private long[] findPatiently(PeerLink link) {
+        for (int look = 1; look < MAX_LOOKS; look++) {
+            try {
+                UnansweredScan.Found found = find(link);
+                if (found.isWhole()) {
+                    return found.unanswered();
+                }
+            } catch (RuntimeException | Error e) { // whatever the peer's files hold
+                if (MappedFaults.is(e)) {
+                    faults.report(e);
+                }
+            }
+            threads.pause(LOOK_AGAIN_NS);
+        }
+        return findWhatIsThere(link);
+    }
+
+    private long[] findWhatIsThere(PeerLink link) {
+        try {
+            UnansweredScan.Found found = find(link);
+            if (!found.isWhole()) {
+                LOG.error(
+                        "Not all that an earlier life had read of worker {}'s requests, up to position {}, is there any more",
+                        link,
+                        Long.toHexString(link.reader().position().requestsIndex()));
+            }
+            return found.unanswered();
+        } catch (RuntimeException | Error e) { // likewise: what it asked stays unanswered
+            LOG.error("What an earlier life left unanswered of worker {}'s requests can't be found out", link, e);
+            faults.report(e);
+            return new long[0];
+        }
+    }
+
+    private UnansweredScan.Found find(PeerLink link) {
+        CursorSlot slot = link.reader().position();
+        long to = earlier.cursorsAreExact() ? slot.requestsIndex() : 0;
+        UnansweredScan.Found found =
+                scan.find(link.reader().requestsDirectory(), slot.requestsFinished(), to, slot.responsesFrom());
+        MappedFaults.surface();
+        if (found.end() > slot.requestsIndex()) {
+            slot.requestsIndex(found.end());
+        }
+        return found;
+    }
+
+    /** The newest link serves them, or, when that has ended, who answers for it. */
+    private synchronized void hand(int peerId, long[] unanswered) {
+        List<PeerLink> links = waiting.remove(peerId);
+        for (int i = 0; i < links.size() - 1; i++) {
+            links.get(i).backlog().recovered(new long[0]);
+        }
+        links.get(links.size() - 1).backlog().recovered(unanswered);
+    }
+}

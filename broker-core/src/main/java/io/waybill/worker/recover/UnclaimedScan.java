@@ -1,0 +1,203 @@
+package io.waybill.worker.recover;
+
+import io.waybill.api.MessageId;
+import io.waybill.home.Peer;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.CursorSlot;
+import io.waybill.home.cursor.PeerCursorSlot;
+import io.waybill.home.cursor.PeerCursors;
+import io.waybill.home.error.HomeException;
+import io.waybill.host.SafeFiles;
+import io.waybill.host.failure.MappedFaults;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
+import io.waybill.journal.recover.QueueBeginning;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.agrona.collections.LongHashSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds the requests of a worker's earlier incarnations whose outcome the last of them did not hear: those without a response, and those whose
+ * answer it had not read when it ended; also ids that were given to requests in files that are gone. Where that was is remembered when this is made, before anything is read in this incarnation.
+ *
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> At most {@value #MAX} ids, the oldest. It takes as long as to read what the oldest
+ * unfinished request and the last response that was read left behind them.
+ */
+public final class UnclaimedScan {
+
+    private static final Logger LOG = LoggerFactory.getLogger(UnclaimedScan.class);
+    private static final int MAX = 1 << 20;
+
+    private final WorkerDirectory directory;
+    private final JournalSettings settings;
+    private final long earlierRequests;
+    private final long firstCounter;
+    private final long lostFrom;
+    private final long lostTo;
+    private final Map<Integer, Long> responsesRead = new HashMap<>();
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final RecordView view = new RecordView(buffer);
+
+    /**
+     * @param earlierRequests how many requests earlier incarnations wrote
+     * @param firstCounter of this incarnation
+     * @param asking says which ids may have been given to requests that are not on record any more
+     */
+    public UnclaimedScan(
+            WorkerDirectory directory,
+            JournalSettings settings,
+            long earlierRequests,
+            long firstCounter,
+            QueueBeginning asking) {
+        this.directory = directory;
+        this.settings = settings;
+        this.earlierRequests = earlierRequests;
+        this.firstCounter = firstCounter;
+        this.lostTo = asking.lostTo();
+        this.lostFrom = Math.max(asking.lostFrom(), lostTo - MAX);
+        for (CursorSlot slot : directory.cursors().taken()) {
+            responsesRead.put(slot.peerId(), slot.responsesIndex());
+        }
+    }
+
+    /** Where the requests to a peer, and its responses, are to be looked for. */
+    private record Place(Peer peer, long requestsFrom, long responsesFrom) {}
+
+    /** The ids, lowest first. */
+    public synchronized long[] find(List<Peer> peers) throws IOException {
+        Map<Integer, Place> places = new HashMap<>();
+        for (Peer peer : peers) {
+            places.put(peer.id(), place(peer));
+        }
+        LongHashSet found = new LongHashSet();
+        for (long counter = lostFrom; counter < lostTo; counter++) {
+            found.add(MessageId.of(directory.id(), counter));
+        }
+        addOwnRequests(places, found);
+        for (Place place : places.values()) {
+            lookAtReadable(place, found);
+        }
+        return sorted(found);
+    }
+
+    private void addOwnRequests(Map<Integer, Place> places, LongHashSet found) throws IOException {
+        try {
+            addRequests(places, found);
+            MappedFaults.surface();
+        } catch (RuntimeException | InternalError e) {
+            throw new HomeException(
+                    "the requests of worker " + directory.info() + " can't be read: " + e.getMessage()
+                            + "; waybill journal verify says what is damaged",
+                    e);
+        }
+    }
+
+    /** A peer whose responses can't be read hurts nobody else's: of what it was asked, all that may have no outcome is told. */
+    private void lookAtReadable(Place place, LongHashSet found) {
+        try {
+            if (JournalTail.exists(JournalQueue.RESPONSES.in(place.peer().path()))) {
+                lookAtAnswers(place, found);
+                MappedFaults.surface();
+            }
+        } catch (RuntimeException | InternalError e) {
+            LOG.warn(
+                    "The answers of worker {} can't be read: calls to it count as unanswered: {}",
+                    place.peer(),
+                    e.getMessage());
+        }
+    }
+
+    private Place place(Peer peer) {
+        SafeFiles files = directory.home().host().files();
+        long finished = 0;
+        long responses = 0;
+        try {
+            PeerCursors cursors = PeerCursors.open(peer.path(), peer.id(), files);
+            PeerCursorSlot slot = cursors.slotFor(directory.id()).orElse(null);
+            if (slot != null) {
+                finished = slot.requestsFinished();
+                responses = slot.responsesFrom();
+            }
+            MappedFaults.surface();
+        } catch (IOException | InternalError e) {
+            finished = 0;
+            responses = 0;
+            LOG.warn("The cursors of worker {} can't be read: all of its answers are looked through", peer, e);
+        }
+        long read = responsesRead.getOrDefault(peer.id(), 0L);
+        // which requests are finished that are gone, only all of the responses tell
+        long responsesFrom = lostFrom < lostTo ? 0 : Math.max(0, Math.min(responses, read));
+        return new Place(peer, Math.max(0, finished), responsesFrom);
+    }
+
+    private void addRequests(Map<Integer, Place> places, LongHashSet found) {
+        long from =
+                places.values().stream().mapToLong(Place::requestsFrom).min().orElse(0);
+        try (JournalTail tail = JournalTail.open(JournalQueue.REQUESTS.in(directory.path()), settings)) {
+            moveTo(tail, from);
+            Poll poll = tail.poll(buffer, JournalTail.ANY_RECEIVER);
+            while (poll != Poll.NONE && found.size() < MAX) {
+                if (poll == Poll.RECORD) {
+                    if (view.sequence() >= earlierRequests) {
+                        return;
+                    }
+                    Place place = places.get(view.to());
+                    if (place != null && tail.lastIndex() >= place.requestsFrom()) {
+                        found.add(view.id());
+                    }
+                }
+                poll = tail.poll(buffer, JournalTail.ANY_RECEIVER);
+            }
+        }
+    }
+
+    /** What was read is settled; what was not stands for a request that is to be claimed. */
+    private void lookAtAnswers(Place place, LongHashSet found) {
+        long read = responsesRead.getOrDefault(place.peer().id(), 0L);
+        try (JournalTail tail =
+                JournalTail.open(JournalQueue.RESPONSES.in(place.peer().path()), settings)) {
+            moveTo(tail, place.responsesFrom());
+            for (Poll poll = tail.poll(buffer, directory.id());
+                    poll != Poll.NONE;
+                    poll = tail.poll(buffer, directory.id())) {
+                if (poll != Poll.RECORD || !isOfPreviousIncarnation(view.id())) {
+                    continue;
+                }
+                if (tail.lastIndex() < read) {
+                    found.remove(view.id());
+                } else if (found.size() < MAX) {
+                    found.add(view.id());
+                }
+            }
+        }
+    }
+
+    private static long[] sorted(LongHashSet found) {
+        long[] ids = new long[found.size()];
+        LongHashSet.LongIterator each = found.iterator();
+        for (int i = 0; i < ids.length; i++) {
+            ids[i] = each.nextValue();
+        }
+        Arrays.sort(ids);
+        return ids;
+    }
+
+    private boolean isOfPreviousIncarnation(long id) {
+        return MessageId.worker(id) == directory.id() && MessageId.counter(id) < firstCounter;
+    }
+
+    private static void moveTo(JournalTail tail, long place) {
+        if (place <= 0 || !tail.moveTo(place)) {
+            tail.moveToStart();
+        }
+    }
+}

@@ -1,0 +1,11 @@
+/**
+ * Recovery: what earlier incarnations of a worker left, of requests without a response and of calls without an outcome.
+ *
+ * <h2>Starting points</h2>
+ * <ul>
+ *   <li>{@link io.waybill.worker.recover.Recovery} for requests that an earlier incarnation had read
+ *   <li>{@link io.waybill.worker.recover.EarlierCalls} for calls that an earlier incarnation had made
+ *   <li>{@link io.waybill.worker.recover.QueueWitnesses} for what is known of queues whose files are lost
+ * </ul>
+ */
+package io.waybill.worker.recover;

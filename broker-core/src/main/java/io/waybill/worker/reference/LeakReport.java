@@ -1,0 +1,40 @@
+package io.waybill.worker.reference;
+
+import io.waybill.rref.ReferenceStatus;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Says in the log which references were not given back when their worker closed, and where they are. For the thread that closes.
+ */
+final class LeakReport {
+
+    private static final Logger LOG = LoggerFactory.getLogger(LeakReport.class);
+    private static final int MAX_LINES = 100;
+
+    private int found;
+
+    /** @param peer the worker at the other end, as {@link ReferenceStatus#peer} says */
+    void add(ReferenceStatus leaked, String peer) {
+        if (found++ < MAX_LINES) {
+            LOG.warn(text(leaked, peer));
+        }
+    }
+
+    private static String text(ReferenceStatus leaked, String peer) {
+        String start = "Leaking RRef " + leaked.rref() + " with fork Id " + leaked.fork();
+        return switch (leaked.part()) {
+            case OWNS -> start + ", which " + peer + " has: its value goes with this worker";
+            case HOLDS ->
+                start + ", which this worker has, with " + leaked.handles() + " handles open: its value is at " + peer;
+            case PASSES -> start + ", which this worker made for " + peer + " and has not heard of";
+        };
+    }
+
+    /** There are no more. */
+    void end() {
+        if (found > MAX_LINES) {
+            LOG.warn("{} more references were not given back", found - MAX_LINES);
+        }
+    }
+}

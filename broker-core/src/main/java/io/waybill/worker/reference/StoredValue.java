@@ -1,0 +1,167 @@
+package io.waybill.worker.reference;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RRef;
+import io.waybill.api.Storage;
+import io.waybill.api.Tensor;
+import io.waybill.api.TensorBuffers;
+import io.waybill.kept.KeptValue;
+import io.waybill.rref.ForkTable;
+import io.waybill.rref.OwnedValue;
+import io.waybill.rref.RRefErrors;
+import io.waybill.rref.RRefId;
+import io.waybill.worker.peer.CallErrors;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A value that this worker owns: its bytes as they would travel, its tensors in the worker's own segments, from which they are sent
+ * without another copy, and the references that it holds. It may be kept on the disk too.
+ *
+ * <p><b>Threads.</b> Any; it does not change but for being kept. <b>Ownership.</b> Holds one count of each storage, and each reference,
+ * until it is closed, and its file.
+ */
+public final class StoredValue implements OwnedValue {
+
+    private static final int COPY_BYTES = 1 << 26;
+
+    private final byte[] payload;
+    private final List<Tensor> tensors;
+    private final List<Storage> storages;
+    private final List<ReferenceHandle> references;
+    private ValueKeeper keeper; // guarded by this; null until it is kept
+    // Written by the thread that keeps it, read by whoever lists or closes it; null until it is kept.
+    private volatile RRefId keptAs;
+
+    private StoredValue(
+            byte[] payload, List<Tensor> tensors, List<Storage> storages, List<ReferenceHandle> references) {
+        this.payload = payload;
+        this.tensors = tensors;
+        this.storages = storages;
+        this.references = references;
+    }
+
+    /**
+     * Copies a value; what it is copied from stays the caller's.
+     *
+     * @throws CallException when there is no room, or a tensor is not in host memory
+     */
+    static StoredValue copy(
+            byte[] array, int length, List<Tensor> tensors, List<? extends RRef> references, TensorBuffers buffers) {
+        List<ReferenceHandle> held = hold(references);
+        Map<Storage, Storage> copies = new IdentityHashMap<>();
+        List<Storage> storages = new ArrayList<>(tensors.size());
+        List<Tensor> copied = new ArrayList<>(tensors.size());
+        try {
+            for (Tensor tensor : tensors) {
+                Storage copy = copies.get(tensor.storage());
+                if (copy == null) {
+                    copy = copy(tensor.storage(), buffers);
+                    storages.add(copy);
+                    copies.put(tensor.storage(), copy);
+                }
+                copied.add(new Tensor(
+                        tensor.dtype(),
+                        tensor.sizes(),
+                        tensor.strides(),
+                        tensor.storageOffset(),
+                        tensor.requiresGrad(),
+                        copy));
+            }
+        } catch (RuntimeException e) {
+            storages.forEach(Storage::release);
+            held.forEach(ReferenceHandle::close);
+            throw e;
+        }
+        return new StoredValue(Arrays.copyOf(array, length), List.copyOf(copied), List.copyOf(storages), held);
+    }
+
+    private static List<ReferenceHandle> hold(List<? extends RRef> references) {
+        if (references.size() > ForkTable.MAX_REFERENCES) {
+            throw CallErrors.refused(
+                    ErrorCode.REFUSED,
+                    "a value holds at most " + ForkTable.MAX_REFERENCES + " references: " + references.size());
+        }
+        return ReferenceHandle.all(references, ReferenceHandle::retainInValue);
+    }
+
+    /** A value that an earlier incarnation kept; its storages are this object's. */
+    static StoredValue restored(KeptValue kept, ValueKeeper keeper) {
+        StoredValue restored = new StoredValue(kept.payload(), kept.tensors(), kept.storages(), List.of());
+        restored.isKeptAs(kept.id(), keeper);
+        return restored;
+    }
+
+    private synchronized void isKeptAs(RRefId id, ValueKeeper by) {
+        keeper = by;
+        keptAs = id;
+    }
+
+    private static Storage copy(Storage source, TensorBuffers buffers) {
+        if (!source.device().isCpu()) {
+            throw CallErrors.refused(
+                    ErrorCode.DEVICE_UNAVAILABLE,
+                    "the value of a remote reference is kept in host memory, and this one is on " + source.device());
+        }
+        Storage copy = buffers.allocate(source.sizeBytes());
+        for (long at = 0; at < source.sizeBytes(); at += COPY_BYTES) {
+            int length = (int) Math.min(COPY_BYTES, source.sizeBytes() - at);
+            copy.bytes(at, length).put(source.bytes(at, length));
+        }
+        return copy;
+    }
+
+    public ByteBuffer payload() {
+        return ByteBuffer.wrap(payload).asReadOnlyBuffer();
+    }
+
+    public List<Tensor> tensors() {
+        return tensors;
+    }
+
+    public List<ReferenceHandle> references() {
+        return references;
+    }
+
+    /**
+     * Keeps it on the disk from when this returns; once more does nothing. The caller sees to it that it is not closed meanwhile.
+     *
+     * @throws CallException when it can't be written
+     */
+    synchronized void keep(RRefId id, String type, ValueKeeper by) {
+        if (!references.isEmpty()) {
+            throw RRefErrors.notKept(id, "it holds references, which end with the process of their holder");
+        }
+        if (keptAs == null) {
+            by.write(new KeptValue(id, type, payload, tensors));
+            isKeptAs(id, by);
+        }
+    }
+
+    @Override
+    public boolean isKept() {
+        return keptAs != null;
+    }
+
+    @Override
+    public void close() {
+        synchronized (this) {
+            storages.forEach(Storage::release);
+            if (keptAs != null) {
+                keeper.forget(keptAs);
+            }
+        }
+        references.forEach(ReferenceHandle::close);
+    }
+
+    @Override
+    public void closeForNow() {
+        storages.forEach(Storage::release);
+        references.forEach(ReferenceHandle::close);
+    }
+}

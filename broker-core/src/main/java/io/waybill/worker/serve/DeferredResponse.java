@@ -1,0 +1,147 @@
+package io.waybill.worker.serve;
+
+import io.waybill.api.Body;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.handling.Failure;
+import io.waybill.worker.poll.DeferredOutcome;
+import io.waybill.worker.reference.StoredValue;
+import io.waybill.worker.reference.ValueResponse;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+
+/**
+ * The response to a request that comes after its handler returned. Not pooled: a bundle may keep it for as long as it likes.
+ *
+ * <p><b>Threads.</b> Any; the first response counts.
+ */
+final class DeferredResponse implements ValueResponse, DeferredOutcome {
+
+    private final Exchange request;
+    private final ResponseWriter responses;
+    // Set by the handler's thread and by the answering one; the second of the two ends the request.
+    private final AtomicBoolean first = new AtomicBoolean();
+    private final AtomicBoolean given = new AtomicBoolean();
+    private final ResponseBody body;
+    private Failure failure; // null when the body is the response
+    private boolean dropped; // set before first, read behind it: the handler threw, and that is the request's outcome
+
+    DeferredResponse(Exchange request, ResponseWriter responses, Consumer<? super Throwable> onFailure) {
+        this.request = request;
+        this.responses = responses;
+        this.body = new ResponseBody(onFailure);
+    }
+
+    void handlerReturned() {
+        if (!first.compareAndSet(false, true)) {
+            deliver();
+        }
+    }
+
+    @Override
+    public boolean isAwaited() {
+        return first.get() && !given.get();
+    }
+
+    @Override
+    public boolean isGiven() {
+        return given.get();
+    }
+
+    /** The handler threw, which ends its request: what was given here, or will be, is dropped. */
+    void handlerThrew() {
+        dropped = true;
+        handlerReturned();
+    }
+
+    private void give() {
+        if (!first.compareAndSet(false, true)) {
+            deliver();
+        }
+    }
+
+    private void deliver() {
+        try {
+            if (!dropped) {
+                request.completeLate(body, failure);
+            }
+        } finally {
+            body.reset();
+        }
+    }
+
+    private boolean begin() {
+        return given.compareAndSet(false, true);
+    }
+
+    @Override
+    public Body body() {
+        return body.fields();
+    }
+
+    @Override
+    public void send() {
+        if (begin()) {
+            if (body.isEmpty()) {
+                failure = Failure.emptyLateResponse(responses.workerId());
+            }
+            give();
+        }
+    }
+
+    @Override
+    public void send(Value value) {
+        if (begin()) {
+            try {
+                body.value(value);
+            } catch (RuntimeException | Error e) {
+                undo();
+                throw e;
+            }
+            give();
+        }
+    }
+
+    @Override
+    public void send(StoredValue value) {
+        if (begin()) {
+            try {
+                body.stored(value);
+            } catch (RuntimeException | Error e) {
+                undo();
+                throw e;
+            }
+            give();
+        }
+    }
+
+    /** What can't be put into a response was none: another may be given. */
+    private void undo() {
+        body.reset();
+        given.set(false);
+    }
+
+    @Override
+    public void send(ByteBuffer payload, List<Tensor> tensors) {
+        if (begin()) {
+            try {
+                body.raw(payload, tensors);
+            } catch (RuntimeException | Error e) {
+                undo();
+                throw e;
+            }
+            give();
+        }
+    }
+
+    @Override
+    public void fail(ErrorCode code, String text) {
+        if (begin()) {
+            failure = Failure.late(code, text);
+            give();
+        }
+    }
+}

@@ -1,0 +1,364 @@
+package io.waybill.worker.serve;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.Outcome;
+import io.waybill.handling.Delivered;
+import io.waybill.handling.Failure;
+import io.waybill.handling.InboundMessage;
+import io.waybill.tensor.ReceivedTensors;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.poll.HandlerCall;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+
+/**
+ * One request and its one outcome: from the record that was read until the response is in the journal. Pooled, with everything that a
+ * request needs: then it serves the next one.
+ *
+ * <p><b>Threads.</b> Handed from the poller to the handler's thread, and with a deferred response to the thread that responds.
+ */
+public final class Exchange implements HandlerCall {
+
+    private final ServingContext context;
+    private final ExchangePool pool;
+    private final MessageBuffer buffer = new MessageBuffer();
+    private final RecordView view = new RecordView(buffer);
+    private final InboundMessage message;
+    private final Consumer<Throwable> releaseErrors = this::releaseFailed;
+    private final Attachments attachments;
+    private final RequestOutbox outbox;
+    private final HandlerTask task;
+    // The sequence number of the request that has no outcome yet; 0 once a thread has taken it upon itself to give one.
+    private final AtomicLong open = new AtomicLong();
+    private final OpenRequest inFlight;
+
+    private PeerLink link;
+    private long index;
+    private Delivered delivered = Delivered.FIRST;
+    private HandlerEntry entry;
+    private long handlerSequence;
+
+    public Exchange(ServingContext context, ExchangePool pool) {
+        this.context = context;
+        this.pool = pool;
+        this.attachments = new Attachments(context, releaseErrors);
+        this.outbox = new RequestOutbox(context, this, releaseErrors);
+        this.message = new InboundMessage(view, outbox::leftNs);
+        this.task = new HandlerTask(context, this, attachments, outbox, message);
+        this.inFlight = pool.open(this);
+    }
+
+    // ---- the record
+
+    MessageBuffer buffer() {
+        return buffer;
+    }
+
+    RecordView view() {
+        return view;
+    }
+
+    int memoryBytes() {
+        return buffer.memory().capacity();
+    }
+
+    PeerLink link() {
+        return link;
+    }
+
+    /** The position of the record in the peer's requests. */
+    long index() {
+        return index;
+    }
+
+    /** Whether an earlier incarnation may have begun the request. */
+    Delivered delivered() {
+        return delivered;
+    }
+
+    /** The record in the buffer is a request from this peer, which must not count as read before this is called. */
+    void arrivedFrom(PeerLink peer, long atIndex, Delivered how) {
+        link = peer;
+        index = atIndex;
+        delivered = how;
+        inFlight.open(peer, atIndex, view.id());
+    }
+
+    /** Frees this object without an outcome: the request waits elsewhere. */
+    void leave() {
+        inFlight.close();
+        pool.give(this);
+    }
+
+    OpenRequest inFlight() {
+        return inFlight;
+    }
+
+    // ---- admission
+
+    /** What runs the handler. */
+    HandlerTask task() {
+        return task;
+    }
+
+    /** Opens the request for a handler that has counted it in. */
+    void admit(HandlerEntry chosen, long sequence, ReceivedTensors arrived) {
+        entry = chosen;
+        attachments.open(arrived);
+        handlerSequence = sequence;
+        task.open();
+        outbox.open(view.id(), view.deadlineNs());
+        message.open(chosen.key(), delivered, attachments.tensors());
+        open.lazySet(sequence); // last: a thread that sees it sees the rest
+    }
+
+    /**
+     * Reads the request's references, which are this worker's from now on.
+     *
+     * @throws RejectedMessageException when they are malformed, or the request was given up
+     */
+    void takeReferences() throws RejectedMessageException {
+        attachments.takeReferences(view, link);
+        message.references(attachments.references().held());
+    }
+
+    /** Whether a converter has to put its tensors on a device before the handler runs. */
+    boolean isForDevice() {
+        return attachments.isForDevice();
+    }
+
+    /** Whether the handler must not begin yet: some owner does not know of its reference. */
+    boolean mustWait() {
+        return attachments.mustWait();
+    }
+
+    private void releaseFailed(Throwable e) {
+        context.handlerErrors().logRelease(entry, e);
+    }
+
+    // ---- the outcome
+
+    boolean isExpired() {
+        return view.deadlineNs() != 0 && context.clock().bootNs() >= view.deadlineNs();
+    }
+
+    void failExpired(String before) {
+        fail(Failure.expired(view, context.clock(), before));
+    }
+
+    /** Responds with an error without a handler, and frees this object. */
+    void refuse(ErrorKind kind, ErrorCode code, String text) {
+        context.transit().discard(view, link);
+        refuseDecoded(kind, code, text);
+    }
+
+    /** Does the same for a request whose tensors were decoded, or could not be. */
+    void refuseDecoded(ErrorKind kind, ErrorCode code, String text) {
+        RequestReferences references = attachments.references();
+        if (references == null) {
+            RequestReferences.decline(context.references(), view, link);
+        } else {
+            references.createFailed(kind, code, text);
+        }
+        context.responses()
+                .fail(
+                        link,
+                        view.id(),
+                        view.parent(),
+                        0,
+                        flags(),
+                        kind,
+                        code,
+                        // a timeout reads the same whichever side notices it
+                        kind == ErrorKind.TIMEOUT ? text : context.responses().nodeError(text));
+        free();
+    }
+
+    /**
+     * Ends the request with its deferred response.
+     *
+     * @param failure null when the body is the response
+     */
+    void completeLate(ResponseBody body, Failure failure) {
+        try {
+            if (attachments.areCut()) {
+                failCut();
+            } else if (failure != null) {
+                fail(failure);
+            } else {
+                complete(body);
+            }
+        } finally {
+            context.faults().surface(); // the thread may be one of the program
+        }
+    }
+
+    /** Ends the request with the response in this body, unless another thread has ended it. */
+    void complete(ResponseBody body) {
+        if (open.compareAndSet(handlerSequence, 0)) {
+            Outcome outcome = Outcome.FAILED;
+            try {
+                outcome = respond(body) ? Outcome.DONE : Outcome.FAILED;
+            } finally {
+                ended(outcome);
+            }
+        } else {
+            giveUp(); // abandoned: the response was sent without this thread
+        }
+    }
+
+    void failCut() {
+        fail(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.PEER_CORRUPT,
+                context.responses()
+                        .nodeError("the segment of worker " + link
+                                + " that the request's tensors lie in was cut short while they were in use"));
+    }
+
+    void fail(Failure failure) {
+        fail(failure.kind(), failure.code(), failure.text());
+    }
+
+    /** Ends the request with an error, unless another thread has ended it. */
+    void fail(ErrorKind kind, ErrorCode code, String text) {
+        if (open.compareAndSet(handlerSequence, 0)) {
+            try {
+                respondFailure(kind, code, text);
+            } finally {
+                ended(Outcome.FAILED);
+            }
+        } else {
+            giveUp(); // abandoned, as above
+        }
+    }
+
+    private void giveUp() {
+        outbox.body().reset();
+        attachments.giveUp();
+    }
+
+    /** Returns whether the body was the response. */
+    private boolean respond(ResponseBody body) {
+        if (attachments.creates()) {
+            attachments.references().create(body);
+        }
+        return send(body);
+    }
+
+    private void respondFailure(ErrorKind kind, ErrorCode code, String text) {
+        if (attachments.creates()) {
+            attachments.references().createFailed(kind, code, text);
+            ResponseBody body = new ResponseBody(releaseErrors);
+            attachments.references().nameCreated(body);
+            send(body);
+        } else {
+            ResponseWriter.Error error = new ResponseWriter.Error(kind, code, text, task.begunNs(), outbox.observed());
+            context.responses().fail(link, view.id(), view.parent(), handlerSequence, flags(), error);
+        }
+    }
+
+    private boolean send(ResponseBody body) {
+        body.begunAt(task.begunNs());
+        body.observed(outbox.observed());
+        return context.responses().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
+    }
+
+    /** Flags of the response's record. */
+    private int flags() {
+        return delivered == Delivered.AGAIN ? Envelope.ACROSS_INCARNATIONS : 0;
+    }
+
+    private void ended(Outcome outcome) {
+        HandlerEntry ended = entry;
+        try {
+            outbox.body().reset();
+            free();
+        } finally { // otherwise a drain of this handler would never end
+            ended.end(outcome);
+        }
+    }
+
+    private void free() {
+        inFlight.close(); // the response is in the journal
+        boolean reusable = attachments.close();
+        message.close();
+        outbox.close();
+        entry = null;
+        link = null;
+        if (!reusable) {
+            pool.drop(this);
+        } else if (!task.keepsInline()) {
+            pool.give(this);
+        }
+    }
+
+    /** Responds in place of the handler that was admitted, if nothing else did. */
+    void abandonAdmitted() {
+        abandon(handlerSequence);
+    }
+
+    @Override
+    public void abandon(long sequence) {
+        // its thread may still be in the handler: this object is not used again
+        if (sequence != 0 && open.compareAndSet(sequence, 0)) {
+            HandlerEntry ended = entry;
+            try {
+                if (!task.isBegun()) {
+                    giveUp();
+                }
+                Failure why = abandonedBecause(ended);
+                respondFailure(why.kind(), why.code(), why.text());
+            } finally {
+                inFlight.close();
+                pool.drop(this);
+                ended.end(Outcome.FAILED);
+            }
+        }
+    }
+
+    /** The deadline when that has passed, which is what its caller sees; otherwise the handler. */
+    private Failure abandonedBecause(HandlerEntry by) {
+        if (isExpired()) {
+            return Failure.expired(view, context.clock(), "its response came");
+        }
+        String text = by.provider() + " did not finish " + by.key() + " before it left";
+        return new Failure(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.HANDLER_STUCK,
+                context.responses().nodeError(text));
+    }
+
+    // ---- HandlerCall, read by the housekeeper's thread
+
+    @Override
+    public long sequence() {
+        return open.get();
+    }
+
+    @Override
+    public HandlerEntry entry() {
+        return entry;
+    }
+
+    @Override
+    public long id() {
+        return outbox.origin().id();
+    }
+
+    @Override
+    public long deadlineNs() {
+        return outbox.origin().deadlineNs();
+    }
+
+    @Override
+    public DeferredResponse late() {
+        return outbox.late();
+    }
+}

@@ -1,0 +1,50 @@
+package io.waybill.worker.serve;
+
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.host.failure.ForeignErrors;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Logs what handlers throw: each distinct place once with its stack, so that a handler that always fails does not fill the disk. Thread-safe. */
+public final class HandlerErrorLog {
+
+    private static final Logger LOG = LoggerFactory.getLogger(HandlerErrorLog.class);
+    private static final int MAX_PLACES = 1000;
+
+    private final Set<String> seen = ConcurrentHashMap.newKeySet();
+
+    /** A handler threw. Does not throw. */
+    void log(HandlerEntry entry, Throwable error) {
+        if (isNew(entry, error)) {
+            String text = entry.provider() + " threw while handling " + entry.key()
+                    + "; further errors from this place are only counted";
+            ForeignErrors.warn(LOG, text, error);
+        }
+    }
+
+    /** A storage of a request or a response threw when the broker gave its count back. Does not throw. */
+    void logRelease(HandlerEntry entry, Throwable error) {
+        if (isNew(entry, error)) {
+            String text = "A storage could not be given back after " + entry.provider() + " handled " + entry.key()
+                    + ": it threw, or its counts were given back before; a tensor of the request needs one more, by"
+                    + " retain(), before it is put into a response. Further errors from this place are not logged";
+            ForeignErrors.warn(LOG, text, error);
+        }
+    }
+
+    private boolean isNew(HandlerEntry entry, Throwable error) {
+        return seen.size() < MAX_PLACES && seen.add(entry.provider() + " " + entry.key() + placeOf(error));
+    }
+
+    private static String placeOf(Throwable error) {
+        String type = error.getClass().getName();
+        try {
+            StackTraceElement[] stack = error.getStackTrace();
+            return stack.length > 0 ? type + stack[0] : type;
+        } catch (Throwable e) { // an exception of a bundle, with code of its own
+            return type;
+        }
+    }
+}

@@ -1,0 +1,210 @@
+package io.waybill.worker.serve;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.dispatch.ExecutorRefusedException;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.handling.Failure;
+import io.waybill.handling.InboundMessage;
+import io.waybill.worker.poll.HandlerCall;
+import io.waybill.worker.poll.HandlerSlot;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Runs the handler of one request: on a thread of its bundle, or on the polling thread. Pooled with the {@link Exchange}.
+ *
+ * <p><b>Threads.</b> Belongs to the thread that the exchange belongs to.
+ */
+final class HandlerTask implements HandlerExecutor.Abandonable {
+
+    private final ServingContext context;
+    private final Exchange exchange;
+    private final Attachments attachments;
+    private final RequestOutbox outbox;
+    private final InboundMessage message;
+    private long
+            begunNs; // wall clock; 0: not begun, or begun on the polling thread, which does not pay for a clock read
+    // Written by the handler's thread and by the one that ends its executor, each read by the other.
+    private final AtomicBoolean begun = new AtomicBoolean();
+    // The polling thread while it runs the handler itself; another thread that ends the request is not the same.
+    private Thread inlineThread;
+    private boolean freedInline;
+
+    HandlerTask(
+            ServingContext context,
+            Exchange exchange,
+            Attachments attachments,
+            RequestOutbox outbox,
+            InboundMessage message) {
+        this.context = context;
+        this.exchange = exchange;
+        this.attachments = attachments;
+        this.outbox = outbox;
+        this.message = message;
+    }
+
+    /** Begins a request. */
+    void open() {
+        begunNs = 0;
+        begun.lazySet(false);
+    }
+
+    /** When the handler began, by the wall clock; 0 when it did not, or when nobody read the clock. */
+    long begunNs() {
+        return begunNs;
+    }
+
+    boolean isBegun() {
+        return begun.get();
+    }
+
+    /** Whether the calling thread polls and goes on to use the exchange, which is free now. */
+    boolean keepsInline() {
+        boolean keeps = inlineThread == Thread.currentThread();
+        if (keeps) {
+            freedInline = true;
+        }
+        return keeps;
+    }
+
+    /** Runs on the handler's threads once every owner knows of its reference, or fails when one is not told in time. */
+    void runWhenReady() {
+        attachments.references().whenReady(failure -> {
+            if (failure.isPresent()) {
+                exchange.fail(
+                        failure.get().kind(),
+                        failure.get().code(),
+                        failure.get().getMessage());
+            } else {
+                runElsewhere();
+            }
+        });
+    }
+
+    private void runElsewhere() {
+        if (exchange.isExpired()) {
+            exchange.failExpired("its references were known to their owners");
+            return;
+        }
+        try {
+            exchange.entry().executor().execute(this);
+        } catch (ExecutorRefusedException e) {
+            boolean gone = e.reason() == ExecutorRefusedException.Reason.CLOSED;
+            exchange.fail(
+                    ErrorKind.UNKNOWN_ERROR,
+                    gone ? ErrorCode.HANDLER_GONE : ErrorCode.BACK_PRESSURE,
+                    context.responses().nodeError(e.getMessage()));
+        }
+    }
+
+    @Override
+    public void run() {
+        if (exchange.isExpired()) { // while it waited for a thread, or this process was stopped
+            exchange.failExpired("a handler began");
+        } else {
+            run(context.invocations().own());
+        }
+    }
+
+    /**
+     * Runs on the thread that polls, which may use this object for the next request if it is free then.
+     *
+     * @return whether it is free; otherwise another thread has it by now
+     */
+    boolean runInline() {
+        inlineThread = Thread.currentThread();
+        freedInline = false;
+        HandlerSlot slot = context.invocations().own();
+        slot.beginInline();
+        try {
+            run(slot);
+        } finally {
+            slot.endInline();
+        }
+        boolean free = freedInline;
+        inlineThread = null;
+        return free;
+    }
+
+    /** Calls the handler and sends its response. */
+    private void run(HandlerSlot slot) {
+        if (inlineThread == null) {
+            begunNs = context.clock().wallNs();
+        }
+        begun.lazySet(true);
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        ClassLoader wanted = exchange.entry().contextClassLoader();
+        if (wanted != before) {
+            thread.setContextClassLoader(wanted);
+        }
+        if (inlineThread == null) { // the polling thread has just done so
+            context.faults().surface();
+        }
+        Throwable thrown = null;
+        try {
+            handle(slot);
+        } catch (Throwable e) { // the boundary around a handler: whatever it throws costs its own request only
+            thrown = e;
+        } finally {
+            if (wanted != before) {
+                thread.setContextClassLoader(before);
+            }
+        }
+        // outside the boundary: from here on the request ends, once
+        if (thrown == null) {
+            returned();
+        } else {
+            threw(thrown);
+        }
+    }
+
+    private void handle(HandlerSlot slot) throws RejectedMessageException {
+        HandlerCall before = slot.enter(exchange);
+        outbox.enter();
+        try {
+            if (attachments.isForDevice()) { // here, and not on the poller: it may take long
+                attachments.convert();
+                message.tensors(attachments.tensors());
+            }
+            exchange.entry().handler().handle(message, outbox);
+        } finally {
+            outbox.leave();
+            slot.leave(before);
+        }
+    }
+
+    private void returned() {
+        DeferredResponse late = outbox.late();
+        if (late != null) {
+            late.handlerReturned();
+        } else if (outbox.body().isEmpty()) {
+            exchange.fail(Failure.noResponse(context.responses().workerId(), exchange.entry()));
+        } else if (attachments.areCut()) {
+            exchange.failCut();
+        } else {
+            exchange.complete(outbox.body());
+        }
+    }
+
+    private void threw(Throwable e) {
+        DeferredResponse late = outbox.late();
+        if (late != null) {
+            late.handlerThrew();
+        }
+        if (e instanceof RejectedMessageException refusal) {
+            exchange.fail(Failure.rejected(context.responses().workerId(), refusal));
+        } else if (attachments.areCut()) {
+            exchange.failCut();
+        } else {
+            context.handlerErrors().log(exchange.entry(), e);
+            exchange.fail(Failure.threw(context.responses().workerId(), e));
+        }
+    }
+
+    @Override
+    public void abandoned() {
+        exchange.abandonAdmitted();
+    }
+}

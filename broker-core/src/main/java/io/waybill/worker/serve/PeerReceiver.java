@@ -1,0 +1,179 @@
+package io.waybill.worker.serve;
+
+import io.waybill.host.Clock;
+import io.waybill.worker.call.ResponseReceiver;
+import io.waybill.worker.peer.Links;
+import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.peer.Quarantine;
+import io.waybill.worker.peer.SelfTails;
+import io.waybill.worker.poll.Deadlines;
+import io.waybill.worker.poll.PollPermit;
+import io.waybill.worker.poll.Polled;
+
+/**
+ * Polls the peers: completes calls with their responses, serves their requests, and expires what is overdue.
+ *
+ * <p><b>Threads.</b> Belongs to the holder of the {@link PollPermit}.
+ */
+public final class PeerReceiver implements Polled {
+
+    private static final int POLLS_PER_CLOCK_READ = 64;
+    private static final long ALL_INTERVAL_NS = 1_000_000;
+
+    private final Clock clock;
+    private final Links links;
+    private final Deadlines deadlines;
+    private final ResponseReceiver responses;
+    private final RequestReceiver requests;
+    private final RequestDispatcher serving;
+    private final SelfTails selfTails;
+    private final Quarantine quarantine;
+    private final PollPermit permit;
+    private long revocationsSeen;
+    private int pollsUntilClock;
+    private boolean allDue;
+    private long nextAllNs;
+
+    public PeerReceiver(
+            Clock clock,
+            Links links,
+            Deadlines deadlines,
+            ResponseReceiver responses,
+            RequestReceiver requests,
+            RequestDispatcher serving,
+            SelfTails selfTails,
+            Quarantine quarantine,
+            PollPermit permit) {
+        this.clock = clock;
+        this.links = links;
+        this.deadlines = deadlines;
+        this.responses = responses;
+        this.requests = requests;
+        this.serving = serving;
+        this.selfTails = selfTails;
+        this.quarantine = quarantine;
+        this.permit = permit;
+    }
+
+    @Override
+    public int pollAll() {
+        allDue = true;
+        return poll();
+    }
+
+    /** {@inheritDoc} Responses that no call waits for are read once a millisecond. */
+    @Override
+    public int poll() {
+        if (permit.revocations() != revocationsSeen) {
+            takeOver();
+        }
+        boolean all = allDue;
+        allDue = false;
+        int work = 0;
+        PeerLink[] current = links.current();
+        quarantine.lookIfAlarmed();
+        for (PeerLink link : current) {
+            int done = pollLink(link, all);
+            if (done == PERMIT_LOST) {
+                return PERMIT_LOST;
+            }
+            work += done;
+        }
+        while (serving.hasRepeats()) {
+            work++;
+            if (!serving.serveRepeat()) {
+                return PERMIT_LOST;
+            }
+        }
+        if (serving.hasParked()) {
+            int unparked = serving.unpark();
+            if (unparked == PERMIT_LOST) {
+                return PERMIT_LOST;
+            }
+            work += unparked;
+        }
+        if (--pollsUntilClock <= 0) {
+            pollsUntilClock = POLLS_PER_CLOCK_READ;
+            responses.expire(applyClock());
+        }
+        return work;
+    }
+
+    private int pollLink(PeerLink link, boolean all) {
+        if (link.isSwept()) { // and perhaps closed, while a handler ran
+            return link.backlog().isRecovered() && link.backlog().nextUnanswered() >= 0
+                    ? requests.serveUnanswered(link)
+                    : 0;
+        }
+        if (link.isSelf() && link.isQuiet() && link.condition() == PeerLink.Condition.OPEN) {
+            return 0;
+        }
+        return pollSafely(link, all);
+    }
+
+    /** Continues after a holder that lost the permit inside a listener, and may have left work half done. */
+    private void takeOver() {
+        revocationsSeen = permit.revocations();
+        allDue = true;
+        pollsUntilClock = 0;
+        long nowNs = clock.bootNs();
+        deadlines.add(nowNs); // it may have been expiring calls
+        for (PeerLink link : links.current()) {
+            if (link.isSwept()) {
+                responses.failSwept(link);
+            }
+        }
+    }
+
+    /** A failure to read one peer does not keep the others from being read. */
+    private int pollSafely(PeerLink link, boolean all) {
+        try {
+            int done = pollOpen(link, all);
+            quarantine.wentWell(link);
+            return done;
+        } catch (RuntimeException | InternalError e) {
+            if (!permit.isMine()) {
+                throw e;
+            }
+            responses.dropNext();
+            requests.dropNext();
+            quarantine.failedToRead(link, e);
+            return 0;
+        }
+    }
+
+    private int pollOpen(PeerLink link, boolean all) {
+        int work = 0;
+        if (link.condition() == PeerLink.Condition.UNREADABLE) {
+            responses.failSwept(link);
+            return 0;
+        }
+        if (all || link.flow().expectsResponses()) {
+            work += responses.poll(link);
+        }
+        if (link.condition() != PeerLink.Condition.OPEN) {
+            responses.sweep(link);
+            return work;
+        }
+        int served = requests.poll(link);
+        return served == PERMIT_LOST ? PERMIT_LOST : work + served;
+    }
+
+    @Override
+    public void readClock() {
+        pollsUntilClock = 0;
+        applyClock();
+    }
+
+    private long applyClock() {
+        quarantine.surfaceFaults();
+        long nowNs = clock.bootNs();
+        serving.now(nowNs);
+        if (nowNs >= nextAllNs) {
+            nextAllNs = nowNs + ALL_INTERVAL_NS;
+            allDue = true;
+        }
+        selfTails.forward(links.current(), nowNs);
+        return nowNs;
+    }
+}

@@ -1,0 +1,497 @@
+package io.waybill.worker.serve;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.dispatch.Absence;
+import io.waybill.dispatch.DeliveryPolicy;
+import io.waybill.dispatch.ExecutorRefusedException;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerTable;
+import io.waybill.dispatch.Outcome;
+import io.waybill.handling.Delivered;
+import io.waybill.handling.Failure;
+import io.waybill.handling.Route;
+import io.waybill.host.Clock;
+import io.waybill.host.failure.ForeignErrors;
+import io.waybill.tensor.ReceivedTensors;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.RecordView;
+import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.peer.RereadTails;
+import io.waybill.worker.peer.TensorTransit;
+import io.waybill.worker.poll.PollPermit;
+import io.waybill.worker.poll.Polled;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Brings requests to their handlers: at once, on the bundle's threads, or, when the handler left, once another has come.
+ *
+ * <p><b>Threads.</b> Belongs to the holder of the {@link PollPermit}, which is given up while a non-blocking handler runs.
+ */
+public final class RequestDispatcher {
+
+    private static final Logger LOG = LoggerFactory.getLogger(RequestDispatcher.class);
+    private static final int SERVED_PER_CLOCK_READ = 8;
+    /** What was sent, or answered, so long after the clock was read says that it is to be read again. */
+    private static final long CLOCK_SHIFT_NS = 1_000_000;
+
+    private static final long RELEASE_NS = 1_000_000_000;
+
+    private final HandlerRegistry registry;
+    private final HandlerRegistry ownHandlers;
+    private final Clock clock;
+    private final PollPermit permit;
+    private final ExchangePool pool;
+    private final WorkerCounters counters;
+    private final ParkedRequests parking;
+    private final RereadTails reread;
+    private final TensorTransit transit;
+    private final ResponseWriter responses;
+    private final PreviousIncarnation earlier;
+    private final RepeatedRequests repeats;
+    private final OpenRequests open;
+    private HandlerTable unparkedFor;
+    private long nextReleaseNs;
+    private long nextParkingCheckNs;
+    private volatile boolean roomCame; // set by threads of handlers
+    private volatile boolean leaving; // set by the thread that closes the worker
+    private long sequence;
+    private long nowNs;
+    private long sentBeforeNs;
+    private int servedUntilClock;
+    private Exchange spare;
+
+    public RequestDispatcher(
+            HandlerRegistry registry,
+            HandlerRegistry ownHandlers,
+            Clock clock,
+            PollPermit permit,
+            ExchangePool pool,
+            ParkedRequests parking,
+            RereadTails reread,
+            TensorTransit transit,
+            ResponseWriter responses,
+            PreviousIncarnation earlier,
+            RepeatedRequests repeats,
+            OpenRequests open,
+            WorkerCounters counters) {
+        this.registry = registry;
+        this.ownHandlers = ownHandlers;
+        this.clock = clock;
+        this.permit = permit;
+        this.pool = pool;
+        this.reread = reread;
+        this.transit = transit;
+        this.responses = responses;
+        this.earlier = earlier;
+        this.repeats = repeats;
+        this.open = open;
+        this.parking = parking;
+        this.counters = counters;
+    }
+
+    /** Whether requests may be read at all; when not they stay where they are. */
+    boolean isOpen() {
+        return !leaving && responses.canRespond();
+    }
+
+    /** The worker leaves: nothing is begun any more, once who polls now has ended its turn. Any thread. */
+    public void leave() {
+        leaving = true;
+    }
+
+    /**
+     * Serves a request that was just read.
+     *
+     * @return whether this thread still has the permit
+     */
+    boolean serve(Exchange exchange) {
+        if (exchange.view().isRepeated()) {
+            takeRepeat(exchange);
+            return true;
+        }
+        return serveOnce(exchange);
+    }
+
+    /** A request that is in flight or waits is answered once, for all that ask; what is neither may have been answered. */
+    private void takeRepeat(Exchange exchange) {
+        if (repeats.isFull()) {
+            exchange.refuse(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.BACK_PRESSURE,
+                    "the answers to " + RepeatedRequests.MAX
+                            + " repeated requests, the most allowed, are looked for already");
+            return;
+        }
+        PeerLink link = exchange.link();
+        long index = exchange.index();
+        long id = exchange.view().id();
+        transit.discard(exchange.view(), link); // one with leased tensors is not sent again
+        exchange.leave();
+        boolean joined = repeats.has(id) || parking.hasId(id) || open.has(id);
+        if (!joined) {
+            repeats.add(link, index, id);
+        }
+    }
+
+    boolean hasRepeats() {
+        return !leaving && repeats.isAnyFound();
+    }
+
+    /** Serves a repeated request of which it is known by now what became of it. Returns whether this thread still has the permit. */
+    boolean serveRepeat() {
+        RepeatedRequests.Found found = repeats.takeFound();
+        if (found.verdict() == RepeatedRequests.Verdict.RESPONDED) {
+            found.link().backlog().unserved().remove(found.index());
+            return true;
+        }
+        Exchange exchange = readAgain(
+                found.link(),
+                found.index(),
+                found.verdict() == RepeatedRequests.Verdict.RUN ? Delivered.FIRST : Delivered.AGAIN);
+        found.link().backlog().unserved().remove(found.index());
+        return exchange == null || serveOnce(exchange);
+    }
+
+    private boolean serveOnce(Exchange exchange) {
+        if (!parking.isEmpty() && Route.isNamed(exchange.view())) {
+            HandlerKey key = Route.key(registry.table(), exchange.view());
+            if (parking.has(key)) { // behind those that came before it
+                park(exchange, key, null);
+                return true;
+            }
+        }
+        return serveNow(exchange, null);
+    }
+
+    /** @param left the place in parking that it left for this; null when it did not park */
+    private boolean serveNow(Exchange exchange, ParkedRequests.Place left) {
+        RecordView request = exchange.view();
+        long deadlineNs = request.deadlineNs();
+        if (deadlineNs != 0 && nowNs(request) >= deadlineNs) {
+            return refuseExpired(exchange, Failure.expired(request, clock, "a handler began"));
+        }
+        boolean isForEarlier = earlier.isFor(request);
+        if (isForEarlier && !request.isAcrossIncarnations()) {
+            return refuseLost(exchange);
+        }
+        if (isForEarlier && earlier.isFromEarlierBoot(request)) {
+            return refuseExpired(exchange, Failure.expiredAtBoot(request));
+        }
+        if (!responses.isComfortable()) {
+            exchange.refuse(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.JOURNAL_FULL,
+                    "the request was not begun, because the journal's disk has no room for its answer");
+            return true;
+        }
+        while (true) {
+            HandlerTable table = tableFor(request);
+            HandlerEntry entry = Route.find(table, request);
+            if (entry == null) {
+                absent(table, exchange, left);
+                return true;
+            }
+            boolean mayHaveBegun = isForEarlier || exchange.delivered() == Delivered.AGAIN;
+            if (mayHaveBegun && entry.delivery() != DeliveryPolicy.AT_LEAST_ONCE) {
+                return refuseLost(exchange);
+            }
+            if (entry.isOutOfService()) {
+                exchange.refuse(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_STUCK, outOfService(entry));
+                return true;
+            }
+            boolean onPoller = entry.runsOnPoller();
+            if (!onPoller && !entry.executor().hasRoom()) { // it waits in the journal, behind those that came before it
+                park(exchange, entry.key(), left);
+                return true;
+            }
+            if (entry.begin()) {
+                if (!admit(exchange, entry)) {
+                    entry.end(Outcome.FAILED);
+                    return true;
+                }
+                counters.countBegun();
+                if (exchange.mustWait()) {
+                    exchange.task().runWhenReady();
+                    return true;
+                }
+                // a converter may take its time, and so belongs on no poller
+                return onPoller && !exchange.isForDevice() ? runInline(exchange) : runElsewhere(exchange, entry);
+            }
+            Thread.onSpinWait(); // withdrawn between the look and begin: the new table is on its way
+        }
+    }
+
+    private boolean refuseExpired(Exchange exchange, Failure failure) {
+        counters.countExpired();
+        exchange.refuse(failure.kind(), failure.code(), failure.text());
+        return true;
+    }
+
+    private boolean refuseLost(Exchange exchange) {
+        counters.countExpired();
+        boolean mayHaveBegun = exchange.delivered() == Delivered.AGAIN;
+        exchange.refuse(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.WORKER_LOST,
+                mayHaveBegun
+                        ? "call " + MessageId.text(exchange.view().id())
+                                + " was sent before to this worker, which may have begun it and did not answer"
+                        : "call " + MessageId.text(exchange.view().id()) + " was sent to generation "
+                                + exchange.view().epoch()
+                                + " of this worker, which did not begin it; this is generation "
+                                + earlier.epoch());
+        return true;
+    }
+
+    private static String outOfService(HandlerEntry entry) {
+        return entry.provider() + " is out of service for " + entry.key().text()
+                + ", because earlier requests are stuck in it; update its bundle or start it anew";
+    }
+
+    private HandlerTable tableFor(RecordView request) {
+        int code = request.typeCode();
+        HandlerTable own = ownHandlers.table();
+        boolean isOwn = Route.isOfReferences(code) || code == Route.CONTROL_CALL && Route.find(own, request) != null;
+        return isOwn ? own : registry.table();
+    }
+
+    private static boolean hasRoom(HandlerEntry entry) {
+        return entry.runsOnPoller()
+                || entry.isOutOfService()
+                || entry.executor().hasRoom();
+    }
+
+    /** Whether the request's tensors could be had; its caller has an error otherwise. */
+    private boolean admit(Exchange exchange, HandlerEntry entry) {
+        try {
+            ReceivedTensors tensors = exchange.view().tensorCount() == 0
+                    ? null
+                    : transit.receiver().arrive(exchange.view(), exchange.link().segments());
+            exchange.admit(entry, ++sequence, tensors);
+            if (exchange.view().hasReferences() || exchange.view().type() == MessageType.SCRIPT_REMOTE_CALL) {
+                exchange.takeReferences();
+            }
+            return true;
+        } catch (MalformedRecordException e) {
+            exchange.refuseDecoded(ErrorKind.UNKNOWN_ERROR, ErrorCode.MALFORMED_BODY, e.getMessage());
+        } catch (RejectedMessageException e) {
+            exchange.refuseDecoded(ErrorKind.UNKNOWN_ERROR, e.code(), e.getMessage());
+        } catch (RuntimeException | Error e) { // it has its outcome, whatever the fault is of
+            LOG.error(
+                    "Request {} could not be begun",
+                    MessageId.text(exchange.view().id()),
+                    e);
+            exchange.refuseDecoded(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.UNKNOWN,
+                    "the request could not be begun: " + ForeignErrors.describe(e));
+        }
+        return false;
+    }
+
+    /**
+     * The time, at most a few requests old: reading the clock costs as much as the rest of this. When this process was stopped meanwhile,
+     * a request that was sent since tells, or else the first response: no more than one request is begun that expired.
+     */
+    private long nowNs(RecordView request) {
+        if (--servedUntilClock <= 0 || request.sentNs() > sentBeforeNs || responses.latestNs() > sentBeforeNs) {
+            now(clock.bootNs());
+        }
+        return nowNs;
+    }
+
+    /** The poller read the clock. */
+    void now(long bootNs) {
+        nowNs = bootNs;
+        sentBeforeNs = clock.wallNsAt(bootNs) + CLOCK_SHIFT_NS;
+        servedUntilClock = SERVED_PER_CLOCK_READ;
+        if (bootNs >= nextReleaseNs) {
+            nextReleaseNs = bootNs + RELEASE_NS;
+            reread.closeIdle();
+        }
+    }
+
+    private boolean runInline(Exchange exchange) {
+        permit.release();
+        boolean free = exchange.task().runInline();
+        boolean mine = permit.tryAcquire();
+        if (free && mine) {
+            spare = exchange;
+        } else if (free) {
+            pool.give(exchange);
+        }
+        return mine;
+    }
+
+    /** What the last request that was served left for the next one; null for nothing. */
+    Exchange takeSpare() {
+        Exchange left = spare;
+        spare = null;
+        return left;
+    }
+
+    private boolean runElsewhere(Exchange exchange, HandlerEntry entry) {
+        try {
+            entry.executor().execute(exchange.task());
+        } catch (ExecutorRefusedException e) {
+            exchange.refuseDecoded(ErrorKind.UNKNOWN_ERROR, ErrorCode.BACK_PRESSURE, e.getMessage());
+            entry.end(Outcome.FAILED);
+        }
+        return true;
+    }
+
+    private void absent(HandlerTable table, Exchange exchange, ParkedRequests.Place left) {
+        RecordView request = exchange.view();
+        if (!Route.isNamed(request)) {
+            exchange.refuse(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.MALFORMED_BODY,
+                    "the payload of a " + request.type() + " begins with the operation's name, and this one does not");
+        } else if (Route.absence(table, request) == Absence.LEFT) {
+            park(exchange, Route.key(table, request), left);
+        } else {
+            HandlerKey key = Route.key(table, request);
+            boolean operation = !(key instanceof HandlerKey.OfType);
+            exchange.refuse(
+                    ErrorKind.UNKNOWN_ERROR,
+                    operation ? ErrorCode.UNKNOWN_OPERATION : ErrorCode.UNKNOWN_TYPE,
+                    operation
+                            ? "no handler for the operation " + key.text() + " here"
+                            : "Request type " + key.text() + " not supported: no handler for it here");
+        }
+    }
+
+    /** What had left parking goes back to where it was, before those that came after it. */
+    private void park(Exchange exchange, HandlerKey key, ParkedRequests.Place left) {
+        if (left == null && parking.size() >= registry.parking().maxMessages()) {
+            exchange.refuse(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.HANDLER_GONE,
+                    "the handler for " + key.text() + " left or is busy, and " + parking.size()
+                            + " requests, the most allowed, wait for handlers already");
+            return;
+        }
+        if (left != null) {
+            parking.putBack(key, left);
+        } else {
+            parking.add(
+                    key,
+                    new ParkedRequests.Place(
+                            exchange.link(),
+                            exchange.index(),
+                            exchange.view().id(),
+                            clock.monotonicNs(),
+                            exchange.delivered()));
+        }
+        registry.countParked(key, 1);
+        counters.countParked();
+        exchange.leave();
+        unparkedFor = null;
+    }
+
+    boolean hasParked() {
+        return !leaving && !parking.isEmpty();
+    }
+
+    /** The threads of a handler take more requests again. Any thread. */
+    public void roomCame() {
+        roomCame = true;
+    }
+
+    /**
+     * Serves what parked, when the handlers changed, and gives up what parked for too long.
+     *
+     * @return how many left parking, or {@link Polled#PERMIT_LOST}
+     */
+    int unpark() {
+        HandlerTable table = registry.table();
+        long nowNs = clock.monotonicNs();
+        if (table == unparkedFor && nowNs < nextParkingCheckNs && !roomCame) {
+            return 0;
+        }
+        roomCame = false; // before it is looked for
+        nextParkingCheckNs = nowNs + 10_000_000;
+        int served = 0;
+        for (HandlerKey key : parking.keys()) {
+            HandlerEntry entry = table.forKey(key);
+            boolean present = entry != null;
+            boolean neverKnown = table.neverKnew(key); // it parked while handlers were expected, and none came
+            ParkedRequests.Place place = parking.first(key);
+            while (place != null
+                    && (present
+                            ? hasRoom(entry)
+                            : neverKnown
+                                    || nowNs - place.sinceNs()
+                                            > registry.parking().maxDurationNs())) {
+                served++;
+                if (!leaveParking(place, key, present)) {
+                    return Polled.PERMIT_LOST;
+                }
+                if (present && registry.table() != table) {
+                    return served; // it may have left again: look anew
+                }
+                place = parking.first(key);
+            }
+        }
+        unparkedFor = table;
+        return served;
+    }
+
+    private boolean leaveParking(ParkedRequests.Place place, HandlerKey key, boolean present) {
+        Exchange exchange = readAgain(place.link(), place.index(), place.delivered());
+        parking.removeFirst(key); // now that it is in flight
+        registry.countParked(key, -1);
+        if (exchange == null) {
+            return true;
+        }
+        if (present) {
+            long parked = parking.size();
+            boolean mine = serveNow(exchange, place);
+            if (mine && parking.size() > parked) {
+                parking.countParkedAgain();
+            }
+            return mine;
+        }
+        if (registry.table().neverKnew(key)) {
+            absent(registry.table(), exchange, place);
+            return true;
+        }
+        exchange.refuse(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.HANDLER_GONE,
+                "the handler for " + key.text() + " left, and none came within "
+                        + registry.parking().maxDurationNs() / 1_000_000 + " ms");
+        return true;
+    }
+
+    /** Serves the oldest request that an earlier incarnation left unanswered. Returns whether this thread still has the permit. */
+    boolean serveUnanswered(PeerLink link) {
+        Exchange exchange = readAgain(link, link.backlog().nextUnanswered(), Delivered.AGAIN);
+        link.backlog().unansweredTaken();
+        return exchange == null || serveOnce(exchange);
+    }
+
+    /** A request that was read before; null when it does not read any more. */
+    private Exchange readAgain(PeerLink link, long index, Delivered delivered) {
+        Exchange exchange = spare != null ? takeSpare() : pool.take();
+        if (!reread.read(link, index, exchange.buffer())) {
+            counters.countDamaged();
+            LOG.error(
+                    "A request of worker {} at position {}, which was read before, does not read any more: it has no answer",
+                    link,
+                    Long.toHexString(index));
+            pool.give(exchange);
+            return null;
+        }
+        exchange.arrivedFrom(link, index, delivered);
+        return exchange;
+    }
+}

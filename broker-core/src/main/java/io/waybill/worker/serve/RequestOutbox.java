@@ -1,0 +1,169 @@
+package io.waybill.worker.serve;
+
+import io.waybill.api.Body;
+import io.waybill.api.Caller;
+import io.waybill.api.LateResponse;
+import io.waybill.api.Outbox;
+import io.waybill.api.Rpc;
+import io.waybill.api.Tensor;
+import io.waybill.api.TensorBuffers;
+import io.waybill.api.Value;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.wire.Observations;
+import io.waybill.worker.call.NestedCaller;
+import java.nio.ByteBuffer;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.random.RandomGenerator;
+
+/**
+ * The outbox of one request: the response that its handler composes, and the calls that the handler makes. Pooled with the
+ * {@link Exchange}.
+ *
+ * <p><b>Threads.</b> Belongs to the thread of the handler while it runs.
+ */
+final class RequestOutbox implements Outbox {
+
+    private final ServingContext context;
+    private final Exchange exchange;
+    private final ResponseBody body;
+    private final NestedCaller caller;
+    private Rpc rpc; // on behalf of the caller; null until a handler wants it
+    private Observer observer; // of the handler; null until it reads the clock or random numbers
+    private DeferredResponse late; // null until the handler defers its response
+    private Thread inHandler; // the thread that is inside the handler; null for none
+
+    RequestOutbox(ServingContext context, Exchange exchange, Consumer<Throwable> onReleaseFailure) {
+        this.context = context;
+        this.exchange = exchange;
+        this.body = new ResponseBody(onReleaseFailure);
+        this.caller = new NestedCaller(context.calls());
+    }
+
+    /** Begins a request. */
+    void open(long id, long deadlineNs) {
+        late = null;
+        body.reset();
+        caller.open(id, deadlineNs);
+    }
+
+    /** Ends the request. */
+    void close() {
+        caller.close();
+        late = null;
+        if (observer != null) {
+            observer = null;
+        }
+    }
+
+    /** The calling thread is about to enter the handler. */
+    void enter() {
+        inHandler = Thread.currentThread();
+    }
+
+    void leave() {
+        inHandler = null;
+    }
+
+    /** The response as far as the handler has composed it. */
+    ResponseBody body() {
+        return body;
+    }
+
+    /** The response that the handler deferred; null for none. */
+    DeferredResponse late() {
+        return late;
+    }
+
+    /** Ends the recording of inputs that the handler observed, and returns it as it stands in a record. */
+    byte[] observed() {
+        return observer == null ? Observations.NO_BYTES : observer.end();
+    }
+
+    /** Time left until a deadline on CLOCK_BOOTTIME; the handler's look at it is recorded. */
+    long leftNs(long deadlineNs) {
+        return observer().leftNs(deadlineNs);
+    }
+
+    private Observer observer() {
+        if (observer == null) {
+            observer = new Observer(context.clock(), exchange.view().id());
+        }
+        return observer;
+    }
+
+    @Override
+    public Body response() {
+        return mine().fields();
+    }
+
+    @Override
+    public void respond(Value value) {
+        mine().value(value);
+    }
+
+    @Override
+    public void respond(ByteBuffer payload) {
+        mine().raw(payload, List.of());
+    }
+
+    @Override
+    public void respond(ByteBuffer payload, List<Tensor> tensors) {
+        mine().raw(payload, tensors);
+    }
+
+    /** The response, for the handler's thread alone: this object serves other requests afterwards. */
+    private ResponseBody mine() {
+        if (inHandler != Thread.currentThread()) {
+            throw new IllegalStateException(
+                    "an outbox takes a response from the thread of its handler, until that returned;"
+                            + " outbox.later() gives what any thread may respond with afterwards");
+        }
+        return body;
+    }
+
+    @Override
+    public LateResponse later() {
+        mine();
+        if (late == null) {
+            HandlerEntry of = exchange.entry();
+            late = new DeferredResponse(
+                    exchange, context.responses(), e -> context.handlerErrors().logRelease(of, e));
+        }
+        return late;
+    }
+
+    @Override
+    public Caller caller() {
+        return caller;
+    }
+
+    /** On whose behalf the handler calls. */
+    NestedCaller origin() {
+        return caller;
+    }
+
+    @Override
+    public Rpc rpc() {
+        if (rpc == null) {
+            rpc = context.rpcFor(caller);
+        }
+        return rpc;
+    }
+
+    @Override
+    public TensorBuffers buffers() {
+        return context.transit().pool();
+    }
+
+    @Override
+    public InstantSource clock() {
+        return observer();
+    }
+
+    @Override
+    public RandomGenerator random() {
+        return observer().random();
+    }
+}

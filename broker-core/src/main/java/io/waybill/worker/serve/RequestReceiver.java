@@ -1,0 +1,124 @@
+package io.waybill.worker.serve;
+
+import io.waybill.handling.Delivered;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.read.Poll;
+import io.waybill.wire.RecordView;
+import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.peer.RecordReader;
+import io.waybill.worker.poll.Polled;
+
+/**
+ * Reads the requests that peers sent to this worker, and hands them on to be served.
+ *
+ * <p><b>Threads.</b> Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
+ */
+public final class RequestReceiver {
+
+    private static final int MAX_PER_POLL = 64;
+
+    private final RequestDispatcher serving;
+    private final ExchangePool pool;
+    private final RecordReader reader;
+    // Null while a handler or the dispatcher has it: should the permit be lost meanwhile, it is not the next holder's.
+    private Exchange next;
+
+    public RequestReceiver(RequestDispatcher serving, ExchangePool pool, RecordReader reader) {
+        this.serving = serving;
+        this.pool = pool;
+        this.reader = reader;
+    }
+
+    /**
+     * Reads and serves requests of a peer, at most as many as one poll may read.
+     *
+     * @return how many records were read, or {@link Polled#PERMIT_LOST}
+     */
+    int poll(PeerLink link) {
+        if (!link.reader().readsRequests() || !link.backlog().isRecovered() || !serving.isOpen()) {
+            return 0;
+        }
+        if (link.backlog().nextUnanswered() >= 0) { // they come first
+            return serveUnanswered(link);
+        }
+        JournalTail tail = link.reader().requests();
+        int work = 0;
+        // a later incarnation of the peer may be read by another link, from where this one stopped
+        while (work < MAX_PER_POLL && link.condition() == PeerLink.Condition.OPEN) {
+            Exchange exchange = next();
+            Poll found = reader.poll(tail, exchange.buffer());
+            if (found == Poll.NONE) {
+                break;
+            }
+            work++;
+            if (found == Poll.SKIPPED) {
+                link.reader().requestsSkipped();
+            } else {
+                if (found == Poll.DAMAGED) {
+                    RecordReader.requireReadable(tail);
+                }
+                boolean request = found == Poll.RECORD && isRequest(exchange.view(), link);
+                if (request) { // before it counts as read: see LowWatermarks
+                    exchange.arrivedFrom(link, tail.lastIndex(), Delivered.FIRST);
+                }
+                link.reader().requestRead(exchange.buffer().length());
+                if (found == Poll.DAMAGED) {
+                    reader.damaged(link, tail.damage());
+                } else if (!request) {
+                    reader.damaged(
+                            link,
+                            "a record in the requests of " + link + " says that it is a "
+                                    + exchange.view().type() + " of worker "
+                                    + exchange.view().from());
+                } else {
+                    next = null;
+                    if (!serving.serve(exchange)) {
+                        return Polled.PERMIT_LOST;
+                    }
+                    next = serving.takeSpare();
+                    if (link.isSwept()) {
+                        break;
+                    }
+                }
+            }
+        }
+        return work;
+    }
+
+    /**
+     * Serves requests that an earlier incarnation of this worker left without a response, of a peer that may be gone by now.
+     *
+     * @return how many, or {@link Polled#PERMIT_LOST}
+     */
+    int serveUnanswered(PeerLink link) {
+        int work = 0;
+        while (work < MAX_PER_POLL && serving.isOpen() && link.backlog().nextUnanswered() >= 0) {
+            work++;
+            if (!serving.serveUnanswered(link)) {
+                return Polled.PERMIT_LOST;
+            }
+        }
+        return work;
+    }
+
+    private static boolean isRequest(RecordView record, PeerLink link) {
+        return record.type().isRequest() && record.from() == link.id();
+    }
+
+    private Exchange next() {
+        Exchange exchange = next;
+        if (exchange == null) {
+            exchange = pool.take();
+            next = exchange;
+        }
+        return exchange;
+    }
+
+    /** Drops the request that a failed read may have left half filled. */
+    void dropNext() {
+        if (next != null) {
+            pool.drop(next);
+            next = null;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+package io.waybill.worker.serve;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.host.failure.ForeignErrors;
+import io.waybill.rref.CreationDecision;
+import io.waybill.rref.ForkData;
+import io.waybill.rref.Holder;
+import io.waybill.wire.RecordView;
+import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.reference.ReceivedReferences;
+import io.waybill.worker.reference.ReferenceHandle;
+import io.waybill.worker.reference.StoredValue;
+import io.waybill.worker.reference.WorkerReferences;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * The references of a request that is being served: those among its arguments, and the one to what it creates.
+ *
+ * <p>Belongs to whoever the {@link Exchange} belongs to.
+ */
+final class RequestReferences {
+
+    private final WorkerReferences home;
+    private final ReceivedReferences arguments;
+    private ForkData creates; // null when the request creates nothing, or has done so
+
+    private RequestReferences(WorkerReferences home, ReceivedReferences arguments, ForkData creates) {
+        this.home = home;
+        this.arguments = arguments;
+        this.creates = creates;
+    }
+
+    static RequestReferences take(WorkerReferences home, RecordView request, PeerLink link)
+            throws RejectedMessageException {
+        List<ForkData> table = ReceivedReferences.table(request);
+        Holder from = WorkerReferences.holder(link);
+        ForkData creates = null;
+        if (request.type() == MessageType.SCRIPT_REMOTE_CALL) {
+            creates = last(table, home, request);
+            table = table.subList(0, table.size() - 1);
+            if (home.references().creations().begin(creates.rref(), creates.fork(), from, creates.type())
+                    != CreationDecision.RUN) {
+                throw new RejectedMessageException(
+                        ErrorCode.REFERENCE_DELETED, creates.rref() + " was created or given up before");
+            }
+        }
+        return new RequestReferences(home, ReceivedReferences.take(home, table, from), creates);
+    }
+
+    private static ForkData last(List<ForkData> table, WorkerReferences home, RecordView request)
+            throws RejectedMessageException {
+        if (table.isEmpty() || table.get(table.size() - 1).owner() != request.to()) {
+            throw new RejectedMessageException(
+                    ErrorCode.MALFORMED_BODY,
+                    "a " + request.type() + " names the reference that it creates, owned by worker "
+                            + home.references().self().worker() + ", behind its payload, and this one does not");
+        }
+        return table.get(table.size() - 1);
+    }
+
+    /** Gives back what a request brought that is refused before it is taken. */
+    static void decline(WorkerReferences home, RecordView request, PeerLink link) {
+        if (!request.hasReferences()) {
+            return;
+        }
+        try {
+            List<ForkData> table = ReceivedReferences.table(request);
+            boolean creates = request.type() == MessageType.SCRIPT_REMOTE_CALL;
+            List<ForkData> arguments = table.subList(0, Math.max(0, creates ? table.size() - 1 : table.size()));
+            ReceivedReferences.decline(home, arguments, WorkerReferences.holder(link));
+        } catch (RejectedMessageException e) {
+            home.unreadable(link, e);
+        }
+    }
+
+    List<ReferenceHandle> held() {
+        return arguments.held();
+    }
+
+    boolean isReady() {
+        return arguments.isReady();
+    }
+
+    void whenReady(Consumer<Optional<CallException>> told) {
+        arguments.whenReady(told);
+    }
+
+    void release() {
+        arguments.release();
+    }
+
+    boolean creates() {
+        return creates != null;
+    }
+
+    /** Keeps what the handler gave, and makes the body the response that says so. */
+    void create(ResponseBody body) {
+        try {
+            StoredValue value = home.store(body.array(), body.length(), body.tensors(), body.references());
+            home.keeper().finish(creates.rref(), creates.type(), value);
+        } catch (CallException e) {
+            home.references().creations().finishFailed(creates.rref(), e);
+        } catch (Throwable e) { // the boundary around storages, which may be released or a bundle's own
+            createFailed(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.HANDLER_FAILED,
+                    "the value can't be stored: " + ForeignErrors.describe(e));
+        }
+        nameCreated(body);
+    }
+
+    /** There is no value, and this is why. */
+    void createFailed(ErrorKind kind, ErrorCode code, String text) {
+        if (creates != null) {
+            home.references()
+                    .creations()
+                    .finishFailed(creates.rref(), new CallException(kind, code, MessageId.NONE, text));
+        }
+    }
+
+    /** Makes the body a {@code REMOTE_RET}. */
+    void nameCreated(ResponseBody body) {
+        body.value(creates.ids());
+    }
+}

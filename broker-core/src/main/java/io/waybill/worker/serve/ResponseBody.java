@@ -1,0 +1,156 @@
+package io.waybill.worker.serve;
+
+import io.waybill.api.Body;
+import io.waybill.api.RRef;
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.handling.OutgoingResponse;
+import io.waybill.tensor.Plan;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.Observations;
+import io.waybill.worker.peer.QueueAppender;
+import io.waybill.worker.reference.ReferenceHandle;
+import io.waybill.worker.reference.SentReferences;
+import io.waybill.worker.reference.StoredValue;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * What a handler answers with, until it is sent.
+ *
+ * <p>Belongs to the thread that responses.
+ */
+final class ResponseBody implements ResponseWriter.Content {
+
+    private final OutgoingResponse response;
+    private Plan plan;
+    private SentReferences sharing;
+    private long begunNs;
+    private byte[] observed = Observations.NO_BYTES; // by the handler, as it stands in a record
+
+    /** @param onFailure is told what a storage of the response threw when it was given back */
+    ResponseBody(Consumer<? super Throwable> onFailure) {
+        this.response = new OutgoingResponse(onFailure);
+    }
+
+    /** Forgets the response, and gives back the counts that came with its tensors, and its references. */
+    void reset() {
+        if (!response.isEmpty()) {
+            response.reset();
+            travelsWith(null, null);
+            if (observed.length > 0) {
+                observed = Observations.NO_BYTES;
+            }
+        }
+    }
+
+    boolean isEmpty() {
+        return response.isEmpty();
+    }
+
+    Body fields() {
+        reset();
+        return response.fields();
+    }
+
+    void value(Value value) {
+        reset();
+        response.value(value);
+    }
+
+    void raw(ByteBuffer payload, List<Tensor> tensors) {
+        reset();
+        response.raw(payload, tensors);
+    }
+
+    /**
+     * A value that this worker owns.
+     *
+     * @throws io.waybill.api.CallException when a reference that it holds has failed
+     */
+    void stored(StoredValue value) {
+        List<ReferenceHandle> taken = ReferenceHandle.all(value.references(), ReferenceHandle::retain);
+        value.tensors().forEach(tensor -> tensor.storage().retain());
+        reset();
+        response.raw(value.payload(), value.tensors(), taken);
+    }
+
+    /** When its handler began, by the wall clock; 0 when nobody looked at it. */
+    void begunAt(long wallNs) {
+        begunNs = wallNs;
+    }
+
+    /** What its handler observed, as it stands in a record. */
+    void observed(byte[] encoded) {
+        observed = encoded;
+    }
+
+    /** Leaves out what was observed, and says so, when the payload has more bytes with it. */
+    void fit(int maxBytes) {
+        if (observed.length > 0 && payloadLength() > maxBytes) {
+            observed = Observations.LEFT_OUT.encode();
+        }
+    }
+
+    /** How it is sent. @param tensors null for none @param shared the references; null for none */
+    void travelsWith(Plan tensors, SentReferences shared) {
+        plan = tensors;
+        sharing = shared;
+    }
+
+    @Override
+    public int payloadLength() {
+        return observedLength() + (sharing == null ? 0 : sharing.length());
+    }
+
+    /** With what was observed. */
+    private int observedLength() {
+        return length() + observed.length;
+    }
+
+    @Override
+    public int sectionLength() {
+        return plan == null ? 0 : plan.sectionLength(payloadLength());
+    }
+
+    @Override
+    public void write(MessageBuffer record) {
+        record.payload(array(), 0, length()).begunNs(begunNs);
+        if (observed.length > 0) {
+            record.observations(observed, length());
+        }
+        if (sharing != null) {
+            sharing.write(record, observedLength());
+        }
+        if (plan != null) {
+            plan.write(record, payloadLength());
+            record.tensorCount(plan.tensorCount());
+        }
+    }
+
+    @Override
+    public void appended(QueueAppender lane, long sequence, long id) {
+        if (plan != null) {
+            lane.appended(plan, sequence, id);
+        }
+    }
+
+    /** The values alone, in the first {@link #length} bytes. */
+    byte[] array() {
+        return response.array();
+    }
+
+    int length() {
+        return response.length();
+    }
+
+    List<Tensor> tensors() {
+        return response.tensors();
+    }
+
+    /** The references among the values. */
+    List<? extends RRef> references() {
+        return response.references();
+    }
+}

@@ -1,0 +1,400 @@
+package io.waybill.worker.serve;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.Tensor;
+import io.waybill.handling.Failure;
+import io.waybill.handling.OutgoingResponse;
+import io.waybill.host.Clock;
+import io.waybill.host.failure.ForeignErrors;
+import io.waybill.journal.JournalFailedException;
+import io.waybill.journal.JournalFullException;
+import io.waybill.tensor.Plan;
+import io.waybill.tensor.TensorReceiver;
+import io.waybill.tensor.TensorSender;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.MalformedRecordException;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.Observations;
+import io.waybill.wire.RecordView;
+import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.peer.CallErrors;
+import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.peer.QueueAppender;
+import io.waybill.worker.peer.TensorTransit;
+import io.waybill.worker.poll.HandlerSlots;
+import io.waybill.worker.reference.SentReferences;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Writes the responses of a worker: into the journal first, then the caller is woken.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class ResponseWriter {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ResponseWriter.class);
+    /** How long a response waits for its caller to release tensors of others. */
+    private static final long MAX_WAIT_NS = 5_000_000_000L;
+    /** The same on the poller, on which everybody waits: enough for a caller that is about to. */
+    private static final long MAX_WAIT_ON_POLLER_NS = 10_000_000;
+
+    private static final VarHandle LATEST;
+
+    static {
+        try {
+            LATEST = MethodHandles.lookup().findVarHandle(ResponseWriter.class, "latestNs", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
+    private final int workerId;
+    private final QueueAppender lane;
+    private final Clock clock;
+    private final TensorSender sender;
+    private final TensorReceiver receiver;
+    private final int maxRecordBytes;
+    private final WorkerCounters counters;
+    private final HandlerSlots invocations;
+    private final AtomicLong unwritten = new AtomicLong();
+    private volatile boolean closed; // set by the thread that closes the worker
+    private long latestNs; // of whoever answers, read by who polls, which most often is the same thread
+
+    public ResponseWriter(
+            int workerId,
+            QueueAppender lane,
+            Clock clock,
+            TensorTransit transit,
+            int maxRecordBytes,
+            HandlerSlots invocations,
+            WorkerCounters counters) {
+        this.workerId = workerId;
+        this.lane = lane;
+        this.clock = clock;
+        this.sender = transit.sender();
+        this.receiver = transit.receiver();
+        this.maxRecordBytes = maxRecordBytes;
+        this.invocations = invocations;
+        this.counters = counters;
+    }
+
+    /** Whether new requests may be begun, because there is room for their responses. */
+    boolean isComfortable() {
+        return lane.journal().isComfortable() || toppedUp() && lane.journal().isComfortable();
+    }
+
+    /** Reserves more at once, when the helper that does it ahead was outrun. */
+    private boolean toppedUp() {
+        try {
+            lane.journal().topUp();
+            return true;
+        } catch (JournalFullException e) {
+            return false;
+        }
+    }
+
+    /** The time on the wall clock at which a response was written last, as far as this thread knows. No look at the clock. */
+    long latestNs() {
+        return (long) LATEST.getOpaque(this);
+    }
+
+    /** Whether requests may be read: there is room to answer them, if only to say that there is none. */
+    boolean canRespond() {
+        return lane.journal().hasRoomForResponses();
+    }
+
+    /**
+     * ResponseWriter with what the handler gave, or, when that can't be sent, with the error that says why: in any case with one response, unless
+     * the journal takes none. Does not throw.
+     *
+     * @return whether it was what the handler gave
+     */
+    boolean send(
+            PeerLink to,
+            long id,
+            MessageType request,
+            long parent,
+            long handlerSequence,
+            int flags,
+            ResponseBody body) {
+        int length = body.length();
+        if (!canRespond() && !isComfortable()) {
+            refuse(
+                    to,
+                    id,
+                    parent,
+                    handlerSequence,
+                    flags,
+                    ErrorCode.JOURNAL_FULL,
+                    "the request was handled, but there is no room on the journal's disk for its answer of " + length
+                            + " bytes");
+            return false;
+        }
+        if (length > maxRecordBytes / 2) {
+            refuse(to, id, parent, handlerSequence, flags, ErrorCode.TOO_LARGE, tooLarge(length));
+            return false;
+        }
+        Plan plan = null;
+        SentReferences sharing = null;
+        boolean written = false;
+        try {
+            plan = body.tensors().isEmpty() ? null : plan(body.tensors(), to);
+            sharing = body.references().isEmpty() ? null : share(body, to);
+            body.travelsWith(plan, sharing);
+            body.fit(maxRecordBytes / 2);
+            written = append(to, id, OutgoingResponse.typeFor(request), parent, handlerSequence, flags, body);
+        } catch (CallException e) { // the tensors or the references can't travel
+            fail(to, id, parent, handlerSequence, flags, e.kind(), e.code(), nodeError(e.getMessage()));
+        } catch (Throwable e) { // the boundary around storages, which may be released or a bundle's own
+            String text = nodeError("the response can't be sent: " + ForeignErrors.describe(e));
+            fail(to, id, parent, handlerSequence, flags, ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, text);
+        } finally {
+            end(plan, sharing, written);
+        }
+        return written;
+    }
+
+    private static void end(Plan plan, SentReferences sharing, boolean written) {
+        try {
+            if (sharing != null && !written) {
+                sharing.abandon();
+            }
+        } finally {
+            if (plan != null && written) {
+                plan.committed();
+            } else if (plan != null) {
+                plan.abandoned();
+            }
+        }
+    }
+
+    /** Makes a fork of each reference for the caller, which is a user of it from now on. */
+    private SentReferences share(ResponseBody body, PeerLink to) {
+        SentReferences sharing;
+        try {
+            sharing = SentReferences.of(body.references(), to, null);
+        } catch (IllegalArgumentException e) { // too many of them
+            throw CallErrors.refused(ErrorCode.REFUSED, e.getMessage());
+        }
+        if (body.length() + sharing.length() > maxRecordBytes / 2) {
+            sharing.abandon();
+            throw CallErrors.refused(ErrorCode.TOO_LARGE, tooLarge(body.length() + sharing.length()));
+        }
+        return sharing;
+    }
+
+    private String tooLarge(int length) {
+        return "a payload has at most " + maxRecordBytes / 2 + " bytes, and the answer has " + length;
+    }
+
+    private void refuse(
+            PeerLink to, long id, long parent, long handlerSequence, int flags, ErrorCode code, String text) {
+        fail(to, id, parent, handlerSequence, flags, ErrorKind.UNKNOWN_ERROR, code, nodeError(text));
+    }
+
+    /** Makes the tensors ready, and waits a while when the caller holds too many: it may be about to release some. */
+    private Plan plan(List<Tensor> tensors, PeerLink to) {
+        long untilNs = 0;
+        while (true) {
+            try {
+                return sender.plan(tensors, to.id());
+            } catch (CallException e) {
+                long nowNs = clock.monotonicNs();
+                if (untilNs == 0) {
+                    untilNs = nowNs + (invocations.own().isInline() ? MAX_WAIT_ON_POLLER_NS : MAX_WAIT_NS);
+                }
+                boolean useless = to.condition() != PeerLink.Condition.OPEN
+                        || nowNs >= untilNs
+                        || Thread.currentThread().isInterrupted();
+                if (e.code() != ErrorCode.BACK_PRESSURE || useless) {
+                    throw e;
+                }
+                LockSupport.parkNanos(this, 50_000);
+            }
+        }
+    }
+
+    /** Sends a response again that is on record, for a caller that asked again. */
+    void again(PeerLink to, RecordView response) {
+        boolean leansOnItsCaller = response.hasReferences() || leases(response);
+        if (leansOnItsCaller) {
+            fail(
+                    to,
+                    response.id(),
+                    response.parent(),
+                    response.handlerSequence(),
+                    0,
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.RESPONSE_GONE,
+                    nodeError("the answer brought references or tensors in a segment, which were for who asked first"));
+            return;
+        }
+        int length = response.buffer().length();
+        long wallNs = clock.wallNs();
+        lane.lock();
+        try {
+            MessageBuffer record = lane.buffer();
+            record.reserve(length);
+            record.memory().putBytes(0, response.buffer().memory(), 0, length);
+            record.sentNs(wallNs).addFlag(Envelope.REPEATED);
+            lane.journal().append(record, wallNs);
+        } catch (JournalFullException | JournalFailedException e) {
+            countUnwritten(e);
+            return;
+        } finally {
+            lane.unlock();
+        }
+        to.announce();
+    }
+
+    private boolean leases(RecordView response) {
+        try {
+            return receiver.leases(response);
+        } catch (MalformedRecordException e) {
+            return true;
+        }
+    }
+
+    /** ResponseWriter with an error. */
+    void fail(
+            PeerLink to,
+            long id,
+            long parent,
+            long handlerSequence,
+            int flags,
+            ErrorKind kind,
+            ErrorCode code,
+            String text) {
+        fail(to, id, parent, handlerSequence, flags, new Error(kind, code, text, 0, Observations.NO_BYTES));
+    }
+
+    /** The same when the handler may have begun. */
+    void fail(PeerLink to, long id, long parent, long handlerSequence, int flags, Error error) {
+        counters.countFailure(error.code());
+        try {
+            append(to, id, MessageType.EXCEPTION, parent, handlerSequence, flags, error);
+        } catch (RuntimeException | java.lang.Error e) {
+            countUnwritten(e);
+        }
+    }
+
+    int workerId() {
+        return workerId;
+    }
+
+    /** PyTorch's prefix for errors that come from the broker or from decoding, and not from a handler's own words. */
+    String nodeError(String text) {
+        return Failure.nodeError(workerId, text);
+    }
+
+    /** What a response carries. */
+    interface Content {
+
+        int payloadLength();
+
+        /** Of the tensor section; 0 without one. */
+        default int sectionLength() {
+            return 0;
+        }
+
+        /** Writes it into a record that was begun with these lengths. */
+        void write(MessageBuffer record);
+
+        /** It is in the journal. Under the lane's lock. */
+        default void appended(QueueAppender lane, long sequence, long id) {}
+    }
+
+    /**
+     * An error.
+     *
+     * @param begunNs when the handler began, by the wall clock; 0 when none did, or nobody looked at the clock
+     * @param observed what it observed until then, as it stands in a record
+     */
+    record Error(ErrorKind kind, ErrorCode code, byte[] utf8, long begunNs, byte[] observed) implements Content {
+
+        Error(ErrorKind kind, ErrorCode code, String text, long begunNs, byte[] observed) {
+            this(kind, code, text.getBytes(StandardCharsets.UTF_8), begunNs, observed);
+        }
+
+        private int textLength() {
+            return Math.min(utf8.length, Failure.MAX_TEXT_BYTES);
+        }
+
+        @Override
+        public int payloadLength() {
+            return textLength() + observed.length;
+        }
+
+        @Override
+        public void write(MessageBuffer record) {
+            record.payload(utf8, 0, textLength()).error(kind, code).begunNs(begunNs);
+            if (observed.length > 0) {
+                record.observations(observed, textLength());
+            }
+        }
+    }
+
+    /** Returns whether it was written. */
+    private boolean append(
+            PeerLink to, long id, MessageType type, long parent, long handlerSequence, int flags, Content content) {
+        long wallNs = clock.wallNs();
+        boolean written = false;
+        lane.lock();
+        try {
+            MessageBuffer record = lane.buffer();
+            record.begin(type, id, workerId, to.id(), content.payloadLength(), content.sectionLength())
+                    .flags(flags)
+                    .sentNs(wallNs)
+                    .parent(parent)
+                    .handlerSequence(handlerSequence);
+            content.write(record);
+            long sequence = lane.journal().size();
+            LATEST.setOpaque(this, wallNs);
+            lane.journal().append(record, wallNs);
+            written = true;
+            content.appended(lane, sequence, id);
+        } catch (JournalFullException | JournalFailedException e) {
+            countUnwritten(e);
+            return false;
+        } catch (RuntimeException | java.lang.Error e) {
+            if (!written) {
+                throw e;
+            }
+            LOG.error("Response {} is in the journal; what follows from that failed", MessageId.text(id), e);
+        } finally {
+            lane.unlock();
+        }
+        to.announce();
+        return true;
+    }
+
+    /** The request stays unanswered in the journal; its caller's deadline decides. */
+    private void countUnwritten(Throwable e) {
+        if (closed) {
+            LOG.debug("A handler ended after its worker had left, and its response is dropped", e);
+        } else if (unwritten.getAndIncrement() == 0) {
+            LOG.error("A response could not be written; callers will time out", e);
+        }
+    }
+
+    /** The worker leaves: whoever still responds is too late. */
+    public void close() {
+        closed = true;
+    }
+
+    /** Responses that could not be written. */
+    long unwritten() {
+        return unwritten.get();
+    }
+}

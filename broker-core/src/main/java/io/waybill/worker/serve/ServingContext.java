@@ -1,0 +1,28 @@
+package io.waybill.worker.serve;
+
+import io.waybill.api.Rpc;
+import io.waybill.host.Clock;
+import io.waybill.worker.call.Calls;
+import io.waybill.worker.call.WorkerRpc;
+import io.waybill.worker.peer.TensorTransit;
+import io.waybill.worker.poll.CallOrigin;
+import io.waybill.worker.poll.FaultAlarm;
+import io.waybill.worker.poll.HandlerSlots;
+import io.waybill.worker.reference.WorkerReferences;
+
+/** What serving a request needs of its worker. */
+public record ServingContext(
+        Clock clock,
+        ResponseWriter responses,
+        Calls calls,
+        TensorTransit transit,
+        HandlerSlots invocations,
+        WorkerReferences references,
+        FaultAlarm faults,
+        HandlerErrorLog handlerErrors) {
+
+    /** Calls by operator or function, and references, on behalf of a request. */
+    Rpc rpcFor(CallOrigin origin) {
+        return new WorkerRpc(calls, references, origin);
+    }
+}

@@ -1,0 +1,54 @@
+package io.waybill.worker.upkeep;
+
+import io.waybill.host.NativeFile;
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.DiskSpace;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Reserves space in the worker's own files. Thread-safe. */
+public record FileSpace(SafeFiles files) implements DiskSpace {
+
+    private static final Logger LOG = LoggerFactory.getLogger(FileSpace.class);
+    private static final long PAGE_BYTES = 4096;
+
+    @Override
+    public void reserve(Path file, long offset, long length) throws IOException {
+        // looked at first: ext4 keeps what an attempt got before it failed, and so takes all that others could have
+        long left = Files.getFileStore(file.getParent()).getUsableSpace();
+        if (left < length) {
+            throw new IOException(
+                    "no room for " + length + " bytes on the disk of " + file + ", which has " + left + " bytes left");
+        }
+        try (NativeFile opened = files.openOwnNative(file)) {
+            opened.reserve(offset, length);
+        }
+    }
+
+    @Override
+    public void fill(Path file, long offset, long length) throws IOException {
+        try (NativeFile opened = files.openExistingNative(file)) {
+            opened.writeZeros(offset, length);
+        }
+    }
+
+    @Override
+    public void giveBack(Path file, long offset, long length) {
+        long from = (offset + PAGE_BYTES - 1) & -PAGE_BYTES;
+        long to = (offset + length) & -PAGE_BYTES;
+        if (to <= from) {
+            return;
+        }
+        try (NativeFile opened = files.openExistingNative(file)) {
+            opened.punchHole(from, to - from);
+        } catch (NoSuchFileException e) {
+            LOG.debug("{} was removed before what it had reserved was given back", file);
+        } catch (IOException e) {
+            LOG.warn("{}: what was reserved and is not needed could not be given back: {}", file, e.getMessage());
+        }
+    }
+}

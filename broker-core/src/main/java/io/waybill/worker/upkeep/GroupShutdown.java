@@ -1,0 +1,175 @@
+package io.waybill.worker.upkeep;
+
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerStatus;
+import io.waybill.home.Members;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.host.Host;
+import io.waybill.worker.call.PendingCalls;
+import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.poll.WaitingCallers;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/**
+ * Workers that end their work together: each waits until all of them have asked to, and nothing is under way among them any more.
+ *
+ * <p>Each shows in its record since when and until when it saw nothing under way at it: no call of its own without an outcome, no request
+ * with a handler, no listener that runs, and not one of these begun meanwhile. All use the host's one clock. Where the times of all
+ * overlap, nothing was under way anywhere, and nothing was on its way either: a request on its way is a call of its sender's. Who has seen
+ * that shows that it has ended, since what follows, such as giving back references, is new work for the others.
+ *
+ * <p><b>Threads.</b> One at a time.
+ */
+public final class GroupShutdown {
+
+    private static final long LOOK_NS = 20_000_000;
+    /** Others look at all records of the home whenever one is written. */
+    private static final long SHOW_NS = 100_000_000;
+
+    private final WorkerDirectory directory;
+    private final Host host;
+    private final WaitingCallers waits;
+    private final PendingCalls pending;
+    private final HandlerRegistry registry;
+    private final WorkerCounters counters;
+    private IdleInterval own = IdleInterval.BUSY;
+    private long activity;
+    private IdleInterval shown; // null until something is
+    private long shownAtNs;
+
+    public GroupShutdown(
+            WorkerDirectory directory,
+            Host host,
+            WaitingCallers waits,
+            PendingCalls pending,
+            HandlerRegistry registry,
+            WorkerCounters counters) {
+        this.directory = directory;
+        this.host = host;
+        this.waits = waits;
+        this.pending = pending;
+        this.registry = registry;
+        this.counters = counters;
+    }
+
+    /**
+     * Waits until the work of this worker and the others has ended.
+     *
+     * @param others names or ids; its own is passed over
+     * @return for people, what it waited for in vain; empty when all has ended
+     */
+    public synchronized String await(Collection<String> others, Duration limit) {
+        waits.requireMayBlock();
+        long untilNs = host.clock().monotonicNs() + limit.toNanos();
+        own = IdleInterval.BUSY;
+        shown = null;
+        try (Membership membership = new Membership(directory.home())) {
+            while (true) {
+                look();
+                membership.refresh();
+                List<String> left = left(membership.members(), others);
+                if (left.isEmpty()) {
+                    directory.show(IdleInterval.SHOWN, IdleInterval.ENDED);
+                    return "";
+                }
+                if (host.clock().monotonicNs() - untilNs >= 0
+                        || Thread.currentThread().isInterrupted()) {
+                    return "Timed out waiting for the work of " + String.join(", ", left) + " to end.";
+                }
+                host.threads().pause(LOOK_NS);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("the other workers can't be seen", e);
+        }
+    }
+
+    private void look() throws IOException {
+        if (!waits.whileNobodyPolls(this::lookAtOwn)) {
+            own = IdleInterval.BUSY;
+        }
+        long nowNs = host.clock().monotonicNs();
+        boolean turned = shown == null || own.equals(IdleInterval.BUSY) != shown.equals(IdleInterval.BUSY);
+        if (turned || !own.equals(shown) && nowNs - shownAtNs >= SHOW_NS) {
+            directory.show(IdleInterval.SHOWN, own.text());
+            shown = own;
+            shownAtNs = nowNs;
+        }
+    }
+
+    private void lookAtOwn() {
+        long nowNs = host.clock().bootNs();
+        long activityNow = counters.callsSent() + counters.requestsBegun();
+        if (pending.size() > 0 || isServing()) {
+            own = IdleInterval.BUSY;
+        } else if (own == IdleInterval.BUSY || activityNow != activity) {
+            own = new IdleInterval(nowNs, nowNs);
+        } else {
+            own = new IdleInterval(own.sinceNs(), nowNs);
+        }
+        activity = activityNow;
+    }
+
+    private boolean isServing() {
+        for (HandlerStatus handler : registry.statuses()) {
+            if (handler.inFlight() > 0 || handler.parked() > 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Who has not ended: those that are busy, or else those that were not seen to be quiet for long enough. */
+    private List<String> left(Members members, Collection<String> others) {
+        Map<String, IdleInterval> times = new LinkedHashMap<>();
+        times.put(directory.name(), own);
+        for (String other : others) {
+            Optional<Peer> peer = find(members, other);
+            if (peer.isEmpty() || peer.get().id() != directory.id() && !hasEnded(peer.get())) {
+                times.put(other, peer.map(GroupShutdown::shown).orElse(IdleInterval.BUSY));
+            }
+        }
+        List<String> busy = where(times, IdleInterval.BUSY::equals);
+        long sinceNs =
+                times.values().stream().mapToLong(IdleInterval::sinceNs).max().orElseThrow();
+        return busy.isEmpty() ? where(times, time -> time.untilNs() < sinceNs) : busy;
+    }
+
+    private static List<String> where(Map<String, IdleInterval> times, Predicate<IdleInterval> wanted) {
+        return times.entrySet().stream()
+                .filter(entry -> wanted.test(entry.getValue()))
+                .map(Map.Entry::getKey)
+                .toList();
+    }
+
+    private static Optional<Peer> find(Members members, String nameOrId) {
+        Optional<Peer> named = members.find(nameOrId);
+        return named.isPresent() || !nameOrId.matches("[0-9]{1,5}") ? named : members.find(Integer.parseInt(nameOrId));
+    }
+
+    private static boolean hasEnded(Peer peer) {
+        return peer.state() == PeerState.LEFT
+                || peer.state() == PeerState.DEAD
+                || IdleInterval.ENDED.equals(text(peer));
+    }
+
+    private static IdleInterval shown(Peer peer) {
+        return IdleInterval.of(text(peer));
+    }
+
+    private static String text(Peer peer) {
+        return peer.record()
+                .map(record -> record.settings().getOrDefault(IdleInterval.SHOWN, ""))
+                .orElse("");
+    }
+}

@@ -1,0 +1,111 @@
+package io.waybill.worker.upkeep;
+
+import io.waybill.host.Clock;
+import io.waybill.host.Host;
+import io.waybill.host.Threads;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ParkingIdleStrategy;
+import io.waybill.host.agent.WakeableIdleStrategy;
+import io.waybill.journal.index.IndexBuilder;
+import io.waybill.worker.metrics.WorkerCounters;
+import org.agrona.concurrent.Agent;
+
+/**
+ * Keeps the index by id up to date with the journal. While calls are sent or served it takes a fiftieth of its thread's time and falls
+ * behind; without calls it catches up.
+ *
+ * <p>The first step follows 3 s after the start: a worker that leaves soon does not pay for an index. A worker that was busy indexes what is
+ * left when it leaves, up to a million records, which take about a second: otherwise each later lookup reads the whole journal.
+ *
+ * <p><b>Threads.</b> One of its own.
+ */
+public final class Indexer implements Agent, AutoCloseable {
+
+    private static final long FIRST_STEP_NS = 3_000_000_000L;
+    private static final long IDLE_PAUSE_NS = 500_000_000L;
+    private static final long MAX_PAUSE_NS = 1_000_000_000L;
+    private static final int RECORDS_PER_STEP = 1_000;
+    private static final int MAX_LAST_STEPS = 1_000;
+    /** Below that a lookup reads what is not indexed in a few milliseconds. */
+    private static final long MIN_CALLS_FOR_LAST_STEPS = 20_000;
+
+    private static final int SHARE_WHEN_BUSY = 50;
+
+    private final IndexBuilder builder;
+    private final WorkerCounters counters;
+    private final Clock clock;
+    private final WakeableIdleStrategy idle;
+    private boolean started;
+    private long callsSeen;
+    private volatile AgentThread thread; // null before it starts
+
+    public Indexer(IndexBuilder builder, WorkerCounters counters, Host host) {
+        this.builder = builder;
+        this.counters = counters;
+        this.clock = host.clock();
+        this.idle = new ParkingIdleStrategy(host.clock(), host.threads());
+    }
+
+    public void start(String workerName, Threads threads) {
+        thread = new AgentThread(workerName + "-indexer", this, idle);
+        thread.start(threads);
+    }
+
+    @Override
+    public String roleName() {
+        return "indexer";
+    }
+
+    @Override
+    public int doWork() {
+        if (!started) {
+            started = true;
+            idle.rest(FIRST_STEP_NS);
+            return 0;
+        }
+        long startNs = clock.monotonicNs();
+        IndexBuilder.Progress progress = builder.step(RECORDS_PER_STEP);
+        long tookNs = clock.monotonicNs() - startNs;
+        long calls = calls();
+        boolean busy = calls != callsSeen;
+        callsSeen = calls;
+        if (progress == IndexBuilder.Progress.BEHIND) {
+            idle.rest(Math.min(MAX_PAUSE_NS, busy ? SHARE_WHEN_BUSY * tookNs : tookNs));
+        } else {
+            idle.rest(IDLE_PAUSE_NS);
+        }
+        return 0;
+    }
+
+    private long calls() {
+        return counters.callsSent() + counters.requestsBegun();
+    }
+
+    @Override
+    public void onClose() {
+        try {
+            if (calls() >= MIN_CALLS_FOR_LAST_STEPS) {
+                indexWhatIsLeft();
+            }
+        } finally {
+            builder.close();
+        }
+    }
+
+    private void indexWhatIsLeft() {
+        IndexBuilder.Progress progress = IndexBuilder.Progress.BEHIND;
+        for (int step = 0; step < MAX_LAST_STEPS && progress == IndexBuilder.Progress.BEHIND; step++) {
+            progress = builder.step(RECORDS_PER_STEP);
+        }
+    }
+
+    /** Ends the thread, and waits until it has closed the index. */
+    @Override
+    public void close() {
+        if (thread == null) {
+            builder.close();
+        } else {
+            thread.close();
+        }
+    }
+}

@@ -1,0 +1,155 @@
+package io.waybill.worker.upkeep;
+
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.Cursors;
+import io.waybill.home.cursor.QueueNote;
+import io.waybill.host.Clock;
+import io.waybill.host.Host;
+import io.waybill.host.SafeFiles;
+import io.waybill.journal.LostFileException;
+import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.QueueWatch;
+import io.waybill.worker.call.PendingCalls;
+import io.waybill.worker.peer.QueueAppender;
+import java.io.IOException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Looks after a worker's own queues behind the path of a call: notes in the cursors how far they are written, and watches whether their
+ * files are still there and whole.
+ *
+ * <p><b>Threads.</b> The housekeeper, and at the end who closes the worker: one at a time.
+ */
+public final class OwnQueues {
+
+    /** Lost files are found after this time and the housekeeper's rest, together less than a second. */
+    private static final long LOOK_NS = 400_000_000;
+
+    private static final long NOTE_NS = 100_000_000;
+    private static final Logger LOG = LoggerFactory.getLogger(OwnQueues.class);
+
+    private final String workerName;
+    private final Cursors cursors;
+    private final PendingCalls pending;
+    private final Clock clock;
+    private final Watched[] queues;
+    private long nextNoteNs;
+    private long nextLookNs;
+    private boolean lost;
+    private boolean unreadable;
+
+    /** One of the queues. */
+    private static final class Watched {
+        private final QueueAppender lane;
+        private final QueueNote note;
+        private final QueueWatch watch;
+
+        Watched(QueueAppender lane, QueueNote note, SafeFiles files) throws IOException {
+            this.lane = lane;
+            this.note = note;
+            this.watch = QueueWatch.open(lane.journal(), files);
+            note.oldestCycle(watch.oldestCycle());
+        }
+    }
+
+    public OwnQueues(WorkerDirectory directory, PendingCalls pending, QueueAppender requests, QueueAppender responses)
+            throws IOException {
+        Host host = directory.home().host();
+        this.workerName = directory.name();
+        this.cursors = directory.cursors();
+        this.pending = pending;
+        this.clock = host.clock();
+        this.queues = new Watched[] {
+            new Watched(responses, cursors.responses(), host.files()),
+            new Watched(requests, cursors.requests(), host.files())
+        };
+        this.nextNoteNs = clock.monotonicNs();
+        this.nextLookNs = nextNoteNs + LOOK_NS;
+    }
+
+    /**
+     * Notes and looks when it is time.
+     *
+     * @throws LostFileException when a file is gone, replaced or cut, or a mapped file failed: once, and the journal takes no more
+     */
+    void turn() throws LostFileException {
+        long nowNs = clock.monotonicNs();
+        if (nowNs - nextNoteNs >= 0) {
+            nextNoteNs = nowNs + NOTE_NS;
+            note();
+        }
+        if (nowNs - nextLookNs >= 0 && !lost) {
+            nextLookNs = nowNs + LOOK_NS;
+            look();
+        }
+    }
+
+    /** Notes how far the queues are written, and which ids were given. */
+    public synchronized void note() {
+        for (Watched queue : queues) {
+            Journal.Written written = written(queue);
+            if (written != null) {
+                queue.note.written(written.endIndex(), written.nextSequence());
+            }
+        }
+        cursors.nextCounter(Math.max(cursors.nextCounter(), pending.nextCounterNow()));
+    }
+
+    private static Journal.Written written(Watched queue) {
+        queue.lane.lock();
+        try {
+            return queue.lane.journal().written();
+        } finally {
+            queue.lane.unlock();
+        }
+    }
+
+    private void look() throws LostFileException {
+        String problem = "";
+        try {
+            problem = cursors.problem();
+            for (Watched queue : queues) {
+                if (problem.isEmpty()) {
+                    problem = problem(queue);
+                }
+            }
+            unreadable = false;
+        } catch (IOException e) {
+            if (!unreadable) {
+                unreadable = true;
+                LOG.error(
+                        "The files of worker {} can't be looked at; it is not seen when they are lost", workerName, e);
+            }
+        }
+        if (!problem.isEmpty()) {
+            lost = true;
+            LostFileException failure = new LostFileException(problem);
+            for (Watched queue : queues) {
+                queue.lane.lock();
+                try {
+                    queue.lane.journal().fail(failure);
+                } finally {
+                    queue.lane.unlock();
+                }
+            }
+            throw failure;
+        }
+    }
+
+    private static String problem(Watched queue) throws IOException {
+        InternalError fault;
+        Journal.Written written;
+        queue.lane.lock();
+        try {
+            fault = queue.lane.journal().fault();
+            written = queue.lane.journal().written();
+        } finally {
+            queue.lane.unlock();
+        }
+        String problem = queue.watch.look(written);
+        return problem.isEmpty() && fault != null
+                ? queue.lane.journal().directory() + " can't be written: " + fault.getMessage()
+                : problem;
+    }
+}

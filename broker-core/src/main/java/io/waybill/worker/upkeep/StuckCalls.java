@@ -1,0 +1,61 @@
+package io.waybill.worker.upkeep;
+
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.StuckSettings;
+import io.waybill.worker.metrics.WorkerCounters;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Counts the calls of handlers that are stuck. A handler with too many is out of service until some come back.
+ *
+ * <p><b>Threads.</b> The housekeeper's.
+ */
+final class StuckCalls {
+
+    private static final Logger LOG = LoggerFactory.getLogger(StuckCalls.class);
+
+    private final StuckSettings settings;
+    private final HandlerRegistry registry;
+    private final WorkerCounters counters;
+
+    StuckCalls(StuckSettings settings, HandlerRegistry registry, WorkerCounters counters) {
+        this.settings = settings;
+        this.registry = registry;
+        this.counters = counters;
+    }
+
+    /** One more of this handler is. Returns whether so few are that it is to be logged and replaced. */
+    boolean add(HandlerEntry entry) {
+        counters.countStuck();
+        int stuck = entry.countStuck(1);
+        if (stuck >= settings.maxPerHandler() && !entry.isOutOfService() && mayBeOutOfService(entry)) {
+            entry.outOfService(true);
+            LOG.error(
+                    "{} is out of service: {} requests are stuck in {}; new ones are refused until some come back,"
+                            + " or the bundle is updated or restarted",
+                    entry.key().text(),
+                    stuck,
+                    entry.provider());
+            registry.serviceChanged();
+        }
+        return stuck <= settings.maxPerHandler();
+    }
+
+    /** One of this handler came back. */
+    void remove(HandlerEntry entry) {
+        boolean few = entry.countStuck(-1) < settings.maxPerHandler();
+        if (few && entry.isOutOfService() && !entry.isGivenUp()) {
+            entry.outOfService(false);
+            LOG.info("{} is in service again", entry.key().text());
+            registry.serviceChanged();
+        }
+    }
+
+    /** An operator needs the node's own operations to do something about the others. */
+    private static boolean mayBeOutOfService(HandlerEntry entry) {
+        return !(entry.key() instanceof HandlerKey.OfControl);
+    }
+}

@@ -1,0 +1,264 @@
+package io.waybill.worker.upkeep;
+
+import io.waybill.home.cursor.Cursors;
+import io.waybill.host.Clock;
+import io.waybill.host.Host;
+import io.waybill.host.Threads;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ParkingIdleStrategy;
+import io.waybill.host.agent.WakeableIdleStrategy;
+import io.waybill.host.failure.CloseSteps;
+import io.waybill.journal.Durability;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.append.QueueSync;
+import io.waybill.worker.peer.Announcement;
+import io.waybill.worker.peer.Links;
+import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.peer.QueueAppender;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.agrona.concurrent.Agent;
+import org.agrona.concurrent.AgentTerminationException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Syncs to the disk what a worker wrote: at an interval, or, with {@link Durability#EACH}, as soon as something was written. Writes during a
+ * sync share the next one. With {@code EACH}, peers are woken once what they may read is on the disk, and not before.
+ *
+ * <p><b>Threads.</b> One of its own; {@link #announce} by any. <b>Errors.</b> The first sync that fails ends it: the journal takes no more
+ * records, and {@code onFailure} is called, once.
+ */
+public final class Syncer implements Announcement, Agent {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Syncer.class);
+    /** Upper limit on how late a write that was not announced is seen. */
+    private static final long MAX_REST_NS = 50_000_000;
+
+    private final Clock clock;
+    private final boolean each;
+    private final long intervalNs;
+    private final Cursors cursors;
+    private final Links links;
+    private final QueueAppender requestLane;
+    private final QueueAppender responseLane;
+    private final QueueSync requests;
+    private final QueueSync responses;
+    private final List<PeerLink> awaited = new ArrayList<>(); // guarded by this
+    private boolean ended; // guarded by this
+    private final WakeableIdleStrategy idle;
+    // Set by the syncing thread when it has nothing to do, cleared by a thread that announces something.
+    private volatile boolean resting;
+    private Consumer<IOException> onFailure = e -> {};
+    private volatile AgentThread thread; // null before it starts
+
+    private Syncer(
+            Host host,
+            JournalSettings settings,
+            Cursors cursors,
+            Links links,
+            QueueAppender requestLane,
+            QueueAppender responseLane,
+            QueueSync requests,
+            QueueSync responses) {
+        this.clock = host.clock();
+        this.idle = new ParkingIdleStrategy(host.clock(), host.threads());
+        this.each = settings.durability() == Durability.EACH;
+        this.intervalNs = settings.syncInterval().toNanos();
+        this.cursors = cursors;
+        this.links = links;
+        this.requestLane = requestLane;
+        this.responseLane = responseLane;
+        this.requests = requests;
+        this.responses = responses;
+    }
+
+    /**
+     * Begins with a sync of all that earlier incarnations wrote.
+     *
+     * @throws IOException when that sync fails
+     */
+    public static Syncer open(
+            Host host,
+            JournalSettings settings,
+            Cursors cursors,
+            Links links,
+            QueueAppender requestLane,
+            QueueAppender responseLane)
+            throws IOException {
+        QueueSync requests =
+                QueueSync.open(requestLane.journal(), host.files(), settings.roll(), cursors.requestsOnDiskBefore());
+        QueueSync responses;
+        try {
+            responses = QueueSync.open(
+                    responseLane.journal(), host.files(), settings.roll(), cursors.responsesOnDiskBefore());
+        } catch (IOException | RuntimeException e) {
+            requests.close();
+            throw e;
+        }
+        cursors.requestsOnDisk(requests.onDiskBefore());
+        cursors.responsesOnDisk(responses.onDiskBefore());
+        return new Syncer(host, settings, cursors, links, requestLane, responseLane, requests, responses);
+    }
+
+    /** @param failed is called on the syncing thread by a failed sync */
+    public void start(String workerName, Threads threads, Consumer<IOException> failed) {
+        onFailure = failed;
+        thread = new AgentThread(workerName + "-syncer", this, idle);
+        thread.start(threads);
+    }
+
+    @Override
+    public String roleName() {
+        return "syncer";
+    }
+
+    @Override
+    public int doWork() {
+        try {
+            return syncOrRest();
+        } catch (IOException e) {
+            failed(e);
+        } catch (RuntimeException | Error e) { // what is on the disk is in doubt
+            failed(new IOException("the thread that syncs ended: " + e, e));
+        }
+        throw new AgentTerminationException(true);
+    }
+
+    private int syncOrRest() throws IOException {
+        resting = false;
+        long startNs = clock.monotonicNs();
+        boolean busy = turn();
+        if (!each) {
+            idle.rest(startNs + intervalNs - clock.monotonicNs());
+            return 0;
+        }
+        if (!busy) {
+            rest();
+        }
+        return busy ? 1 : 0;
+    }
+
+    /** Returns whether there was something to do. */
+    private synchronized boolean turn() throws IOException {
+        if (ended) {
+            throw new AgentTerminationException(true);
+        }
+        takeAwaited(); // first: what was written for them is among what is synced now
+        boolean responded = sync(responseLane, responses);
+        if (responded) {
+            cursors.responsesOnDisk(responses.onDiskBefore());
+        }
+        boolean asked = sync(requestLane, requests);
+        if (asked) {
+            cursors.requestsOnDisk(requests.onDiskBefore());
+        }
+        boolean rang = !awaited.isEmpty();
+        for (PeerLink peer : awaited) {
+            peer.ringIfAsleep();
+        }
+        awaited.clear();
+        return responded || asked || rang;
+    }
+
+    private void takeAwaited() {
+        if (each) {
+            for (PeerLink peer : links.current()) {
+                if (peer.takeUnannounced()) {
+                    awaited.add(peer);
+                }
+            }
+        }
+    }
+
+    private static boolean sync(QueueAppender lane, QueueSync queue) throws IOException {
+        if (!begin(lane, queue)) {
+            return false;
+        }
+        queue.sync();
+        return true;
+    }
+
+    private static boolean begin(QueueAppender lane, QueueSync queue) {
+        lane.lock();
+        try {
+            return queue.begin();
+        } finally {
+            lane.unlock();
+        }
+    }
+
+    private void rest() {
+        resting = true; // before the last look: a thread that writes later sees this
+        boolean nothing = !begin(responseLane, responses) && !begin(requestLane, requests) && !isAnyUnannounced();
+        idle.rest(nothing ? MAX_REST_NS : 0);
+    }
+
+    private boolean isAnyUnannounced() {
+        for (PeerLink peer : links.current()) {
+            if (peer.isUnannounced()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public void announce(PeerLink peer) {
+        peer.unannounced();
+        if (resting) {
+            resting = false;
+            idle.wake();
+        }
+    }
+
+    private void failed(IOException cause) {
+        synchronized (this) {
+            if (ended) {
+                return;
+            }
+            ended = true;
+        }
+        LOG.error(
+                "A sync of the journal failed. It is not tried again: the journal takes no more records, and the worker"
+                        + " stops",
+                cause);
+        CloseSteps steps = new CloseSteps();
+        steps.attempt(() -> fail(requestLane, cause))
+                .attempt(() -> fail(responseLane, cause))
+                .attempt(() -> onFailure.accept(cause))
+                .attempt(requests::close)
+                .attempt(responses::close)
+                .finishUnchecked();
+    }
+
+    private static void fail(QueueAppender lane, IOException cause) {
+        lane.lock();
+        try {
+            lane.journal().fail(cause);
+        } finally {
+            lane.unlock();
+        }
+    }
+
+    /**
+     * Syncs for the last time.
+     *
+     * @throws IOException when that fails
+     */
+    public void close() throws IOException {
+        if (thread != null) {
+            thread.stop();
+        }
+        synchronized (this) {
+            if (ended) {
+                return;
+            }
+            CloseSteps steps = new CloseSteps().attempt(this::turn);
+            ended = true;
+            steps.attempt(requests::close).attempt(responses::close).finish();
+        }
+    }
+}

@@ -1,0 +1,186 @@
+package io.waybill.worker.upkeep;
+
+import io.waybill.api.MessageId;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.StuckSettings;
+import io.waybill.host.Clock;
+import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.poll.HandlerCall;
+import io.waybill.worker.poll.HandlerSlot;
+import io.waybill.worker.poll.HandlerSlots;
+import io.waybill.worker.poll.ThreadStack;
+import io.waybill.worker.serve.OpenRequests;
+import java.util.IdentityHashMap;
+import java.util.Iterator;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Looks for handlers that don't come back, and keeps them from costing others anything.
+ *
+ * <ul>
+ *   <li>A non-blocking one that is in the same call at two looks keeps a polling thread: until it comes back its other requests run on the
+ *       threads of its bundle.
+ *   <li>A call that goes on long after its deadline is stuck: it is logged with its stack and counted, and its thread gets a replacement.
+ *   <li>A handler with too many stuck calls is out of service until some come back, or its bundle is started anew.
+ *   <li>A deferred response that does not come counts like a call that does not come back: see {@link DeferredResponseWatch}.
+ *   <li>A non-blocking handler that still runs when its bundle has left is interrupted, and its request answered. What runs on threads of
+ *       the bundle ends with those.
+ * </ul>
+ *
+ * <p><b>Threads.</b> The housekeeper's.
+ */
+public final class Watchdog {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Watchdog.class);
+
+    private final HandlerSlots invocations;
+    private final StuckSettings settings;
+    private final Clock clock;
+    private final StuckCalls counted;
+    private final DeferredResponseWatch late;
+    private final Map<HandlerSlot, WatchedThread> sightings = new IdentityHashMap<>();
+
+    public Watchdog(
+            HandlerSlots invocations,
+            OpenRequests open,
+            StuckSettings settings,
+            HandlerRegistry registry,
+            Clock clock,
+            WorkerCounters counters) {
+        this.invocations = invocations;
+        this.settings = settings;
+        this.clock = clock;
+        this.counted = new StuckCalls(settings, registry, counters);
+        this.late = new DeferredResponseWatch(open, settings, counted, clock);
+    }
+
+    /** The worker closes: nobody waits for deferred responses whose requests have expired. Any thread. */
+    void leave() {
+        late.leave();
+    }
+
+    void look() {
+        long nowNs = clock.monotonicNs();
+        for (Iterator<HandlerSlot> all = invocations.all(); all.hasNext(); ) {
+            HandlerSlot slot = all.next();
+            if (slot.thread().isAlive()) {
+                look(slot, nowNs);
+            } else {
+                lift(slot, nowNs);
+                sightings.remove(slot);
+                all.remove();
+            }
+        }
+        late.look();
+    }
+
+    private WatchedThread sightingOf(HandlerSlot slot) {
+        return sightings.computeIfAbsent(slot, added -> new WatchedThread());
+    }
+
+    private void look(HandlerSlot slot, long nowNs) {
+        WatchedThread sighting = sightingOf(slot);
+        HandlerCall now = slot.innermost();
+        long sequence = now == null ? 0 : now.sequence();
+        if (now != null && sighting.isOf(now, sequence)) {
+            sighting.again();
+            lookAgain(slot, now, sequence, nowNs);
+        } else if (now != null && sequence == 0 && sighting.isAgain() && sighting.isIn(now)) {
+            undo(sighting);
+            sighting.settled();
+        } else {
+            lift(slot, nowNs);
+            sighting.begin(now, sequence, nowNs);
+        }
+    }
+
+    /** The thread is where it was at the last look. */
+    private void lookAgain(HandlerSlot slot, HandlerCall now, long sequence, long nowNs) {
+        HandlerEntry entry = now.entry();
+        long deadlineNs = now.deadlineNs();
+        boolean inline = slot.isInline();
+        if (sequence == 0 || !slot.isStill(now, sequence)) {
+            return; // it was answered without the handler, or what was read is of several requests
+        }
+        WatchedThread sighting = sightingOf(slot);
+        if (inline && sighting.keepsPoller() == null) {
+            entry.keepsPoller();
+            sighting.keepsPoller(entry);
+        }
+        if (inline && entry.isGivenUp()) {
+            abandon(slot, now, sequence, entry);
+        } else if (sighting.stuckIn() == null && isStuck(deadlineNs, sighting.ageNs(nowNs))) {
+            mark(slot, now, sequence, nowNs);
+        }
+    }
+
+    private boolean isStuck(long deadlineNs, long ageNs) {
+        if (deadlineNs == 0) {
+            return settings.withoutDeadlineNs() > 0 && ageNs >= settings.withoutDeadlineNs();
+        }
+        // seen as long as that, too: after a suspension the deadline may be long past for a call that was quick
+        return clock.bootNs() - deadlineNs >= settings.afterNs() && ageNs >= settings.afterNs();
+    }
+
+    private void mark(HandlerSlot slot, HandlerCall now, long sequence, long nowNs) {
+        HandlerEntry entry = now.entry();
+        long id = now.id();
+        HandlerCall outermost = slot.outermost();
+        HandlerEntry onThreadsOf = outermost == null ? null : outermost.entry();
+        StackTraceElement[] stack = slot.thread().getStackTrace();
+        if (!slot.isStill(now, sequence)) {
+            return; // it came back in this moment
+        }
+        sightingOf(slot).stuckIn(entry);
+        if (counted.add(entry)) {
+            // of the bundle whose thread it is: a handler of another one may be stuck on it
+            onThreadsOf.executor().writeOff(slot.thread());
+            LOG.warn(
+                    "{} does not come back from {}: message {}, on {}, for {} ms at least",
+                    entry.provider(),
+                    entry.key().text(),
+                    MessageId.text(id),
+                    slot.thread().getName(),
+                    sightingOf(slot).ageNs(nowNs) / 1_000_000,
+                    new ThreadStack(stack));
+        }
+    }
+
+    /** The thread is elsewhere. */
+    private void lift(HandlerSlot slot, long nowNs) {
+        WatchedThread sighting = sightingOf(slot);
+        HandlerEntry entry = sighting.stuckIn();
+        if (entry != null) {
+            LOG.info(
+                    "{} came back from {} on {} after {} ms",
+                    entry.provider(),
+                    entry.key().text(),
+                    slot.thread().getName(),
+                    sighting.ageNs(nowNs) / 1_000_000);
+        }
+        undo(sighting);
+        sighting.end();
+    }
+
+    private void undo(WatchedThread sighting) {
+        if (sighting.keepsPoller() != null) {
+            sighting.keepsPoller().freesPoller();
+        }
+        if (sighting.stuckIn() != null) {
+            counted.remove(sighting.stuckIn());
+        }
+    }
+
+    private static void abandon(HandlerSlot slot, HandlerCall now, long sequence, HandlerEntry entry) {
+        LOG.warn(
+                "{} left, and does not come back from {} on {}; it is interrupted",
+                entry.provider(),
+                entry.key().text(),
+                slot.thread().getName());
+        now.abandon(sequence);
+        slot.interrupt(now);
+    }
+}

@@ -1,0 +1,174 @@
+package io.waybill.worker.poll;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.Cursors;
+import io.waybill.host.Host;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(60)
+class PollTurnsTest {
+
+    @TempDir
+    private Path directory;
+
+    private final PollPermit permit = new PollPermit();
+    private final Scripted polled = new Scripted();
+    private WorkerDirectory worker;
+    private PollTurns turns;
+
+    /** Finds what it is told to find, poll by poll. */
+    private static final class Scripted implements Polled {
+        private final Deque<Integer> found = new ArrayDeque<>();
+        private Runnable meanwhile = () -> {};
+
+        @Override
+        public int poll() {
+            meanwhile.run();
+            return found.isEmpty() ? 0 : found.pop();
+        }
+
+        @Override
+        public int pollAll() {
+            return poll();
+        }
+
+        @Override
+        public void readClock() {}
+    }
+
+    @BeforeEach
+    void join() throws IOException {
+        worker = Home.open(directory.resolve("home"), Host.real()).join("a", JoinOptions.defaults());
+        Cursors cursors = worker.cursors();
+        turns = new PollTurns("a", permit, cursors, new FaultAlarm());
+        turns.open(polled);
+    }
+
+    @AfterEach
+    void leave() throws IOException {
+        worker.close();
+    }
+
+    private void takeTurn() {
+        assertThat(permit.tryAcquire()).isTrue();
+        turns.takenByCaller();
+    }
+
+    @Test
+    void aCallerReadsAllThatNobodyRangForBeforeItLeaves() {
+        turns.sleepUntil(Long.MAX_VALUE);
+        takeTurn();
+        polled.found.addAll(List.of(64, 64, 64, 8));
+
+        turns.leftByCaller();
+        assertThat(polled.found)
+                .as("polls that found something, of requests whose senders saw a worker that polls")
+                .isEmpty();
+        assertThat(permit.isFree()).isTrue();
+    }
+
+    @Test
+    void aCallerLeavesTheRestToAPollerThatWasWoken() {
+        turns.sleepUntil(Long.MAX_VALUE);
+        takeTurn();
+        polled.found.addAll(List.of(64, 64, 64));
+        polled.meanwhile = turns::wakeUp;
+
+        turns.leftByCaller();
+        assertThat(polled.found).hasSize(2);
+        assertThat(permit.isFree()).isTrue();
+    }
+
+    @Test
+    void aCallerDoesNotPollForAPollerThatIsAwake() {
+        takeTurn();
+        polled.found.add(64);
+
+        turns.leftByCaller();
+        assertThat(polled.found).hasSize(1);
+        assertThat(permit.isFree()).isTrue();
+    }
+
+    @Test
+    void aCallerWhosePermitWentToAnotherThreadLeavesItThere() {
+        turns.sleepUntil(Long.MAX_VALUE);
+        takeTurn();
+        polled.found.addAll(List.of(64, Polled.PERMIT_LOST, 64));
+
+        turns.leftByCaller();
+        assertThat(polled.found).hasSize(1);
+        assertThat(permit.isFree())
+                .as("whether it was released in another's place")
+                .isFalse();
+    }
+
+    /** An error of any kind: what ends a turn must not keep the permit. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void givesThePermitBackWhenAnErrorEndsATurn(boolean sleeping) {
+        if (sleeping) {
+            turns.sleepUntil(Long.MAX_VALUE);
+        }
+        takeTurn();
+        turns.stopAfter(new StackOverflowError("planted"));
+        assertThat(permit.isFree()).as("whether the permit was given back").isTrue();
+    }
+
+    @Test
+    void givesThePermitBackWhenAPollEndsByAnError() {
+        turns.sleepUntil(Long.MAX_VALUE);
+        takeTurn();
+        polled.meanwhile = () -> {
+            throw new StackOverflowError("planted");
+        };
+        turns.leftByCaller();
+        assertThat(permit.isFree()).as("whether the permit was given back").isTrue();
+    }
+
+    @Test
+    void saysThatThePermitIsLostWhenAnErrorCameBehindIt() {
+        takeTurn();
+        polled.meanwhile = () -> {
+            permit.release();
+            throw new StackOverflowError("planted");
+        };
+        assertThat(turns.poll()).isEqualTo(Polled.PERMIT_LOST);
+    }
+
+    @Test
+    void takesThePermitFromAThreadThatTheSameListenerKeepsForTooLong() {
+        takeTurn();
+        long first = permit.enterForeign();
+        turns.relieve(0);
+        turns.relieve(99_999_999);
+        assertThat(permit.isFree()).as("whether it was taken early").isFalse();
+        assertThat(permit.leaveForeign(first)).isTrue();
+
+        long second = permit.enterForeign();
+        turns.relieve(100_000_000); // another call of a listener: its time begins here
+        turns.relieve(199_999_999);
+        assertThat(permit.isFree()).as("whether it was taken early").isFalse();
+        turns.relieve(200_000_000);
+        assertThat(permit.isFree())
+                .as("whether it was taken after 100 ms in one listener")
+                .isTrue();
+        assertThat(permit.leaveForeign(second))
+                .as("whether the thread still has it")
+                .isFalse();
+    }
+}

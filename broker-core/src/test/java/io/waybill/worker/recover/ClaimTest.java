@@ -1,0 +1,214 @@
+package io.waybill.worker.recover;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.LateResponse;
+import io.waybill.api.MessageId;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.host.Host;
+import io.waybill.host.Threads;
+import io.waybill.worker.Waits;
+import io.waybill.worker.Worker;
+import io.waybill.worker.Workers;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a caller that joined again learns of the calls of its incarnation before. */
+@Timeout(60)
+class ClaimTest {
+
+    private static final Duration LONG = Duration.ofSeconds(20);
+    private static final Duration SHORT = Duration.ofMillis(100);
+
+    @TempDir
+    private Path directory;
+
+    private Workers workers;
+    private Worker callee;
+    private final AtomicReference<LateResponse> late = new AtomicReference<>();
+
+    @BeforeEach
+    void open() throws IOException {
+        workers = new Workers(directory);
+        HandlerRegistry registry = workers.registry();
+        workers.handle(registry, "say.late", (message, outbox) -> late.set(outbox.later()));
+        workers.handle(registry, "say.no", (message, outbox) -> {
+            throw new RejectedMessageException(ErrorCode.REFUSED, "no");
+        });
+        callee = workers.join("callee", registry);
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        workers.close();
+    }
+
+    /** Makes a call in one incarnation of a worker, and ends that incarnation before there is a response. */
+    private long askAndLeave() throws Exception {
+        Worker first = workers.join("caller");
+        long id = first.call(Request.operation("callee", "say.late"), new Heard());
+        Waits.until("begun", () -> late.get() != null);
+        first.close();
+        return id;
+    }
+
+    private void response() {
+        late.get().body().text("said", "hello");
+        late.get().send();
+    }
+
+    private static void assertCode(ErrorCode code, ThrowingCallable claiming) {
+        assertThatExceptionOfType(CallException.class)
+                .isThrownBy(claiming)
+                .satisfies(e -> assertThat(e.code()).as(e.getMessage()).isEqualTo(code));
+    }
+
+    @Test
+    void isAnAnswerThatIsOnRecord() throws Exception {
+        long id = askAndLeave();
+        response();
+        Worker again = workers.join("caller");
+        assertThat(again.unanswered(10)).containsExactly(id);
+        for (int times = 0; times < 2; times++) {
+            try (Response response = again.claim(id, LONG)) {
+                assertThat(response.id()).isEqualTo(id);
+                assertThat(response.text("said")).isEqualTo("hello");
+            }
+        }
+    }
+
+    @Test
+    void waitsForAnAnswerThatIsStillToCome() throws Exception {
+        long id = askAndLeave();
+        Worker again = workers.join("caller");
+        assertThat(again.unanswered(10)).containsExactly(id);
+        assertCode(ErrorCode.TIMED_OUT, () -> again.claim(id, SHORT));
+        CompletableFuture<Response> claim = again.claimAsync(id, LONG);
+        CompletableFuture<Response> another = again.claimAsync(id, LONG);
+        response();
+        try (Response response = claim.join();
+                Response same = another.join()) {
+            assertThat(response.text("said")).isEqualTo("hello");
+            assertThat(same.text("said")).isEqualTo("hello");
+        }
+    }
+
+    @Test
+    void isTheErrorThatIsOnRecord() throws Exception {
+        Worker first = workers.join("caller");
+        Heard outcome = new Heard();
+        long id = first.call(Request.operation("callee", "say.no"), outcome);
+        Waits.until("refused", () -> outcome.failure.get() != null);
+        first.close();
+        Worker again = workers.join("caller");
+        assertThat(again.unanswered(10)).as("its outcome was heard").isEmpty();
+        assertCode(ErrorCode.REFUSED, () -> again.claim(id, LONG));
+    }
+
+    @Test
+    void endsWhenItsReceiverIsGone() throws Exception {
+        long id = askAndLeave();
+        Worker again = workers.join("caller");
+        CompletableFuture<Response> claim = again.claimAsync(id, LONG);
+        callee.close();
+        assertCode(ErrorCode.WORKER_LOST, () -> EarlierCalls.await(claim, id));
+        assertCode(ErrorCode.WORKER_LOST, () -> again.claim(id, LONG));
+    }
+
+    @Test
+    void isRefusedForACallThatWasNotMade() throws Exception {
+        long id = askAndLeave();
+        Worker again = workers.join("caller");
+        assertCode(ErrorCode.UNKNOWN_CALL, () -> again.claim(id + 1, LONG));
+        assertCode(
+                ErrorCode.UNKNOWN_CALL,
+                () -> again.claim(MessageId.of(callee.info().id(), 0), LONG));
+    }
+
+    @Test
+    void endsWithTheWorkerThatClaims() throws Exception {
+        long id = askAndLeave();
+        Worker again = workers.join("caller");
+        CompletableFuture<Response> claim = again.claimAsync(id, Duration.ZERO);
+        again.close();
+        assertCode(ErrorCode.CLOSED, () -> EarlierCalls.await(claim, id));
+        assertCode(ErrorCode.CLOSED, () -> again.claimAsync(id, LONG));
+    }
+
+    /** What a listener heard. */
+    private static final class Heard implements ResponseListener {
+        private final AtomicReference<CallException> failure = new AtomicReference<>();
+
+        @Override
+        public void onResponse(Response response) {
+            // only failures are looked for
+        }
+
+        @Override
+        public void onFailure(CallException heard) {
+            failure.set(heard);
+        }
+    }
+
+    /** Threads of which some don't come, or fail. */
+    private static final class FailingThreads implements Threads {
+        private final Threads real = Host.real().threads();
+        private final AtomicInteger refused = new AtomicInteger();
+        private final AtomicInteger failing = new AtomicInteger();
+
+        @Override
+        public Thread start(String name, Runnable body) {
+            if (name.endsWith("-claims") && refused.getAndDecrement() > 0) {
+                throw new OutOfMemoryError("no thread: made by the test");
+            }
+            return real.start(name, body);
+        }
+
+        @Override
+        public void pause(long ns) {
+            if (Thread.currentThread().getName().endsWith("-claims") && failing.getAndDecrement() > 0) {
+                throw new InternalError("a fault: made by the test");
+            }
+            real.pause(ns);
+        }
+    }
+
+    @Test
+    void getsAnOutcomeWhenItsThreadFailsAndTheNextOneIsSearchedFor() throws Exception {
+        long id = askAndLeave();
+        FailingThreads threads = new FailingThreads();
+        Worker again = workers.join("caller", workers.registry(), Workers.SETTINGS, threads);
+
+        threads.refused.set(1);
+        assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> again.claimAsync(id, LONG));
+        threads.failing.set(1);
+        CompletableFuture<Response> failed = again.claimAsync(id, Duration.ZERO);
+        assertThatExceptionOfType(ExecutionException.class)
+                .isThrownBy(() -> failed.get(30, TimeUnit.SECONDS))
+                .withMessageContaining("made by the test");
+
+        response();
+        try (Response response = again.claimAsync(id, LONG).get(30, TimeUnit.SECONDS)) {
+            assertThat(response.text("said")).isEqualTo("hello");
+        }
+    }
+}
