@@ -47,6 +47,7 @@ class ArchitectureTest {
             Map.entry("rref", List.of("api", "host")),
             Map.entry("kept", List.of("api", "host", "rref")),
             Map.entry("injection", List.of("api")),
+            Map.entry("testing", List.of("api")),
             Map.entry(
                     "worker",
                     List.of(

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.host.Boots;
+import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
 import io.waybill.host.WatchedSyncs;
 import io.waybill.journal.append.Journal;
@@ -27,7 +28,6 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
@@ -147,17 +147,9 @@ class PowerTest {
             for (int image = 0; image < IMAGES; image++) {
                 history.recover(temporary.resolve("image" + seed + "-" + image), seed * IMAGES + image);
             }
-            delete(history.worker);
+            DirectoryTree.remove(history.worker);
         } catch (IOException | RuntimeException | AssertionError e) {
             throw new AssertionError(Seeds.option(seed) + ": " + e.getMessage(), e);
-        }
-    }
-
-    private static void delete(Path tree) throws IOException {
-        try (var files = Files.walk(tree)) {
-            for (Path path : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(path);
-            }
         }
     }
 
@@ -286,7 +278,7 @@ class PowerTest {
             try (Journal journal = open(cut, in(WrittenQueue.HOST, "third"), 4, known)) {
                 assertThat(journal.size()).isEqualTo(kept + 3);
             }
-            delete(image);
+            DirectoryTree.remove(image);
         }
 
         /** Opens a queue in another boot and appends three. Returns how many there were. */

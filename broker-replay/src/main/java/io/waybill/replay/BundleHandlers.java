@@ -2,6 +2,7 @@ package io.waybill.replay;
 
 import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
 import io.waybill.osgi.BundleRefusedException;
 import io.waybill.osgi.DeviceConverters;
@@ -14,10 +15,8 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /**
  * Handlers of bundles: those of the distribution, copies of those of the replayed worker, and a candidate, in a framework of its own below
@@ -64,7 +63,7 @@ final class BundleHandlers implements Closeable {
             }
             return handlers;
         } catch (IOException | RuntimeException e) {
-            remove(directory);
+            DirectoryTree.remove(directory);
             throw e;
         }
     }
@@ -124,15 +123,7 @@ final class BundleHandlers implements Closeable {
         try {
             osgi.close();
         } finally {
-            remove(directory);
-        }
-    }
-
-    private static void remove(Path tree) throws IOException {
-        try (Stream<Path> all = Files.walk(tree)) {
-            for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(path);
-            }
+            DirectoryTree.remove(directory);
         }
     }
 }

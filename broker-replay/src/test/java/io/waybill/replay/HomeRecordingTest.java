@@ -14,6 +14,7 @@ import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.host.DirectoryTree;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.RecordPosition;
 import io.waybill.journal.read.QueueReader;
@@ -37,7 +38,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -268,7 +268,7 @@ class HomeRecordingTest {
         List.of(caller, server, middle, last).forEach(HomeRecordingTest::leave);
         requireTrees();
         for (String name : List.of("caller", "server", "middle", "last")) {
-            remove(home.directory(name).resolve("index"));
+            DirectoryTree.remove(home.directory(name).resolve("index"));
         }
         requireTrees();
     }
@@ -300,17 +300,6 @@ class HomeRecordingTest {
             assertThat(recording.nested(new RecordedCall(MessageId.NONE, any, Optional.empty())))
                     .isEmpty();
             assertThat(recording.call(MessageId.of(30_000, 5))).isEmpty();
-        }
-    }
-
-    private static void remove(Path tree) throws IOException {
-        if (!Files.exists(tree)) {
-            return;
-        }
-        try (Stream<Path> all = Files.walk(tree)) {
-            for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(each);
-            }
         }
     }
 

@@ -1,11 +1,9 @@
 package io.waybill.testing;
 
+import io.waybill.host.DirectoryTree;
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -60,7 +58,7 @@ public final class WaybillExtension implements BeforeEachCallback, AfterEachCall
                 broker.assertNoLoaderLeaked();
             }
         } finally {
-            remove(directory);
+            DirectoryTree.remove(directory);
         }
     }
 
@@ -72,21 +70,5 @@ public final class WaybillExtension implements BeforeEachCallback, AfterEachCall
     @Override
     public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
         return context.getStore(NAMESPACE).get(TestBroker.class, TestBroker.class);
-    }
-
-    private static void remove(Path directory) throws IOException {
-        Files.walkFileTree(directory, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                Files.delete(file);
-                return FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path visited, IOException e) throws IOException {
-                Files.delete(visited);
-                return FileVisitResult.CONTINUE;
-            }
-        });
     }
 }

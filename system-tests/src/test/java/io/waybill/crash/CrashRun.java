@@ -6,6 +6,7 @@ import io.waybill.crash.agent.Point;
 import io.waybill.crash.history.Checker;
 import io.waybill.crash.history.Expectations;
 import io.waybill.home.Home;
+import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.verify.Finding;
@@ -15,7 +16,6 @@ import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -87,7 +87,7 @@ final class CrashRun {
             problems = runHome(directory.resolve("home"), logs, null);
         }
         if (problems.isEmpty()) {
-            remove(directory);
+            DirectoryTree.remove(directory);
         } else {
             problems.add("with " + options + ", in " + directory);
         }
@@ -148,14 +148,6 @@ final class CrashRun {
             });
         }
         return problems;
-    }
-
-    private static void remove(Path directory) throws IOException {
-        try (var files = Files.walk(directory)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(file);
-            }
-        }
     }
 
     /** @param arguments see {@link RunOptions} */

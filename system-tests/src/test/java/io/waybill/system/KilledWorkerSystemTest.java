@@ -39,8 +39,7 @@ class KilledWorkerSystemTest {
     }
 
     private void awaitTraffic(WorkerProcess caller) throws Exception {
-        long some = caller.stat("responses") + 500 + random.nextInt(3000);
-        Waits.until(() -> "answers\n" + caller.log(), () -> caller.stat("responses") >= some);
+        caller.awaitResponses(500 + random.nextInt(3000));
     }
 
     @Test

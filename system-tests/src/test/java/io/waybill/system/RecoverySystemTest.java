@@ -41,8 +41,7 @@ class RecoverySystemTest {
     }
 
     private void awaitAnswers(WorkerProcess caller) throws Exception {
-        long some = caller.stat("responses") + 200 + random.nextInt(500);
-        Waits.until(() -> "answers\n" + caller.log(), () -> caller.stat("responses") >= some);
+        caller.awaitResponses(200 + random.nextInt(500));
     }
 
     @Test

@@ -1,35 +1,27 @@
 package io.waybill.system;
 
-import java.io.BufferedReader;
+import io.waybill.process.ChildJvm;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.lang.management.ManagementFactory;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
 
 /** A {@link WorkerMain} in a JVM of its own, as the test sees it. Closing kills it. */
 final class WorkerProcess implements AutoCloseable {
 
     private static final int MAX_LOG_LINES = 20_000;
+    private static final int PATIENCE_S = 60;
+    private static final long END_MS = 20_000;
 
     private final String name;
-    private final Process process;
-    private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
     private final List<String> logLines = new ArrayList<>();
+    private final ChildJvm jvm;
     private int id;
     private long epoch;
 
-    private WorkerProcess(String name, Process process) {
+    private WorkerProcess(String name, List<String> options, Class<?> main, List<String> arguments) throws IOException {
         this.name = name;
-        this.process = process;
-        Thread reader = new Thread(this::read, "output of " + name);
-        reader.setDaemon(true);
-        reader.start();
+        this.jvm = ChildJvm.start(name, options, main, arguments, this::keep);
     }
 
     /** Starts one without waiting for it. @param settings what {@link WorkerMain} takes behind its log */
@@ -40,36 +32,10 @@ final class WorkerProcess implements AutoCloseable {
     /** The same with another program that speaks like it. */
     static WorkerProcess start(Class<?> main, Path home, String name, Path log, List<String> settings)
             throws IOException {
-        List<String> command = new ArrayList<>();
-        command.add(ProcessHandle.current().info().command().orElseThrow());
-        for (String argument : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
-            if (argument.startsWith("--add-") || argument.startsWith("--enable-") || argument.startsWith("-D")) {
-                command.add(argument);
-            }
-        }
-        command.addAll(List.of("-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+PerfDisableSharedMem"));
-        command.addAll(List.of("-XX:+ExitOnOutOfMemoryError", "-XX:ErrorFile=" + log + ".crash"));
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
-        command.addAll(List.of(home.toString(), name, log.toString()));
-        command.addAll(settings);
-        return new WorkerProcess(
-                name, new ProcessBuilder(command).redirectErrorStream(true).start());
-    }
-
-    private void read() {
-        try (BufferedReader lines =
-                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                if (line.startsWith("@")) {
-                    answers.add(line.substring(1));
-                } else {
-                    keep(line);
-                }
-            }
-        } catch (IOException e) {
-            keep("its output ended: " + e);
-        }
-        answers.add("ended");
+        List<String> options = List.of("-Xmx96m", "-XX:+PerfDisableSharedMem", "-XX:ErrorFile=" + log + ".crash");
+        List<String> arguments = new ArrayList<>(List.of(home.toString(), name, log.toString()));
+        arguments.addAll(settings);
+        return new WorkerProcess(name, options, main, arguments);
     }
 
     private void keep(String line) {
@@ -108,7 +74,7 @@ final class WorkerProcess implements AutoCloseable {
     }
 
     boolean isAlive() {
-        return process.isAlive();
+        return jvm.isAlive();
     }
 
     /** Sends calls from now on. */
@@ -128,6 +94,12 @@ final class WorkerProcess implements AutoCloseable {
         return Integer.parseInt(ask("stop", "stopped").split(" ")[1]);
     }
 
+    /** Waits until it has had this many responses more. */
+    void awaitResponses(long more) throws Exception {
+        long enough = stat("responses") + more;
+        Waits.until(() -> "responses\n" + log(), () -> stat("responses") >= enough);
+    }
+
     /** A number that it tells of itself. */
     long stat(String key) throws Exception {
         for (String word : ask("stats", "stats").split(" ")) {
@@ -144,47 +116,35 @@ final class WorkerProcess implements AutoCloseable {
     }
 
     void say(String line) throws IOException {
-        process.getOutputStream().write((line + "\n").getBytes(StandardCharsets.UTF_8));
-        process.getOutputStream().flush();
+        jvm.say(line);
     }
 
     String answer(String expected) throws InterruptedException {
-        String line = answers.poll(60, TimeUnit.SECONDS);
-        if (line == null || !line.startsWith(expected)) {
-            throw new AssertionError(name + ": expected " + expected + ", got " + line + "\n" + log());
-        }
-        return line;
+        return jvm.answer(expected, PATIENCE_S, this::log);
     }
 
     /** Leaves the home and ends. */
     void leave() throws Exception {
         ask("leave", "left");
-        process.waitFor(20, TimeUnit.SECONDS);
+        jvm.awaitEnd(END_MS);
     }
 
     /** kill -9, and waits until it is gone. */
     void kill() throws InterruptedException {
-        process.destroyForcibly();
-        process.waitFor(20, TimeUnit.SECONDS);
+        jvm.kill();
+        jvm.awaitEnd(END_MS);
     }
 
     void pause() throws Exception {
-        signal("STOP");
+        jvm.pause();
     }
 
     void resume() throws Exception {
-        signal("CONT");
-    }
-
-    private void signal(String signal) throws Exception {
-        Process kill = new ProcessBuilder("kill", "-" + signal, String.valueOf(process.pid())).start();
-        if (kill.waitFor() != 0) {
-            throw new AssertionError("kill -" + signal + " failed");
-        }
+        jvm.resume();
     }
 
     @Override
     public void close() {
-        process.destroyForcibly();
+        jvm.close();
     }
 }

@@ -1,0 +1,137 @@
+package io.waybill.process;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/**
+ * A program of the tests in a JVM of its own, with this JVM's flags, properties and class path. It takes commands as lines of its
+ * input, and answers with lines that begin with {@code @}; its other output is its log.
+ *
+ * <p><b>Threads.</b> One gives commands; the log arrives on another. <b>Ownership.</b> Closing kills the process.
+ */
+public final class ChildJvm implements AutoCloseable {
+
+    /** Takes the output that is no response, on the thread that reads it. */
+    public interface Log {
+
+        void line(String line);
+
+        /** The process has ended, or closed its output. */
+        default void end() {}
+    }
+
+    private final String name;
+    private final Process process;
+    private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
+
+    private ChildJvm(String name, Process process, Log log) {
+        this.name = name;
+        this.process = process;
+        Thread reader = new Thread(() -> read(log), "output of " + name);
+        reader.setDaemon(true);
+        reader.start();
+    }
+
+    /**
+     * Starts one without waiting for it.
+     *
+     * @param options of its JVM, behind those that every child has
+     */
+    public static ChildJvm start(String name, List<String> options, Class<?> main, List<String> arguments, Log log)
+            throws IOException {
+        List<String> command = new ArrayList<>();
+        command.add(ProcessHandle.current().info().command().orElseThrow());
+        for (String argument : ManagementFactory.getRuntimeMXBean().getInputArguments()) {
+            if (argument.startsWith("--add-") || argument.startsWith("--enable-") || argument.startsWith("-D")) {
+                command.add(argument);
+            }
+        }
+        command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"));
+        command.addAll(options);
+        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+        command.addAll(arguments);
+        return new ChildJvm(
+                name, new ProcessBuilder(command).redirectErrorStream(true).start(), log);
+    }
+
+    private void read(Log log) {
+        try (BufferedReader lines =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                if (line.startsWith("@")) {
+                    answers.add(line.substring(1));
+                } else {
+                    log.line(line);
+                }
+            }
+        } catch (IOException e) {
+            log.line("its output ended: " + e);
+        }
+        log.end();
+        answers.add("ended");
+    }
+
+    /** Sends a command, without waiting for its response. */
+    public void say(String line) throws IOException {
+        process.getOutputStream().write((line + "\n").getBytes(StandardCharsets.UTF_8));
+        process.getOutputStream().flush();
+    }
+
+    /** Waits for the next answer, which must begin with this. @param log for the failure */
+    public String answer(String expected, int seconds, Supplier<String> log) throws InterruptedException {
+        String line = answers.poll(seconds, TimeUnit.SECONDS);
+        if (line == null || !line.startsWith(expected)) {
+            throw new AssertionError(name + ": expected " + expected + ", got " + line + "\n" + log.get());
+        }
+        return line;
+    }
+
+    public boolean isAlive() {
+        return process.isAlive();
+    }
+
+    /** Waits until it is gone. Returns whether it went within this time. */
+    public boolean awaitEnd(long ms) throws InterruptedException {
+        return process.waitFor(ms, TimeUnit.MILLISECONDS);
+    }
+
+    public int exitCode() {
+        return process.exitValue();
+    }
+
+    /** kill -9, without waiting. */
+    public void kill() {
+        process.destroyForcibly();
+    }
+
+    /** SIGSTOP. */
+    public void pause() throws Exception {
+        signal("STOP");
+    }
+
+    /** SIGCONT. */
+    public void resume() throws Exception {
+        signal("CONT");
+    }
+
+    private void signal(String signal) throws Exception {
+        Process kill = new ProcessBuilder("kill", "-" + signal, String.valueOf(process.pid())).start();
+        if (kill.waitFor() != 0) {
+            throw new AssertionError("kill -" + signal + " failed");
+        }
+    }
+
+    @Override
+    public void close() {
+        kill();
+    }
+}

@@ -1,0 +1,2 @@
+/** Programs of the tests in JVMs of their own. */
+package io.waybill.process;
