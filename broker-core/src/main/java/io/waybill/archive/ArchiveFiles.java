@@ -81,7 +81,7 @@ final class ArchiveFiles {
         return goOn(file, bytes, header);
     }
 
-    /** Makes a damaged header anew, with the tag that the records have. Its tag is 0 when there is no record. */
+    /** Recreates a damaged header, with the tag that the records have. Its tag is 0 when there is no record. */
     private static ArchiveHeader mend(NativeFile file, FileBytes bytes, ArchiveHeader fresh) throws IOException {
         ArchiveScan scan = new ArchiveScan(bytes, 0, ArchiveLayout.HEADER_BYTES);
         Step step = scan.next();
@@ -92,7 +92,7 @@ final class ArchiveFiles {
                 new ArchiveHeader(scan.tag(), fresh.worker(), fresh.queue(), false, fresh.madeNs(), fresh.stem());
         if (scan.tag() != 0) {
             ArchiveWriter.put(file, header);
-            LOG.warn("The header of {} was damaged; it was made anew", file);
+            LOG.warn("The header of {} was damaged; it was recreated", file);
         }
         return header;
     }

@@ -4,6 +4,6 @@ package io.waybill.archive;
 public enum ArchiveOverflow {
     /** The bytes are not kept, which is counted and written into the archive. */
     DROP,
-    /** Whoever sends tensors waits, as long as their deadlines allow. */
+    /** Senders of tensors wait, as long as their deadlines allow. */
     WAIT
 }

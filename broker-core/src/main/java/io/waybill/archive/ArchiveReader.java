@@ -19,7 +19,7 @@ import java.util.zip.CRC32C;
  * The archive of one worker, for looking at, while the worker may write it: nothing is mapped, nothing is written, and nothing that lies
  * in the files can make a look hang.
  *
- * <p>A storage is named by the place and the sequence of its message's record, and by its number in the record's tensor section.
+ * <p>A storage is named by the position and the sequence of its message's record, and by its number in the record's tensor section.
  * Storages that are inlined in the record are in no archive.
  *
  * <p><b>Threads.</b> One at a time. <b>Memory.</b> Bounded, whatever the archive's size. <b>Errors.</b> {@link IOException} when a file

@@ -35,7 +35,7 @@ final class ArchiveSpace {
     private List<Path> keptFor = List.of();
     private long freeBytes; // as of the last look, less what was written since
     private long writtenSince = Long.MAX_VALUE;
-    private volatile long usedBytes; // written by the archive's thread, read by whoever asks for its status
+    private volatile long usedBytes; // written by the archive's thread, read by threads that ask for its status
 
     ArchiveSpace(Path workerDirectory, Host host, long quotaBytes, long keepFreeBytes) {
         this.workerDirectory = workerDirectory;

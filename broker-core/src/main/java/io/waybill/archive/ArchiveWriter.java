@@ -130,7 +130,7 @@ final class ArchiveWriter implements Closeable {
         }
     }
 
-    /** So that nobody looks for records in a content that is not finished. */
+    /** So that readers don't look for records in a content that is not finished. */
     private void announce(long id, long sequence, int storage, long size, long timeNs) throws IOException {
         new ArchiveRecord(Kind.UNFINISHED, 0, 0, end, id, sequence, size, 0, storage, timeNs)
                 .encode(head, header.tag());
@@ -245,7 +245,7 @@ final class ArchiveWriter implements Closeable {
         file.truncate(end);
     }
 
-    /** Begins a file, or one anew. */
+    /** Begins a file, from scratch if there is one. */
     static void begin(NativeFile file, ArchiveHeader header) throws IOException {
         file.truncate(0);
         put(file, header);

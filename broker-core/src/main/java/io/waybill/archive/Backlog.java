@@ -12,7 +12,7 @@ import java.util.List;
  */
 final class Backlog {
 
-    /** Notes and storages; beyond that what is not kept is only told by a gap. */
+    /** Notes and storages; beyond that what is not kept is only noted in a gap. */
     private static final int MAX_WAITING = 16_384;
 
     /** Storages of which not even the omission could be written one by one. For one thread at a time. */

@@ -8,7 +8,7 @@ import java.nio.ByteOrder;
 import org.agrona.BufferUtil;
 
 /**
- * A file read by positional reads into private memory, with some of what lies behind each place that is asked for.
+ * A file read by positional reads into private memory, with some of what lies behind each offset that is asked for.
  *
  * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes the file. <b>Memory.</b> At most {@link #LARGE}.
  */

@@ -29,7 +29,7 @@ final class IndexEntries {
         return records.isEmpty();
     }
 
-    /** Begins anew behind an index record. */
+    /** Starts from scratch behind an index record. */
     void clear(long lastIndex) {
         records.clear();
         previous = lastIndex;

@@ -1,6 +1,6 @@
 /**
  * The archive: copies of the tensor bytes that travelled through segments, kept for replay. It is written behind the call, one file for
- * each file of a queue, and read by whoever looks at journals.
+ * each file of a queue, and read by the journal's tools and by replay.
  *
  * <h2>Starting points</h2>
  * <ul>

@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
  * process can have made, and its text is the claim.
  *
  * <p>{@code id-<n>} is made first, {@code name-<name>} second. From then on both stay indefinitely. A name whose first claim was
- * left alone by a crash uses it again. Only who made an id's claim removes it, and only when the name turned out to have
+ * left alone by a crash uses it again. Only the process that made an id's claim removes it, and only when the name turned out to have
  * another id already; so a claim that a name points to is never removed.
  *
  * <p><b>Threads.</b> Thread-safe, among processes too.
@@ -44,7 +44,7 @@ final class Claims {
         this.files = files;
     }
 
-    /** The id of a name; empty when nobody ever joined under it. */
+    /** The id of a name; empty when no worker ever joined under it. */
     Optional<Integer> idOf(String name) throws IOException {
         Path claim = nameClaim(name);
         Optional<String> text = files.readClaim(claim);

@@ -154,7 +154,8 @@ public final class Home {
     }
 
     /**
-     * Others wait no more for this worker, as the last look found it, to read what they wrote: their retention passes it over. When it joins
+     * Others wait no more for this worker, as the last look found it, to read what they wrote: their retention passes it over. When it
+     * joins
      * again it is waited for again, from what is left on.
      */
     public void forget(Peer worker) throws IOException {
@@ -233,7 +234,7 @@ public final class Home {
     private static void requirePrivateAndWritable(Path home, SafeFiles files) throws IOException {
         files.requirePrivateDirectory(home);
         int mode = (Integer) Files.getAttribute(home, "unix:mode", LinkOption.NOFOLLOW_LINKS);
-        // the superuser may write in spite of the mode, but whoever set it meant something
+        // the superuser may write in spite of the mode, but its mode was set on purpose
         if ((mode & OWNER_WRITE_AND_ENTER) != OWNER_WRITE_AND_ENTER || !Files.isWritable(home)) {
             throw new HomeException("home " + home + " is not writable: mode " + String.format("%04o", mode & 07777)
                     + ", uid " + files.owner());

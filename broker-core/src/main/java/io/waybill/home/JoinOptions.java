@@ -16,7 +16,7 @@ public record JoinOptions(int id, String version, Unseen unseen, long lockWaitNs
 
     private static final long LOCK_WAIT_NS_DEFAULT = 2_000_000_000L;
 
-    /** What to do when the last worker of the name ran in another pid namespace, so that nobody here can see whether it lives. */
+    /** What to do when the last worker of the name ran in another pid namespace, so that it can't be seen from here whether it lives. */
     public enum Unseen {
         /** Takes it for alive. */
         REFUSE,

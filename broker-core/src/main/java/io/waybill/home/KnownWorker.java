@@ -29,7 +29,7 @@ final class KnownWorker {
     // both null unless it is there
     private ProcessIdentity watched;
     private ProcessWatch watch;
-    private ChangeWatch changes; // null when nobody waits for changes
+    private ChangeWatch changes; // null when no thread waits for changes
     private boolean announced; // whether its end ends waits
 
     KnownWorker(WorkerInfo info, Path directory, Claims claims, Host host) {
@@ -51,7 +51,7 @@ final class KnownWorker {
         announced = watch != null && watch.endsWaitsOf(changes);
     }
 
-    /** Whether somebody has to ask now and then whether it lives. */
+    /** Whether its process has to be polled for whether it lives. */
     boolean mustBeAsked() {
         return watch != null && !announced;
     }

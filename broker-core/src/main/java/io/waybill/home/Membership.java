@@ -19,13 +19,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Who is in the home, kept up to date by looking at {@code workers/} again and again.
+ * The members of the home, kept up to date by scanning {@code workers/} repeatedly.
  *
  * <p>A look at an unchanged home costs a stat of {@code workers/}, which every {@code worker.json} that is written touches, and
  * a question to the kernel for each live worker. Once a second all {@code worker.json} are looked at all the same.
  *
  * <p><b>Threads.</b> One at a time calls {@link #refresh()}, {@link #changesEnd} or {@link #restNs()}; any thread may ask for
- * {@link #members()}. <b>Ownership.</b> Whoever made it closes it, after the last look; closing again does nothing. <b>Errors.</b> A worker whose files are damaged or not what they must be is {@link PeerState#UNREADABLE};
+ * {@link #members()}. <b>Ownership.</b> Its creator closes it, after the last look; closing again does nothing. <b>Errors.</b> A worker
+ * whose files are damaged or not what they must be is {@link PeerState#UNREADABLE};
  * the scan goes on.
  */
 public final class Membership implements AutoCloseable {
@@ -45,7 +46,7 @@ public final class Membership implements AutoCloseable {
     private FileStamp workersStamp = FileStamp.MISSING;
     private boolean workersTooYoung;
     private long fullLookAtNs;
-    private ChangeWatch changes; // null when nobody waits for changes
+    private ChangeWatch changes; // null when no thread waits for changes
     // written by the housekeeping thread, read by all
     private volatile Members members = Members.NONE;
 
@@ -63,7 +64,7 @@ public final class Membership implements AutoCloseable {
         known.values().forEach(worker -> worker.changesEnd(watching));
     }
 
-    /** How long nobody need look unless a wait for changes ends. */
+    /** Max time without a look, unless a wait for changes ends. */
     public long restNs() {
         boolean told = changes != null
                 && changes.seesDirectory()

@@ -11,7 +11,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 
 /**
- * What keeps a worker's directory to one process: an flock on {@code lock/owner}, which nobody else may open. The kernel drops
+ * What keeps a worker's directory to one process: an flock on {@code lock/owner}, which no other process may open. The kernel drops
  * it when the process ends, however it ends. In the file stands the epoch, in decimal digits.
  *
  * <p><b>Ownership.</b> Held from {@link #take} to {@link #close}. <b>Threads.</b> Thread-safe.
@@ -27,7 +27,7 @@ final class OwnerLock implements AutoCloseable {
         this.files = files;
     }
 
-    /** Takes the lock of a worker's directory; empty when somebody holds it. */
+    /** Takes the lock of a worker's directory; empty when a process holds it. */
     static Optional<OwnerLock> take(Path workerDirectory, SafeFiles files) throws IOException {
         Path directory = files.createPrivateDirectory(workerDirectory.resolve("lock"));
         NativeFile file = files.openOwnNative(directory.resolve("owner"));

@@ -10,13 +10,13 @@ import java.util.Optional;
 /**
  * Rings at another worker; the protocol is {@link Doorbell}'s.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Whoever opened it closes it; closing again does nothing. <b>Memory.</b>
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its opener closes it; closing again does nothing. <b>Memory.</b>
  * Ringing allocates nothing while the other one has its doorbell open.
  */
 public final class PeerDoorbell implements AutoCloseable {
     private final Path path;
     private final SafeFiles files;
-    // null while nobody waits at the other end
+    // null while no thread waits at the other end
     private Fifo fifo;
     private boolean closed;
 
@@ -35,7 +35,7 @@ public final class PeerDoorbell implements AutoCloseable {
     }
 
     /**
-     * Wakes the worker. When nobody waits there nothing happens.
+     * Wakes the worker. Does nothing when it does not wait.
      *
      * @throws io.waybill.host.UnsafeFileException when something else than a FIFO of ours lies there
      */
@@ -48,7 +48,7 @@ public final class PeerDoorbell implements AutoCloseable {
         }
         if (!fifo.pass()) {
             fifo.close();
-            fifo = null; // whoever joins under this name next may have made a new one
+            fifo = null; // the next worker of this name may have made a new one
         }
     }
 

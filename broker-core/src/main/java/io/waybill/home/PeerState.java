@@ -10,7 +10,7 @@ public enum PeerState {
     /** Its {@code worker.json} does not read; see {@link Peer#problem()}. */
     UNREADABLE;
 
-    /** Whether a message for it has somebody to read it soon. */
+    /** Whether a message for it will be read soon. */
     public boolean isThere() {
         return this == STARTING || this == READY;
     }

@@ -17,7 +17,7 @@ import java.util.regex.Pattern;
 
 /**
  * A worker's directory as it lies there, for tools that look at it whatever has become of it. Reads by position, maps nothing, and writes
- * nothing. What can't be used is left out, and told by {@link #problems()}.
+ * nothing. What can't be used is left out, and reported by {@link #problems()}.
  *
  * <p>One thread at a time.
  */

@@ -25,9 +25,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A worker's own place in a home, from join to leave: its name and id, its {@code worker.json}, cursors and doorbell.
+ * A worker's own directory in a home, from join to leave: its name and id, its {@code worker.json}, cursors and doorbell.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Whoever joined leaves or closes; doing so again does nothing. The directory
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The one that joined leaves or closes; doing so again does nothing. The directory
  * and the claim stay for the next one of this name.
  */
 public final class WorkerDirectory implements AutoCloseable {
@@ -281,7 +281,7 @@ public final class WorkerDirectory implements AutoCloseable {
         publish(record.state(), record.served(), settings);
     }
 
-    /** Says good-bye and gives the name back. Whoever polls or waits at the doorbell has stopped by then. */
+    /** Leaves the home and gives the name back. Threads that poll or wait at the doorbell have stopped by then. */
     public synchronized void leave() throws IOException {
         if (left) {
             return;
@@ -296,7 +296,7 @@ public final class WorkerDirectory implements AutoCloseable {
         try {
             write(record.with(WorkerState.LEFT, Served.NOTHING, record.settings()));
         } catch (IOException | RuntimeException | Error e) {
-            // the disk is full, for one: better nothing than a record of somebody who is not there
+            // the disk is full, for one: better no record than one of a worker that is not there
             home.host().files().remove(path.resolve(RECORD_FILE));
             throw e;
         }
@@ -316,10 +316,10 @@ public final class WorkerDirectory implements AutoCloseable {
     }
 
     private void write(WorkerRecord next) throws IOException {
-        // not synced: after a power cut nobody lives, and the epoch stands in the lock too
+        // not synced: after a power cut no worker lives, and the epoch stands in the lock too
         home.host().files().replaceUnsynced(path.resolve(RECORD_FILE), WorkerRecordJson.write(next));
         record = next;
-        // so that whoever scans need not look at the workers that are not there
+        // so that a scan need not look at the workers that are not there
         Files.setLastModifiedTime(
                 home.workersPath(), FileTime.from(home.host().clock().wallNs(), TimeUnit.NANOSECONDS));
     }

@@ -1,5 +1,5 @@
 /**
- * The directory that a group of workers share: who joins under which name and id, who lives, what each has read of the others,
+ * The directory that a group of workers share: which workers join under which name and id, which live, what each has read of the others,
  * and how they wake each other.
  *
  * <pre>

@@ -8,9 +8,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Waits until a directory changes, a process ends, or somebody wants to be heard.
+ * Waits until a directory changes, a process ends, or another thread calls {@link #wake}.
  *
- * <p><b>Threads.</b> One at a time waits; any may wake it, add processes, or close. <b>Ownership.</b> Whoever opened it closes it; closing
+ * <p><b>Threads.</b> One at a time waits; any may wake it, add processes, or close. <b>Ownership.</b> Its opener closes it; closing
  * again does nothing. Closing ends the wait, and the descriptors go when the last thread is out. <b>Memory.</b> Waiting allocates nothing.
  */
 public final class ChangeWatch implements AutoCloseable {
@@ -24,7 +24,7 @@ public final class ChangeWatch implements AutoCloseable {
     private final int directory; // NONE when the host does not tell of its changes
     private final Pointer room;
     private final Pointer signalRoom;
-    /** One for being open and one for each thread inside; whoever takes the last one closes the descriptors. */
+    /** One for being open and one for each thread inside; the thread that takes the last one closes the descriptors. */
     private final AtomicInteger users = new AtomicInteger(1);
 
     private volatile boolean closed;
@@ -63,7 +63,7 @@ public final class ChangeWatch implements AutoCloseable {
             calls.waits().joinSet(set, directory);
             return directory;
         } catch (NativeCallException e) {
-            LOG.debug("The host does not tell when {} changes; it is looked at again and again", watched, e);
+            LOG.debug("The host does not report when {} changes; it is polled", watched, e);
             closeAll(calls, directory);
             return NONE;
         }

@@ -13,7 +13,7 @@ public interface Clock {
     /** Time that also passes while the host is suspended; the same reading for every process of the host. For deadlines. */
     long bootNs();
 
-    /** Nanoseconds since 1970. May go back when somebody sets the clock, but only in {@link #refresh()}. For people. */
+    /** Nanoseconds since 1970. May go back when the clock is set, but only in {@link #refresh()}. For people. */
     long wallNs();
 
     /** What {@link #wallNs} says when {@link #bootNs} says this, without a look at the clock. */

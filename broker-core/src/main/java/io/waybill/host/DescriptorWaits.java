@@ -29,7 +29,7 @@ final class DescriptorWaits {
         WRITTEN,
         /** The pipe is full. */
         FULL,
-        /** Nobody has it open for reading. */
+        /** No process has it open for reading. */
         NOBODY_READS
     }
 

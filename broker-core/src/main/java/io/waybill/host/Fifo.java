@@ -8,8 +8,8 @@ import jnr.ffi.Pointer;
 /**
  * One end of a FIFO through which processes wake each other. The bytes in it mean nothing but "look".
  *
- * <p><b>Threads.</b> One thread at a time waits; any may pass or close. <b>Ownership.</b> Whoever opened it closes it; closing
- * again does nothing. Closing wakes the one who waits, and the descriptor goes when the last one is out, so that nobody ever
+ * <p><b>Threads.</b> One thread at a time waits; any may pass or close. <b>Ownership.</b> Its opener closes it; closing
+ * again does nothing. Closing wakes the one that waits, and the descriptor is closed when the last one is out, so that no thread ever
  * reads or writes what has got its number since. <b>Memory.</b> Waiting and passing allocate nothing.
  */
 public final class Fifo implements AutoCloseable {
@@ -18,7 +18,7 @@ public final class Fifo implements AutoCloseable {
     private final int descriptor;
     private final Pointer room;
     private final long roomAddress;
-    /** One for being open and one for each thread inside; whoever takes the last one closes the file. */
+    /** One for being open and one for each thread inside; the thread that takes the last one closes the file. */
     private final AtomicInteger users = new AtomicInteger(1);
 
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -53,9 +53,9 @@ public final class Fifo implements AutoCloseable {
     }
 
     /**
-     * Passes one byte, or none when the FIFO is full: then somebody is being woken already.
+     * Passes one byte, or none when the FIFO is full: then a thread is being woken already.
      *
-     * @return false when nobody waits at it any more, or this end is closed
+     * @return false when no thread waits at it any more, or this end is closed
      */
     public boolean pass() throws IOException {
         if (!enter()) {
@@ -92,9 +92,9 @@ public final class Fifo implements AutoCloseable {
     public void close() {
         if (closed.compareAndSet(false, true)) {
             try {
-                calls.waits().passByte(descriptor, roomAddress, file.path()); // for whoever waits inside
+                calls.waits().passByte(descriptor, roomAddress, file.path()); // for a thread that waits inside
             } catch (IOException e) {
-                // then nobody is woken, and the wait ends by its timeout
+                // then no thread is woken, and the wait ends by its timeout
             } finally {
                 exit();
             }

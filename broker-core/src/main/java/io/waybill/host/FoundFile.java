@@ -83,7 +83,7 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
         return this;
     }
 
-    /** Checks that nobody but the owner may even look. */
+    /** Checks that no user but the owner may read it. */
     FoundFile requirePrivate(Path path) throws UnsafeFileException {
         if ((mode & OPEN_TO_OTHERS) != 0) {
             throw new UnsafeFileException(path, "mode 0700, closed to group and others", "mode " + modeText());

@@ -16,7 +16,7 @@ import jnr.ffi.Runtime;
 /**
  * The system calls that Java lacks, bound to libc. The only class that does so.
  *
- * <p><b>Threads.</b> Thread-safe. A call runs outside the JVM's safepoints: one that blocks holds up nobody else.
+ * <p><b>Threads.</b> Thread-safe. A call runs outside the JVM's safepoints: one that blocks holds up no other thread.
  *
  * <p><b>Errors.</b> {@link NativeCallException} with the errno's name and what was attempted. Calls that a signal interrupted
  * are repeated, but for {@link DescriptorWaits#awaitReadable}.
@@ -86,7 +86,7 @@ public final class NativeCalls {
         }
     }
 
-    /** What is told to the kernel about mapped memory, with Linux's numbers. */
+    /** Advice to the kernel about mapped memory, with Linux's numbers. */
     public enum Advice {
         SEQUENTIAL(2),
         WILL_NEED(3),
@@ -340,7 +340,7 @@ public final class NativeCalls {
         libc.memcpy(to, from, length);
     }
 
-    /** A buffer over memory. Nothing ties the memory's life to it. */
+    /** A buffer over memory. It does not keep the memory mapped. */
     public ByteBuffer bufferAt(long address, int length) {
         return MemoryIO.getInstance().newDirectByteBuffer(address, length);
     }

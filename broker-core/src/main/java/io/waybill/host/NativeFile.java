@@ -9,7 +9,7 @@ import org.agrona.BufferUtil;
  * A file as the kernel knows it, for what {@link java.nio.channels.FileChannel} can't do: reserve, lock by open, map any size.
  * Opened by {@link SafeFiles} alone.
  *
- * <p><b>Threads.</b> Thread-safe, but that nobody may use it while another closes it. <b>Ownership.</b> Whoever opened it closes
+ * <p><b>Threads.</b> Thread-safe, but no thread may use it while another closes it. <b>Ownership.</b> Its opener closes
  * it; closing again does nothing. Mappings outlive it. <b>Errors.</b> {@link NativeCallException}.
  */
 public final class NativeFile implements AutoCloseable {
@@ -31,7 +31,7 @@ public final class NativeFile implements AutoCloseable {
         return path;
     }
 
-    /** A path that leads to this very file, whatever has been put in its place. */
+    /** A path that leads to this very file, even when another one has replaced it. */
     Path descriptorPath() {
         return Path.of("/proc/self/fd/" + descriptor());
     }

@@ -8,9 +8,9 @@ import java.nio.file.Path;
 import jnr.constants.platform.Errno;
 
 /**
- * A name in a checked directory that is held open, so that nobody can put another directory in its place between two steps.
+ * A name in a checked directory that is held open, so that it can't be replaced by another directory between two steps.
  *
- * <p><b>Threads.</b> For one thread. <b>Ownership.</b> Whoever pinned it closes it.
+ * <p><b>Threads.</b> For one thread. <b>Ownership.</b> Its opener closes it.
  */
 final class PinnedDirectory implements AutoCloseable {
     private final NativeCalls calls;

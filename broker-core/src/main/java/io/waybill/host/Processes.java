@@ -13,7 +13,7 @@ public interface Processes {
     /** Whether that process lives; costs about one small read. */
     Liveness liveness(ProcessIdentity process);
 
-    /** For whoever asks about one process often. */
+    /** For callers that ask about one process often. */
     default ProcessWatch watch(ProcessIdentity process) {
         return new ProcessWatch() {
             @Override

@@ -2,7 +2,7 @@ package io.waybill.host;
 
 import java.nio.file.Path;
 
-/** A file lost its last name between its opening and the look at it: another one was put in its place, or it was removed. */
+/** A file lost its last name between its opening and the look at it: it was replaced by another one, or removed. */
 final class ReplacedFileException extends UnsafeFileException {
 
     private static final long serialVersionUID = 1L;

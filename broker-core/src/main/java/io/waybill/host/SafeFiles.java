@@ -25,7 +25,7 @@ import jnr.constants.platform.Errno;
 
 /**
  * Opens every file and directory of the broker, and opens nothing else: a regular file with one name, owned by this process's
- * user and writable by nobody else, in a directory of which the same is true.
+ * user and writable by no other, in a directory of which the same is true.
  *
  * <p>The directory is pinned first; the name in it is then looked up without following a link and without opening it, so that a
  * FIFO can't make anybody wait; what was found is checked, and that very object is opened, whatever lies at the path by then.
@@ -85,13 +85,13 @@ public final class SafeFiles {
         }
     }
 
-    /** Checks a directory: owned by us, writable by nobody else, and no link to one. */
+    /** Checks a directory: owned by us, writable by no other user, and no link to one. */
     public Path requireDirectory(Path directory) throws IOException {
         FoundFile.at(directory).require(Kind.DIRECTORY, owner, Long.MAX_VALUE, directory);
         return directory;
     }
 
-    /** Checks a directory that nobody else may enter or list. */
+    /** Checks a directory that no other user may enter or list. */
     public Path requirePrivateDirectory(Path directory) throws IOException {
         FoundFile.at(directory)
                 .require(Kind.DIRECTORY, owner, Long.MAX_VALUE, directory)
@@ -110,7 +110,7 @@ public final class SafeFiles {
         return requirePrivateDirectory(directory);
     }
 
-    /** Checks a file before somebody else, such as Chronicle, opens it by its path. */
+    /** Checks a file before other code, such as Chronicle, opens it by its path. */
     public Path requireRegular(Path file) throws IOException {
         FoundFile.at(file).require(Kind.FILE, owner, Long.MAX_VALUE, file);
         return file;
@@ -177,7 +177,7 @@ public final class SafeFiles {
     }
 
     /**
-     * Puts a file of mode 0600 in place, new or instead of what is there: whoever reads finds the old or the new content, also
+     * Puts a file of mode 0600 in place, new or instead of what is there: a reader finds the old or the new content, also
      * after a power cut. For files with one writer.
      */
     public void replaceAtomically(Path file, byte[] content) throws IOException {
@@ -280,7 +280,7 @@ public final class SafeFiles {
                 try (PinnedDirectory place = pin(file)) {
                     return place.create();
                 } catch (FileAlreadyExistsException raced) {
-                    // somebody made it in between: open theirs, checked
+                    // another process made it in between: open that one, checked
                 }
             }
         }
@@ -305,7 +305,7 @@ public final class SafeFiles {
         return new Fifo(calls, openChecked(fifo, Kind.FIFO, NativeCalls.O_RDWR | NativeCalls.O_NONBLOCK, 0));
     }
 
-    /** Opens a FIFO to pass bytes into; empty when nobody waits at it. Never blocks. */
+    /** Opens a FIFO to pass bytes into; empty when no thread waits at it. Never blocks. */
     public Optional<Fifo> openFifo(Path fifo) throws IOException {
         try {
             return Optional.of(

@@ -7,7 +7,7 @@
  * <ul>
  *   <li>{@link io.waybill.host.Host#real()} for the real thing
  *   <li>{@link io.waybill.host.SafeFiles} to open anything
- *   <li>{@link io.waybill.host.Processes} to ask whether somebody lives
+ *   <li>{@link io.waybill.host.Processes} to ask whether a process lives
  * </ul>
  */
 package io.waybill.host;

@@ -6,6 +6,6 @@ public enum Durability {
     PROCESS,
     /** What was written is synced ever so often: that long and no longer is lost, from the end. */
     INTERVAL,
-    /** Nobody acts on a record before it is on the disk: nothing is lost that anybody heard of. */
+    /** No record is acted on before it is on the disk: nothing that a peer has seen is lost. */
     EACH
 }

@@ -13,7 +13,8 @@ import java.util.List;
 /**
  * The files of one queue of a worker's journal, with those of its archive: what they take, and their removal.
  *
- * <p>A file is renamed before it is removed. From then on nobody finds it, and its space is given back without anybody waiting for that.
+ * <p>A file is renamed before it is removed. From then on no reader finds it, and its space is given back without a thread waiting for
+ * that.
  * Who has it open reads on.
  *
  * <p><b>Threads.</b> One at a time; {@link #remove} for the worker that owns them.
@@ -46,7 +47,7 @@ public final class QueueFiles {
                 add(file, found);
             }
         } catch (NoSuchFileException | NotDirectoryException e) {
-            return List.of(); // nobody ever wrote here
+            return List.of(); // the worker never wrote
         }
         return found;
     }

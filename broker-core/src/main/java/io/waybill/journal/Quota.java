@@ -15,7 +15,7 @@ public final class Quota implements DiskSpace {
     private final long limitBytes;
     private volatile long scarceBytes = Long.MAX_VALUE; // set once, with the listener
     private volatile Runnable onScarce = () -> {};
-    // By who reserves.
+    // Of the threads that reserve.
     private final AtomicLong claimedBytes = new AtomicLong(); // asked for, and not yet counted as reserved
     private final AtomicLong reservedBytes = new AtomicLong();
     // By who measures and removes: what is in use without all that was ever reserved; below 0 when some of that was
@@ -50,7 +50,7 @@ public final class Quota implements DiskSpace {
                         + " are in use");
             }
             disk.reserve(file, offset, length);
-            reservedBytes.addAndGet(length); // behind the disk: who looks between counts it twice, and not never
+            reservedBytes.addAndGet(length); // after the disk: better counted twice in between than not at all
         } finally {
             claimedBytes.addAndGet(-length);
         }

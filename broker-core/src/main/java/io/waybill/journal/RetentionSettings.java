@@ -3,7 +3,7 @@ package io.waybill.journal;
 import java.time.Duration;
 
 /**
- * How long a worker keeps the files of its journal. A file goes when one of the three limits says so, and nobody needs it.
+ * How long a worker keeps the files of its journal. A file is removed when one of the three limits says so, and no reader needs it.
  *
  * @param maxAge a file whose last record is older goes; {@link Duration#ZERO} for no limit
  * @param maxBytes most that both queues, their index and their archive take on the disk, reserved space included; 0 for no limit

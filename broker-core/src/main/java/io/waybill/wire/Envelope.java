@@ -38,7 +38,7 @@ package io.waybill.wire;
  *   …     …   tensor section
  * </pre>
  *
- * The checksum covers sender, queue (by the type's flag), sequence and id, so that a record that turns up in another place than where it
+ * The checksum covers sender, queue (by the type's flag), sequence and id, so that a record that turns up at another position than where it
  * was written does not pass for what belongs there.
  */
 public final class Envelope {
@@ -81,7 +81,8 @@ public final class Envelope {
     public static final int REFERENCES = 2;
 
     /**
-     * The flag of a request that a later incarnation of its receiver may run as well, and of a response to one that an earlier incarnation of its sender
+     * The flag of a request that a later incarnation of its receiver may run as well, and of a response to one that an earlier incarnation
+     * of its sender
      * may have begun.
      */
     public static final int ACROSS_INCARNATIONS = 4;

@@ -47,7 +47,7 @@ public final class MessageBuffer {
         return memory.addressOffset();
     }
 
-    /** A view of the payload without what stands at its end, read-only: the same object at every call, positioned anew. */
+    /** A view of the payload without what stands at its end, read-only: the same object at every call, positioned again. */
     public ByteBuffer payload() {
         readOnly.limit(Envelope.HEADER_LENGTH + valuesLength()).position(Envelope.HEADER_LENGTH);
         return readOnly;
@@ -159,7 +159,7 @@ public final class MessageBuffer {
         return this;
     }
 
-    /** Which life of the receiver a request is for; the low 32 bits count. */
+    /** Which incarnation of the receiver a request is for; the low 32 bits count. */
     public MessageBuffer epoch(long epoch) {
         memory.putInt(Envelope.EPOCH, (int) epoch, ByteOrder.LITTLE_ENDIAN);
         return this;
@@ -203,7 +203,7 @@ public final class MessageBuffer {
         return addFlag(Envelope.OBSERVATIONS);
     }
 
-    /** Ends a record: gives it its place in the queue, and the checksum. */
+    /** Ends a record: gives it its sequence in the queue, and the checksum. */
     public void seal(long sequence) {
         memory.putLong(Envelope.SEQUENCE, sequence, ByteOrder.LITTLE_ENDIAN);
         memory.putInt(Envelope.CHECKSUM, checksum(), ByteOrder.LITTLE_ENDIAN);

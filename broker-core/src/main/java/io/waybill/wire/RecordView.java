@@ -154,7 +154,7 @@ public final class RecordView {
         return Short.toUnsignedInt(memory.getShort(Envelope.TO, ByteOrder.LITTLE_ENDIAN));
     }
 
-    /** Which life of the receiver a request is for: the low 32 bits of its epoch. */
+    /** Which incarnation of the receiver a request is for: the low 32 bits of its epoch. */
     public long epoch() {
         return Integer.toUnsignedLong(memory.getInt(Envelope.EPOCH, ByteOrder.LITTLE_ENDIAN));
     }
@@ -171,7 +171,10 @@ public final class RecordView {
         return (memory.getByte(Envelope.FLAGS) & Envelope.REPEATED) != 0;
     }
 
-    /** Of a request: whether a later incarnation of its receiver may run it; of a response: whether an earlier one of its sender may have begun. */
+    /**
+     * Of a request: whether a later incarnation of its receiver may run it; of a response: whether an earlier one of its sender may have
+     * begun.
+     */
     public boolean isAcrossIncarnations() {
         return (memory.getByte(Envelope.FLAGS) & Envelope.ACROSS_INCARNATIONS) != 0;
     }
@@ -184,7 +187,7 @@ public final class RecordView {
         return memory.getInt(Envelope.PAYLOAD_LENGTH, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** The payload without observations and references, read-only: the same object at every call, positioned anew. */
+    /** The payload without observations and references, read-only: the same object at every call, positioned again. */
     public ByteBuffer payload() {
         return buffer.payload();
     }

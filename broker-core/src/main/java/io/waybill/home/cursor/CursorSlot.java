@@ -94,17 +94,20 @@ public final class CursorSlot {
         table.putLongRelease(offset + CursorLayout.REQUESTS_FINISHED, index);
     }
 
-    /** Position in the worker's own responses behind which the responses to requests stand that are not before the finished ones; 0: the start. */
+    /**
+     * Position in the worker's own responses behind which the responses to requests stand that are not before the finished ones; 0: the
+     * start.
+     */
     public long responsesFrom() {
         return table.getLongVolatile(offset + CursorLayout.RESPONSES_FROM);
     }
 
-    /** To be written after the finished place that makes it true. */
+    /** To be written after the low watermark that makes it true. */
     public void responsesFrom(long index) {
         table.putLongRelease(offset + CursorLayout.RESPONSES_FROM, index);
     }
 
-    /** This life of the worker reads the peer's queues from now on. */
+    /** This incarnation of the worker reads the peer's queues from now on. */
     public void incarnation(long epoch) {
         table.putLongRelease(offset + CursorLayout.INCARNATION, epoch);
     }

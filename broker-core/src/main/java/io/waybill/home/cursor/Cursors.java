@@ -122,7 +122,7 @@ public final class Cursors {
         return "";
     }
 
-    /** Makes the file aside and puts it in place when it is whole: no peer ever maps half of it. */
+    /** Writes the file aside and renames it when it is whole: no peer ever maps half of it. */
     private static UnsafeBuffer create(SafeFiles files, Path path, int ownId) throws IOException {
         Path aside = path.resolveSibling(WRITTEN_ASIDE);
         files.remove(aside);
@@ -197,7 +197,7 @@ public final class Cursors {
         table.putLongRelease(WAKE_AT_NS_AT, 0);
     }
 
-    /** From now on nobody acts on records that are not on the disk. */
+    /** From now on no peer acts on records that are not on the disk. */
     public void holdReaders() {
         table.putIntVolatile(READERS_WAIT_AT, 1);
     }

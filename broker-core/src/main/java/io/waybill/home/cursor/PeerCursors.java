@@ -71,7 +71,7 @@ public final class PeerCursors {
         return table.getLongVolatile(CursorLayout.EPOCH_AT);
     }
 
-    /** Whether nobody may act on the peer's records before they are on its disk. Set when its incarnation begins. */
+    /** Whether the peer's records must be on its disk before they are acted on. Set when its incarnation begins. */
     public boolean readersWait() {
         return table.getIntVolatile(CursorLayout.READERS_WAIT_AT) != 0;
     }

@@ -27,7 +27,7 @@ public final class MappedFaults {
     private MappedFaults() {}
 
     /**
-     * Throws the fault that this thread has met and was not told of.
+     * Throws the fault that this thread has met and that was not reported yet.
      *
      * <p>On JDK 17 it makes an array of arrays, which the virtual machine does for compiled code too: the one cheap way in that hands out
      * what is pending. That costs 16 bytes and about 20 ns. From 19 on it goes round a loop, which asks for a safepoint each time, for a

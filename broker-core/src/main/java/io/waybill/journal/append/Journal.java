@@ -59,8 +59,7 @@ public final class Journal implements Closeable {
     private long lastId;
     private boolean appended; // since it was opened
     private Throwable failure;
-    private volatile String damage =
-            ""; // what another process changed in the files; read by the thread that stops the worker
+    private volatile String damage = ""; // what another process changed; read by the thread that stops the worker
 
     Journal(Path directory, JournalSettings settings, DiskSpace disk, LastRecord last) {
         this.directory = directory;
@@ -77,8 +76,8 @@ public final class Journal implements Closeable {
                 .timeoutMS(LOCK_WAIT_MS)
                 .build();
         this.appender = queue.createAppender();
-        this.appender.singleThreadedCheckDisabled(
-                true); // several threads, one at a time under the worker's lock: ADR 3
+        // several threads, one at a time under the worker's lock: ADR 3
+        this.appender.singleThreadedCheckDisabled(true);
     }
 
     /**

@@ -26,7 +26,7 @@ import net.openhft.chronicle.wire.DocumentContext;
  * Writes records into a new queue as they are, with the sequence and the checksum that they have, into files of the numbers that they were
  * in. The records are on the disk when {@link #finish} has returned.
  *
- * <p><b>Threads.</b> One. <b>Ownership.</b> Nobody else writes in the directory, which is there and empty.
+ * <p><b>Threads.</b> One. <b>Ownership.</b> No other process writes in the directory, which is there and empty.
  */
 public final class QueueCopy implements Closeable {
 

@@ -23,7 +23,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Makes a queue ready for its writer again after a crash, a full disk or damage, as far as nothing that was ever appended is touched.
  * A file that was begun and whose header was never published holds nothing: Chronicle would wait ten seconds for that header, again
- * and again. Chronicle's table says what the files say, and who holds which lock: it is made anew at every opening, so that no lock
+ * and again. Chronicle's table says what the files say, and which process holds which lock: it is recreated at every opening, so that no
+ * lock
  * outlives its holder. For the owner, under its lock. Stateless.
  */
 final class QueueRepair {
@@ -41,8 +42,7 @@ final class QueueRepair {
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*" + Roll.FILE_SUFFIX)) {
             for (Path file : files) {
                 if (QueueStructure.isUnpublished(file) && !mayHoldRecord(file)) {
-                    LOG.warn(
-                            "{}: begun, and nothing was written before a crash or a full disk; it is begun anew", file);
+                    LOG.warn("{}: empty file left by a crash or a full disk; recreating it", file);
                     Files.delete(file);
                 }
             }
@@ -56,7 +56,7 @@ final class QueueRepair {
         if (problem.isEmpty()) {
             freeLocks(table, QueueStructure.heldLocks(directory));
         } else {
-            LOG.warn("{}; it is made anew from the files", problem);
+            LOG.warn("{}; recreating it from the files", problem);
             Files.delete(table);
         }
     }

@@ -24,7 +24,8 @@ final class Reservation {
     private static final long SLACK_BYTES = 1 << 20;
 
     /**
-     * Filled at once, in some 0.2 ms. At multiples of it, so that file systems with large folios make it a single one: whoever meets a
+     * Filled at once, in some 0.2 ms. At multiples of it, so that file systems with large folios make it a single one: the thread that
+     * meets a
      * page of it then has them all mapped.
      */
     private static final long PIECE_BYTES = 1 << 20;
@@ -154,7 +155,7 @@ final class Reservation {
 
     /**
      * Brings pages of a file from one position to another into memory, as far as they are reserved, if the file is still this one: where
-     * nothing is reserved, or was and is given back, that would take disk space that nobody has granted.
+     * nothing is reserved, or was and is given back, that would take disk space that was not granted.
      *
      * @return up to where it did
      */

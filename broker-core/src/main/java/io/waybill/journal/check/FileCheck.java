@@ -17,7 +17,8 @@ import org.agrona.collections.LongArrayList;
  * mark at the end, and that nothing lies behind it. A tailer goes by these when it is moved, and an appender when it is opened, and
  * neither would notice a bit that changed.
  *
- * <p>What a crash leaves at the end is told as a note, for the writer goes on from there. A live writer may go on meanwhile: what seems
+ * <p>What a crash leaves at the end is reported as a note, for the writer continues from there. A live writer may append meanwhile: what
+ * seems
  * to be ahead of the records is looked at again. Where a frame can't be followed the check ends: {@link QueueReader} tells about that.
  *
  * <p><b>Threads.</b> One, once. <b>Memory.</b> A window, and 8 bytes for every record that is indexed.
@@ -70,7 +71,7 @@ public final class FileCheck implements Closeable {
     private boolean checkHeader() throws IOException {
         byte[] header = own.header();
         if (!window.covers(0, header.length, FileWindow.CAPACITY)) {
-            return false; // told by those who look for a header
+            return false; // reported by those that look for a header
         }
         for (int at = 0; at < header.length; at++) {
             if (!own.isVariable(at) && window.int8(at) != header[at]) {
@@ -286,7 +287,7 @@ public final class FileCheck implements Closeable {
     private void checkMark() throws IOException {
         long at = position + Frame.LENGTH;
         int found = window.covers(at, Integer.BYTES, FileWindow.CAPACITY) ? window.int32(at) : 0;
-        if (found == 0) { // nobody reads it: what ends the file is the frame
+        if (found == 0) { // never read: what ends the file is the frame
             noted(at, at + Integer.BYTES, "the mark at the file's end was not finished");
         } else if (found != MARK) {
             damaged(at, at + Integer.BYTES, "the mark at the file's end is not what belongs there");

@@ -86,7 +86,7 @@ public final class StructureCheck {
         try (FileCheck check = new FileCheck(file, files, found)) {
             check.check(hasNewer);
         } catch (IOException e) {
-            // told by the reader of its records
+            // reported by the reader of its records
         }
     }
 

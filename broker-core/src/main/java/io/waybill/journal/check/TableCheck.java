@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Compares the entries of Chronicle's table with what it writes, byte by byte. All of it is derived, and its owner makes it anew or frees
+ * Compares the entries of Chronicle's table with what it writes, byte by byte. All of it is derived, and its owner recreates it or frees
  * its locks when it starts: so all that is found is a note. What keeps readers out is {@link QueueStructure}'s to tell.
  *
  * <p>One thread, once.

@@ -96,7 +96,7 @@ public final class FileWindow implements Closeable {
 
     /** The first byte of a range that is not zero; {@code to} when all are, as far as the file reaches. */
     public long firstNonZero(long from, long to) throws IOException {
-        long at = file.dataFrom(from); // what is reserved ahead is much, and nobody wrote there
+        long at = file.dataFrom(from); // much is reserved ahead, and nothing is written there
         while (at < to && covers(at, 1, CAPACITY)) {
             int bytes = (int) Math.min(to - at, available(at));
             int found = copied.slice((int) (at - start), bytes).mismatch(ZEROS);

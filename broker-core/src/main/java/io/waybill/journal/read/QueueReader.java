@@ -33,7 +33,7 @@ public final class QueueReader implements Closeable {
 
     /** What a step found. */
     public enum Step {
-        /** A record; {@link #record()} and {@link #place()} tell about it. */
+        /** A record; {@link #record()} and {@link #place()} describe it. */
         RECORD,
         /** Something that is no record, skipped; see {@link #damage()}. */
         DAMAGED,

@@ -17,11 +17,11 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class TableLock {
 
-    /** Who wants to open the table, and how often to look while somebody else does. */
+    /** What the table is opened for, and how often to look while another process has it open. */
     public enum Mode {
         /** A link to the peer is made while others wait. */
         READER(10),
-        /** It would make the table anew. */
+        /** It would recreate the table. */
         WRITER(50);
 
         private final int looks;
@@ -38,7 +38,7 @@ public final class TableLock {
     private TableLock() {}
 
     /**
-     * What keeps somebody from opening the table; empty text when nothing does, or there is no table. Whoever is just opening it holds
+     * Why the table can't be opened; empty text when it can, or there is no table. A process that is just opening it holds
      * the lock for a moment, and is waited for: 50 ms for a reader, 250 ms for the writer.
      */
     public static String problem(Path table, Mode mode) throws IOException {

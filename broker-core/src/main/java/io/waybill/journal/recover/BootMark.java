@@ -49,12 +49,12 @@ public record BootMark(String boot, int firstCycle, long firstCounter) {
         return Files.exists(directory.resolve(FILE), LinkOption.NOFOLLOW_LINKS);
     }
 
-    /** Puts it in place, and sees it to the disk. */
+    /** Replaces the one before, and syncs it to the disk. */
     void write(Path directory, SafeFiles files) throws IOException {
         files.replaceAtomically(directory.resolve(FILE), bytes());
     }
 
-    /** Puts it in place: after a power cut it may be gone, and then the queue is looked at. */
+    /** Replaces the one before: after a power cut it may be gone, and then the queue is checked. */
     void writeUnsynced(Path directory, SafeFiles files) throws IOException {
         files.replaceUnsynced(directory.resolve(FILE), bytes());
     }

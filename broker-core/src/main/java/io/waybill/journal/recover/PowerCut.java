@@ -24,14 +24,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes a queue whole again from which a power cut may have taken pages. The kernel writes pages in any order: at the end there can be holes
+ * Makes a queue whole again from which a power cut may have taken pages. The kernel writes pages in any order: at the end there can be
+ * holes
  * with whole records behind them, and what Chronicle notes beside the records can be older or newer than they are. What stays is every
- * record before the first that is not whole. A file that is not exactly what its records ask for is written anew from them; what stood
+ * record before the first that is not whole. A file that is not exactly what its records ask for is rewritten from them; what stood
  * behind the first hole is set aside under the name of its file with {@value #SET_ASIDE}, and nothing reads it again.
  *
  * <p>Damage among what was on the disk before, or long before the end, is no power cut's: it is left for {@code journal verify} to tell.
  *
- * <p><b>Threads.</b> One, once, under the worker's lock. <b>Errors.</b> When it is ended at any point, it begins anew the next time.
+ * <p><b>Threads.</b> One, once, under the worker's lock. <b>Errors.</b> When it is interrupted at any point, it starts from scratch the
+ * next time.
  */
 final class PowerCut {
 
@@ -65,7 +67,7 @@ final class PowerCut {
     }
 
     /**
-     * A place where something is not whole.
+     * A position at which something is not whole.
      *
      * @param file that it lies in
      * @param kept records of the file that lie before it
@@ -80,7 +82,7 @@ final class PowerCut {
         return recover(false);
     }
 
-    /** The same, and writes anew all that need not be on the disk, whole or not: the kernel forgot that it is not. */
+    /** The same, and rewrites all that need not be on the disk, whole or not: the kernel forgot that it is not. */
     RecoveredQueue writeAnew() throws IOException {
         return recover(true);
     }
@@ -106,7 +108,7 @@ final class PowerCut {
                 rewritten.write(file, Integer.MAX_VALUE);
             }
         }
-        Files.deleteIfExists(directory.resolve(QueueStructure.TABLE)); // made anew from the files
+        Files.deleteIfExists(directory.resolve(QueueStructure.TABLE)); // recreated from the files
         files.syncParent(suspects.get(0).path());
         if (cut == null) {
             return new RecoveredQueue(lastCycle, nextCounter);
@@ -175,7 +177,7 @@ final class PowerCut {
         suspicions.add(new Suspicion(file, kept, index, lastSentNs, nextCounter, text));
     }
 
-    /** The first place that a power cut may have made; null when there is none. */
+    /** The first position that a power cut may have damaged; null when there is none. */
     private Suspicion cut() {
         for (Suspicion suspicion : suspicions) {
             boolean unsynced = onDiskBefore < 1

@@ -18,7 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where a queue's writer begins in this incarnation, so that no place and no id is ever given twice: neither those that a power cut took, nor those
+ * Where a queue's writer begins in this incarnation, so that no sequence and no id is ever given twice: neither those that a power cut
+ * took, nor those
  * in files that are gone, nor those that a peer may remember of them.
  *
  * <p><b>Threads.</b> The thread that joins. Call under the worker's lock: no other process may write here.
@@ -64,10 +65,11 @@ public final class QueueBeginning {
     }
 
     /**
-     * Looks whether the host was started anew since the queue was written, and if so makes it whole again.
+     * Checks whether the host was restarted since the queue was written, and if so makes it whole again.
      *
      * @param epoch which incarnation of the worker this is
-     * @param onDiskBefore the index before which records were on the disk, as the worker said in its last incarnation; less than 1 when it did not
+     * @param onDiskBefore the index before which records were on the disk, as the worker said in its last incarnation; less than 1 when it
+     *     did not
      * @param evidence of how far the queue was written
      * @throws IOException when a queue that is not whole could not be made so
      */
@@ -245,7 +247,7 @@ public final class QueueBeginning {
         }
     }
 
-    /** A sync of the queue failed: the next incarnation writes anew what is not on the disk. */
+    /** A sync of the queue failed: the next incarnation rewrites what is not on the disk. */
     public static void failed(Path directory, SafeFiles files) throws IOException {
         BootMark mark = BootMark.read(directory, files).orElse(new BootMark(BootMark.FAILED, 0, 0));
         new BootMark(BootMark.FAILED, mark.firstCycle(), mark.firstCounter()).writeUnsynced(directory, files);

@@ -20,8 +20,8 @@ import net.openhft.chronicle.queue.ExcerptAppender;
 import net.openhft.chronicle.wire.DocumentContext;
 
 /**
- * Writes a queue's file anew from its records, beside the queue, and puts it in the file's place when it is on the disk. Each record keeps
- * its place in the file's order; for one that is not whole stands a document that is no record.
+ * Rewrites a queue's file from its records, beside the queue, and replaces the file when the new one is on the disk. Each record keeps
+ * its sequence in the file; instead of one that is not whole stands a document that is no record.
  *
  * <p>One thread at a time.
  */
