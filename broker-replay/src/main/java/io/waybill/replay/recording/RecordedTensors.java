@@ -11,7 +11,6 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.Closeable;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -91,36 +90,33 @@ public final class RecordedTensors implements Closeable {
 
     private Storage restore(RecordedMessage message, RecordView record, int number, Tensor tensor)
             throws IOException, NotRecordedException {
-        if (!DescribedTensors.isInline(tensor)) {
-            return restoreKept(message, record, number, tensor);
-        }
-        int bytes = (int) tensor.storage().sizeBytes();
-        Storage storage = memory.allocate(bytes);
-        storage.bytes(0, bytes).put(tensor.storage().bytes(0, bytes));
-        return storage;
-    }
-
-    private Storage restoreKept(RecordedMessage message, RecordView record, int number, Tensor tensor)
-            throws IOException, NotRecordedException {
+        boolean isInline = DescribedTensors.isInline(tensor);
         int storageNumber = DescribedTensors.storageOf(tensor);
         long sizeBytes = tensor.storage().sizeBytes();
-        Optional<String> missing = beside.missing(message, record, storageNumber, sizeBytes);
-        if (missing.isPresent()) {
-            throw missing(record, number, tensor, missing.get());
+        if (!isInline) {
+            require(beside.missing(message, record, storageNumber, sizeBytes), record, number, tensor);
         }
         Storage storage = allocate(record, number, tensor);
-        boolean whole = false;
+        boolean isWhole = false;
         try {
-            Filling filling = new Filling(storage);
-            Optional<String> damage = beside.read(message, record, storageNumber, filling::put);
-            if (damage.isPresent()) {
-                throw missing(record, number, tensor, damage.get());
+            if (isInline) {
+                storage.bytes(0, (int) sizeBytes).put(tensor.storage().bytes(0, (int) sizeBytes));
+            } else {
+                long[] filled = {0};
+                Optional<String> damage = beside.read(message, record, storageNumber, piece -> {
+                    int bytes = piece.remaining();
+                    storage.bytes(filled[0], bytes).put(piece);
+                    filled[0] += bytes;
+                });
+                require(damage, record, number, tensor);
+                if (filled[0] != sizeBytes) {
+                    throw new IOException("expected " + sizeBytes + " bytes of a storage, found " + filled[0]);
+                }
             }
-            filling.requireFull();
-            whole = true;
+            isWhole = true;
             return storage;
         } finally {
-            if (!whole) {
+            if (!isWhole) {
                 storage.release();
             }
         }
@@ -134,34 +130,18 @@ public final class RecordedTensors implements Closeable {
         }
     }
 
+    private static void require(Optional<String> problem, RecordView record, int number, Tensor tensor)
+            throws NotRecordedException {
+        if (problem.isPresent()) {
+            throw missing(record, number, tensor, problem.get());
+        }
+    }
+
     private static NotRecordedException missing(RecordView record, int number, Tensor tensor, String why) {
         return new NotRecordedException("tensor " + number + " of the "
                 + (record.type().isRequest() ? "request " : "answer to ") + MessageId.text(record.id())
                 + ", whose storage has "
                 + tensor.storage().sizeBytes() + " bytes, is not there: " + why);
-    }
-
-    /** Fills a storage from its start. */
-    private static final class Filling {
-
-        private final Storage storage;
-        private long filled;
-
-        Filling(Storage storage) {
-            this.storage = storage;
-        }
-
-        void put(ByteBuffer piece) {
-            int bytes = piece.remaining();
-            storage.bytes(filled, bytes).put(piece);
-            filled += bytes;
-        }
-
-        void requireFull() throws IOException {
-            if (filled != storage.sizeBytes()) {
-                throw new IOException("expected " + storage.sizeBytes() + " bytes of a storage, found " + filled);
-            }
-        }
     }
 
     @Override

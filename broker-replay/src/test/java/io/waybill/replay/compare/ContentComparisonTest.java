@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** What the first difference of two answers is called. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
-class AnswerComparisonTest {
+class ContentComparisonTest {
 
     private static void assertSame(ComparedResponse recorded, ComparedResponse replayed) {
         assertThat(ContentComparison.exact().firstDifference(recorded, replayed))

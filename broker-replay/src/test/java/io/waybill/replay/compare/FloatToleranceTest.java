@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** Numbers may lie apart as {@code torch.allclose} lets them. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS)
-class ToleranceTest {
+class FloatToleranceTest {
 
     private static final double NAN = Double.NaN;
     private static final double INFINITY = Double.POSITIVE_INFINITY;
