@@ -56,12 +56,12 @@ public final class WrittenQueue implements AutoCloseable {
     }
 
     /** A queue whose clock stands. */
-    static WrittenQueue openAt(Path directory, JournalSettings settings, long wallNs) throws IOException {
+    public static WrittenQueue openAt(Path directory, JournalSettings settings, long wallNs) throws IOException {
         return open(directory, settings, clockAt(wallNs));
     }
 
     /** A clock that stands. */
-    static Clock clockAt(long wallNs) {
+    public static Clock clockAt(long wallNs) {
         return new Clock() {
             @Override
             public long monotonicNs() {
@@ -80,7 +80,7 @@ public final class WrittenQueue implements AutoCloseable {
         };
     }
 
-    static void reserve(Path file, long offset, long length) throws IOException {
+    public static void reserve(Path file, long offset, long length) throws IOException {
         if (!Files.exists(file)) {
             Files.createFile(
                     file,

@@ -358,7 +358,7 @@ public final class Journal implements Closeable {
     }
 
     /** The files that were begun or continued. Its methods say which thread may call them. */
-    EnteredFiles entered() {
+    EnteredFiles enteredFiles() {
         return entered;
     }
 

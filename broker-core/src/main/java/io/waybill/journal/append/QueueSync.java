@@ -60,7 +60,7 @@ public final class QueueSync implements Closeable {
     /** Takes notice of what was appended so far. Returns whether there is something to sync. */
     public boolean begin() {
         before = journal.endIndex();
-        journal.entered().takeUnsynced(entered);
+        journal.enteredFiles().takeUnsynced(entered);
         return before != onDiskBefore || !entered.isEmpty();
     }
 

@@ -102,9 +102,9 @@ public final class QueueWatch {
     }
 
     private void takeEntered() {
-        for (EnteredFiles.EnteredFile next = journal.entered().nextUnwatched();
+        for (EnteredFiles.EnteredFile next = journal.enteredFiles().nextUnwatched();
                 next != null;
-                next = journal.entered().nextUnwatched()) {
+                next = journal.enteredFiles().nextUnwatched()) {
             if (current != null && next.leftAt() > 0 && next.cycle() != current.cycle()) {
                 older.add(new Watched(current.path(), current.cycle(), current.key(), next.leftAt()));
             }
@@ -133,7 +133,7 @@ public final class QueueWatch {
                 return problem;
             }
         }
-        int keptFrom = journal.entered().keptFrom();
+        int keptFrom = journal.enteredFiles().keptFrom();
         older.removeIf(file -> file.cycle() < keptFrom);
         return "";
     }
@@ -143,7 +143,7 @@ public final class QueueWatch {
         try {
             found = attributes(file.path());
         } catch (NoSuchFileException e) {
-            boolean ours = file != table && file.cycle() < journal.entered().keptFrom(); // read behind the look
+            boolean ours = file != table && file.cycle() < journal.enteredFiles().keptFrom(); // read behind the look
             return ours
                     ? ""
                     : file.path()

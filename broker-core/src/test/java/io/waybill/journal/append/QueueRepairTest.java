@@ -1,8 +1,11 @@
-package io.waybill.journal;
+package io.waybill.journal.append;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.Roll;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;

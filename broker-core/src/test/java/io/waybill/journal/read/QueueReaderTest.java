@@ -1,12 +1,14 @@
-package io.waybill.journal;
+package io.waybill.journal.read;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageId;
 import io.waybill.host.Clock;
-import io.waybill.journal.read.JournalTail;
-import io.waybill.journal.read.Poll;
-import io.waybill.journal.read.QueueReader;
+import io.waybill.journal.Damage;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.RecordPosition;
+import io.waybill.journal.Roll;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.wire.Envelope;
 import java.io.IOException;

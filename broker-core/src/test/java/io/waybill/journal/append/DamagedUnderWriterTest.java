@@ -1,4 +1,4 @@
-package io.waybill.journal;
+package io.waybill.journal.append;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -6,8 +6,11 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
-import io.waybill.journal.append.Journal;
-import io.waybill.journal.append.JournalOpener;
+import io.waybill.journal.JournalFailedException;
+import io.waybill.journal.JournalFullException;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;

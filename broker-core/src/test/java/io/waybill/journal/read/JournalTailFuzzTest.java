@@ -1,13 +1,14 @@
-package io.waybill.journal;
+package io.waybill.journal.read;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageId;
 import io.waybill.host.failure.MappedFaults;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.format.QueueStructure;
-import io.waybill.journal.read.JournalTail;
-import io.waybill.journal.read.Poll;
-import io.waybill.journal.read.QueueReader;
 import io.waybill.testing.core.Seeds;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;

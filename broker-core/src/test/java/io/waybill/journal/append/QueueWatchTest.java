@@ -1,12 +1,11 @@
-package io.waybill.journal;
+package io.waybill.journal.append;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
-import io.waybill.journal.append.Journal;
-import io.waybill.journal.append.JournalOpener;
-import io.waybill.journal.append.QueueWatch;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.wire.MessageBuffer;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -1,12 +1,12 @@
-package io.waybill.journal;
+package io.waybill.journal.read;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.MessageId;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.format.QueueStructure;
-import io.waybill.journal.read.JournalTail;
-import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;

@@ -1,11 +1,14 @@
-package io.waybill.journal;
+package io.waybill.journal.append;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
-import io.waybill.journal.append.Journal;
-import io.waybill.journal.append.JournalOpener;
+import io.waybill.journal.DiskSpace;
+import io.waybill.journal.JournalFullException;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.LastRecord;
 import io.waybill.journal.read.Poll;

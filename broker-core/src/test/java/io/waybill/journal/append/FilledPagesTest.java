@@ -1,4 +1,4 @@
-package io.waybill.journal;
+package io.waybill.journal.append;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
@@ -7,9 +7,12 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.host.NativeFile;
 import io.waybill.host.SafeFiles;
-import io.waybill.journal.append.Journal;
-import io.waybill.journal.append.JournalOpener;
-import io.waybill.journal.append.Touchable;
+import io.waybill.journal.DiskSpace;
+import io.waybill.journal.JournalFullException;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;

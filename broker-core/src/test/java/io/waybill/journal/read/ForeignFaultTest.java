@@ -1,4 +1,4 @@
-package io.waybill.journal;
+package io.waybill.journal.read;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -6,10 +6,11 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.host.CutFile;
 import io.waybill.host.failure.MappedFaults;
+import io.waybill.journal.JournalFullException;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.append.Journal;
 import io.waybill.journal.append.JournalOpener;
-import io.waybill.journal.read.JournalTail;
-import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;

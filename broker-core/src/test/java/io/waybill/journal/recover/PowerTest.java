@@ -1,4 +1,4 @@
-package io.waybill.journal;
+package io.waybill.journal.recover;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,6 +8,13 @@ import io.waybill.host.Boots;
 import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
 import io.waybill.host.WatchedSyncs;
+import io.waybill.journal.Durability;
+import io.waybill.journal.JournalFullException;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.RecordPosition;
+import io.waybill.journal.Roll;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.append.Journal;
 import io.waybill.journal.append.JournalOpener;
 import io.waybill.journal.append.QueueSync;
@@ -15,8 +22,6 @@ import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
-import io.waybill.journal.recover.QueueBeginning;
-import io.waybill.journal.recover.QueueEvidence;
 import io.waybill.testing.core.Seeds;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;

@@ -1,10 +1,12 @@
-package io.waybill.journal;
+package io.waybill.journal.check;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.host.Clock;
-import io.waybill.journal.check.StructureCheck;
-import io.waybill.journal.check.StructureFindings;
+import io.waybill.journal.Damage;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Roll;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.format.ChronicleDocuments;
 import io.waybill.journal.format.Frame;
 import java.io.IOException;

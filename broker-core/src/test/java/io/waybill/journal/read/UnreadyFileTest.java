@@ -1,12 +1,13 @@
-package io.waybill.journal;
+package io.waybill.journal.read;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.Roll;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.format.QueueBuilder;
 import io.waybill.journal.format.QueueStructure;
-import io.waybill.journal.read.JournalTail;
-import io.waybill.journal.read.Poll;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.io.RandomAccessFile;

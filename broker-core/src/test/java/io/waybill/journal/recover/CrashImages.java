@@ -1,5 +1,6 @@
-package io.waybill.journal;
+package io.waybill.journal.recover;
 
+import io.waybill.journal.Roll;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;

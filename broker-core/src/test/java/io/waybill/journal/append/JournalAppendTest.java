@@ -1,12 +1,14 @@
-package io.waybill.journal;
+package io.waybill.journal.append;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
-import io.waybill.journal.append.Journal;
-import io.waybill.journal.append.JournalOpener;
+import io.waybill.journal.JournalFailedException;
+import io.waybill.journal.JournalFullException;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
 import io.waybill.journal.read.QueueReader;
