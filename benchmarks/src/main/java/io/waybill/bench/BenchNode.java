@@ -1,5 +1,6 @@
 package io.waybill.bench;
 
+import io.waybill.bench.measure.Figures;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.home.Home;
@@ -40,8 +41,9 @@ final class BenchNode {
         Path own = Path.of(arguments[2]);
         Path watched = Files.createDirectories(own.resolve("watched"));
         Path conf = Files.createDirectories(own.resolve("conf"));
-        OsgiSettings settings = OsgiSettings.of(Path.of(arguments[1]), watched, own, conf)
-                .withFramework(Map.of("waybill.torch.natives", arguments[3]));
+        OsgiSettings settings = OsgiSettings.builder(Path.of(arguments[1]), watched, own, conf)
+                .framework(Map.of("waybill.torch.natives", arguments[3]))
+                .build();
         HandlerRegistry handlers = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         try (Worker worker = Worker.join(
                         Home.open(Path.of(arguments[0]), host),

@@ -1,5 +1,6 @@
 package io.waybill.bench;
 
+import io.waybill.bench.measure.Figures;
 import io.waybill.host.DirectoryTree;
 import java.io.BufferedReader;
 import java.io.IOException;

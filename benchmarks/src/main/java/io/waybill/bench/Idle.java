@@ -2,6 +2,8 @@ package io.waybill.bench;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.bench.measure.Figures;
+import io.waybill.bench.measure.Percentiles;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
@@ -21,7 +23,7 @@ import org.HdrHistogram.Histogram;
  * @param seconds of rest over which the processor time is taken
  * @param tries calls, each after a rest
  */
-public record Idle(int seconds, int tries, Distribution distribution) {
+public record Idle(int seconds, int tries, BenchDistribution distribution) {
 
     static final String ROLE = "idle-client";
 
@@ -31,7 +33,7 @@ public record Idle(int seconds, int tries, Distribution distribution) {
     public Figures run(Consumer<String> progress) throws IOException {
         try (Children children = new Children()) {
             Path home = children.directory().resolve("home");
-            Children.Child node = distribution.startNode(children, home, Distribution.ALL_LEVELS);
+            Children.Child node = distribution.startNode(children, home, BenchDistribution.ALL_LEVELS);
             Children.Child server = children.start(EchoServer.ROLE, home, "BALANCED");
             progress.accept("the node rests for " + seconds + " s");
             rest(SETTLE_NS); // what starting left to do

@@ -8,6 +8,8 @@ import io.waybill.api.Response;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.bench.measure.Figures;
+import io.waybill.bench.measure.Percentiles;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -23,7 +25,7 @@ import org.HdrHistogram.Histogram;
  * @param calls after as many to warm up
  * @param waiting how the caller waits; the node waits in its default way
  */
-public record OperatorCall(int calls, String waiting, Distribution distribution) {
+public record OperatorCall(int calls, String waiting, BenchDistribution distribution) {
 
     static final String ROLE = "operator-client";
 
@@ -31,7 +33,7 @@ public record OperatorCall(int calls, String waiting, Distribution distribution)
         try (Children children = new Children()) {
             Path home = children.directory().resolve("home");
             progress.accept("a node starts");
-            distribution.startNode(children, home, Distribution.ALL_LEVELS);
+            distribution.startNode(children, home, BenchDistribution.ALL_LEVELS);
             progress.accept(2L * calls + " calls");
             Figures figures = children.start(ROLE, home, waiting, calls).figures();
             return new Figures()

@@ -2,6 +2,8 @@ package io.waybill.bench;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.bench.measure.Figures;
+import io.waybill.bench.measure.Percentiles;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.host.Host;

@@ -6,6 +6,8 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.bench.measure.Figures;
+import io.waybill.bench.measure.HomeOnDisk;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.journal.RetentionSettings;

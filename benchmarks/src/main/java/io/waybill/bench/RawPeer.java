@@ -1,5 +1,7 @@
 package io.waybill.bench;
 
+import io.waybill.bench.measure.Figures;
+import io.waybill.bench.measure.Percentiles;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;

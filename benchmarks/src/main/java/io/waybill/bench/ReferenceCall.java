@@ -7,6 +7,8 @@ import io.waybill.api.Response;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.bench.measure.Figures;
+import io.waybill.bench.measure.Percentiles;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -23,7 +25,7 @@ import org.HdrHistogram.Histogram;
  * @param rounds odd; as one more before them warms up
  * @param waiting how the caller waits; the node waits in its default way
  */
-public record ReferenceCall(int calls, int rounds, String waiting, Distribution distribution) {
+public record ReferenceCall(int calls, int rounds, String waiting, BenchDistribution distribution) {
 
     static final String ROLE = "reference-client";
 
@@ -31,7 +33,7 @@ public record ReferenceCall(int calls, int rounds, String waiting, Distribution 
         try (Children children = new Children()) {
             Path home = children.directory().resolve("home");
             progress.accept("a node starts");
-            distribution.startNode(children, home, Distribution.ALL_LEVELS);
+            distribution.startNode(children, home, BenchDistribution.ALL_LEVELS);
             progress.accept(rounds + " rounds of " + calls + " references and " + calls + " calls");
             return children.start(ROLE, home, waiting, calls, rounds).figures();
         }

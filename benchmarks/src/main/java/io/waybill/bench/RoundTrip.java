@@ -2,6 +2,9 @@ package io.waybill.bench;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.bench.measure.Allocation;
+import io.waybill.bench.measure.Figures;
+import io.waybill.bench.measure.Percentiles;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.ByteBuffer;

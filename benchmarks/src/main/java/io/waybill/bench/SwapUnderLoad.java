@@ -4,6 +4,8 @@ import io.waybill.api.CallException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.bench.measure.Figures;
+import io.waybill.bench.measure.VersionedJar;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
@@ -23,7 +25,7 @@ import java.util.function.Consumer;
  * @param callsPerSecond the rate at which calls are begun
  * @param distribution with a bundle that responses {@code text.count} among its examples
  */
-public record SwapUnderLoad(int updates, int callsPerSecond, Distribution distribution) {
+public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution distribution) {
 
     static final String ROLE = "swap-caller";
 
@@ -31,7 +33,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, Distribution distri
         try (Children children = new Children()) {
             Path home = children.directory().resolve("home");
             Path handlerJar = distribution.wordCount();
-            Children.Child node = distribution.startNode(children, home, Distribution.FRAMEWORK_LEVELS);
+            Children.Child node = distribution.startNode(children, home, BenchDistribution.FRAMEWORK_LEVELS);
             order(node, "install " + VersionedJar.write(handlerJar, "1.0.0", children.directory()));
             Children.Child caller = children.start(ROLE, home, callsPerSecond);
             long startNs = System.nanoTime();

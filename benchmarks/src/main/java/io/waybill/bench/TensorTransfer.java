@@ -6,6 +6,7 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
+import io.waybill.bench.measure.Figures;
 import io.waybill.host.Host;
 import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.NativeMemory;

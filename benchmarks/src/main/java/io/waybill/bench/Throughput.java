@@ -5,6 +5,8 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.bench.measure.Allocation;
+import io.waybill.bench.measure.Figures;
 import io.waybill.worker.Worker;
 import io.waybill.worker.peer.FlowLimits;
 import java.io.IOException;

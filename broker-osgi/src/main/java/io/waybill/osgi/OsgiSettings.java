@@ -18,12 +18,12 @@ import java.util.Objects;
  * @param scripts scripts that appear, change or disappear here are served, replaced or withdrawn; made when missing
  * @param framework properties for the framework, as an operator wrote them; they win over what the host sets, and extra system packages
  *     come on top of the host's
- * @param drainLimit how long running requests may take to end when their handler leaves
- * @param startLimit how long a bundle may take to start
- * @param settleLimit how long components may take to become satisfied after their bundle started
- * @param lookInterval how often {@code watched} and {@code conf} are looked at
- * @param maxJarBytes greatest size of a bundle
- * @param unrecordedInputs whether it is noted what handlers read of the time and of chance by themselves
+ * @param drainLimit max time for running requests to end when their handler leaves
+ * @param startLimit max time for a bundle to start
+ * @param settleLimit max time for components to become satisfied after their bundle started
+ * @param lookInterval interval between two scans of {@code watched} and {@code conf}
+ * @param maxJarBytes max size of a bundle
+ * @param unrecordedInputs whether unrecorded input of handlers is reported: times and random numbers that they don't take from their outbox
  */
 public record OsgiSettings(
         Path bundles,
@@ -41,10 +41,11 @@ public record OsgiSettings(
         long maxJarBytes,
         UnrecordedInputs unrecordedInputs) {
 
-    /** What becomes of the calls in bundles that read the time, or draw random numbers, without asking the outbox. */
+    /** Whether bundles are instrumented to report unrecorded input. */
     public enum UnrecordedInputs {
+        /** Not instrumented. */
         LEFT_ALONE,
-        /** They tell the {@link io.waybill.osgi.watch.HandlerWatch}, and go on. */
+        /** Reads of the clock and of random numbers are reported to {@link io.waybill.osgi.watch.HandlerWatch}. */
         NOTED
     }
 
@@ -58,151 +59,123 @@ public record OsgiSettings(
     public static final long MAX_JAR_BYTES_DEFAULT = 1L << 30;
 
     public OsgiSettings {
-        Objects.requireNonNull(bundles);
-        Objects.requireNonNull(shipped);
-        Objects.requireNonNull(watched);
-        Objects.requireNonNull(installed);
-        Objects.requireNonNull(cache);
-        Objects.requireNonNull(conf);
-        Objects.requireNonNull(scripts);
-        Objects.requireNonNull(unrecordedInputs);
+        for (Object required :
+                new Object[] {bundles, shipped, watched, installed, cache, conf, scripts, unrecordedInputs}) {
+            Objects.requireNonNull(required);
+        }
         framework = Map.copyOf(framework);
-        requireNotNegative("osgi.drain-limit", drainLimit);
-        requirePositive("osgi.start-limit", startLimit);
-        requireNotNegative("osgi.settle-limit", settleLimit);
-        requirePositive("osgi.look-interval", lookInterval);
+        require("osgi.drain-limit", drainLimit, Duration.ZERO);
+        require("osgi.start-limit", startLimit, Duration.ofNanos(1));
+        require("osgi.settle-limit", settleLimit, Duration.ZERO);
+        require("osgi.look-interval", lookInterval, Duration.ofNanos(1));
         if (maxJarBytes <= 0) {
             throw new IllegalArgumentException("osgi.max-jar-bytes must be above 0: " + maxJarBytes);
         }
     }
 
-    /**
-     * The usual limits.
-     *
-     * @param own the node's own directory: {@code cache}, {@code installed} and {@code scripts} are made in it
-     */
-    public static OsgiSettings of(Path bundles, Path watched, Path own, Path conf) {
-        return new OsgiSettings(
-                bundles,
-                ShippedBundles.ALL,
-                watched,
-                own.resolve("installed"),
-                own.resolve("cache"),
-                conf,
-                own.resolve("scripts"),
-                Map.of(),
-                DRAIN_LIMIT_DEFAULT,
-                START_LIMIT_DEFAULT,
-                SETTLE_LIMIT_DEFAULT,
-                LOOK_INTERVAL_DEFAULT,
-                MAX_JAR_BYTES_DEFAULT,
-                UnrecordedInputs.LEFT_ALONE);
-    }
-
-    /** The same with other framework properties. */
-    public OsgiSettings withFramework(Map<String, String> properties) {
-        return new OsgiSettings(
-                bundles,
-                shipped,
-                watched,
-                installed,
-                cache,
-                conf,
-                scripts,
-                properties,
-                drainLimit,
-                startLimit,
-                settleLimit,
-                lookInterval,
-                maxJarBytes,
-                unrecordedInputs);
-    }
-
-    /** The same with other limits. */
-    public OsgiSettings withLimits(Duration drain, Duration start, Duration settle) {
-        return new OsgiSettings(
-                bundles,
-                shipped,
-                watched,
-                installed,
-                cache,
-                conf,
-                scripts,
-                framework,
-                drain,
-                start,
-                settle,
-                lookInterval,
-                maxJarBytes,
-                unrecordedInputs);
-    }
-
-    /** The same with another directory of scripts. */
-    public OsgiSettings withScripts(Path directory) {
-        return new OsgiSettings(
-                bundles,
-                shipped,
-                watched,
-                installed,
-                cache,
-                conf,
-                directory,
-                framework,
-                drainLimit,
-                startLimit,
-                settleLimit,
-                lookInterval,
-                maxJarBytes,
-                unrecordedInputs);
-    }
-
-    /** The same with another choice of the bundles that the node comes with. */
-    public OsgiSettings withShipped(ShippedBundles other) {
-        return new OsgiSettings(
-                bundles,
-                other,
-                watched,
-                installed,
-                cache,
-                conf,
-                scripts,
-                framework,
-                drainLimit,
-                startLimit,
-                settleLimit,
-                lookInterval,
-                maxJarBytes,
-                unrecordedInputs);
-    }
-
-    /** The same with other treatment of bypasses. */
-    public OsgiSettings withUnrecordedInputs(UnrecordedInputs other) {
-        return new OsgiSettings(
-                bundles,
-                shipped,
-                watched,
-                installed,
-                cache,
-                conf,
-                scripts,
-                framework,
-                drainLimit,
-                startLimit,
-                settleLimit,
-                lookInterval,
-                maxJarBytes,
-                other);
-    }
-
-    private static void requireNotNegative(String key, Duration value) {
-        if (value.isNegative()) {
-            throw new IllegalArgumentException(key + " must be 0 or more: " + value);
+    private static void require(String key, Duration value, Duration min) {
+        if (value.compareTo(min) < 0) {
+            throw new IllegalArgumentException(
+                    key + " must be " + (min.isZero() ? "0 or more: " : "above 0: ") + value);
         }
     }
 
-    private static void requirePositive(String key, Duration value) {
-        if (value.isNegative() || value.isZero()) {
-            throw new IllegalArgumentException(key + " must be above 0: " + value);
+    /** The default limits, see {@link #builder}. */
+    public static OsgiSettings of(Path bundles, Path watched, Path own, Path conf) {
+        return builder(bundles, watched, own, conf).build();
+    }
+
+    /**
+     * Starts from the default limits.
+     *
+     * @param own the node's own directory: {@code cache}, {@code installed} and {@code scripts} are made in it
+     */
+    public static Builder builder(Path bundles, Path watched, Path own, Path conf) {
+        return new Builder(bundles, watched, own, conf);
+    }
+
+    /** Collects settings. For one thread. */
+    public static final class Builder {
+        private final Path bundles;
+        private final Path watched;
+        private final Path own;
+        private final Path conf;
+        private Path scripts;
+        private ShippedBundles shipped = ShippedBundles.ALL;
+        private Map<String, String> framework = Map.of();
+        private Duration drainLimit = DRAIN_LIMIT_DEFAULT;
+        private Duration startLimit = START_LIMIT_DEFAULT;
+        private Duration settleLimit = SETTLE_LIMIT_DEFAULT;
+        private Duration lookInterval = LOOK_INTERVAL_DEFAULT;
+        private UnrecordedInputs unrecordedInputs = UnrecordedInputs.LEFT_ALONE;
+
+        private Builder(Path bundles, Path watched, Path own, Path conf) {
+            this.bundles = bundles;
+            this.watched = watched;
+            this.own = own;
+            this.conf = conf;
+            this.scripts = own.resolve("scripts");
+        }
+
+        /** Sets {@link OsgiSettings#scripts}. */
+        public Builder scripts(Path other) {
+            scripts = other;
+            return this;
+        }
+
+        /** Sets {@link OsgiSettings#shipped}. */
+        public Builder shipped(ShippedBundles other) {
+            shipped = other;
+            return this;
+        }
+
+        /** Sets {@link OsgiSettings#framework}. */
+        public Builder framework(Map<String, String> other) {
+            framework = other;
+            return this;
+        }
+
+        /** Sets {@link OsgiSettings#drainLimit}, {@link OsgiSettings#startLimit} and {@link OsgiSettings#settleLimit}. */
+        public Builder limits(Duration drain, Duration start, Duration settle) {
+            drainLimit = drain;
+            startLimit = start;
+            settleLimit = settle;
+            return this;
+        }
+
+        /** Sets {@link OsgiSettings#lookInterval}. */
+        public Builder lookInterval(Duration other) {
+            lookInterval = other;
+            return this;
+        }
+
+        /** Sets {@link OsgiSettings#unrecordedInputs}. */
+        public Builder unrecordedInputs(UnrecordedInputs other) {
+            unrecordedInputs = other;
+            return this;
+        }
+
+        /**
+         * The settings.
+         *
+         * @throws IllegalArgumentException with the key of the one that is out of its range
+         */
+        public OsgiSettings build() {
+            return new OsgiSettings(
+                    bundles,
+                    shipped,
+                    watched,
+                    own.resolve("installed"),
+                    own.resolve("cache"),
+                    conf,
+                    scripts,
+                    framework,
+                    drainLimit,
+                    startLimit,
+                    settleLimit,
+                    lookInterval,
+                    MAX_JAR_BYTES_DEFAULT,
+                    unrecordedInputs);
         }
     }
 }

@@ -10,11 +10,13 @@ import org.junit.jupiter.api.Test;
 
 class OsgiSettingsTest {
 
-    private final OsgiSettings usual =
-            OsgiSettings.of(Path.of("bundles"), Path.of("watched"), Path.of("own"), Path.of("conf"));
+    private static OsgiSettings.Builder builder() {
+        return OsgiSettings.builder(Path.of("bundles"), Path.of("watched"), Path.of("own"), Path.of("conf"));
+    }
 
     @Test
     void hasDefaults() {
+        OsgiSettings usual = builder().build();
         assertThat(usual.drainLimit()).isEqualTo(Duration.ofSeconds(10));
         assertThat(usual.startLimit()).isEqualTo(Duration.ofSeconds(30));
         assertThat(usual.settleLimit()).isEqualTo(Duration.ofSeconds(2));
@@ -27,8 +29,10 @@ class OsgiSettingsTest {
 
     @Test
     void takesOthers() {
-        OsgiSettings other = usual.withFramework(Map.of("a", "b"))
-                .withLimits(Duration.ZERO, Duration.ofSeconds(1), Duration.ofSeconds(3));
+        OsgiSettings other = builder()
+                .framework(Map.of("a", "b"))
+                .limits(Duration.ZERO, Duration.ofSeconds(1), Duration.ofSeconds(3))
+                .build();
         assertThat(other.framework()).containsEntry("a", "b");
         assertThat(other.drainLimit()).isZero();
         assertThat(other.startLimit()).isEqualTo(Duration.ofSeconds(1));
@@ -39,10 +43,14 @@ class OsgiSettingsTest {
     void refusesTimesThatAreNone() {
         Duration negative = Duration.ofMillis(-1);
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> usual.withLimits(negative, Duration.ofSeconds(1), Duration.ZERO))
+                .isThrownBy(() -> builder()
+                        .limits(negative, Duration.ofSeconds(1), Duration.ZERO)
+                        .build())
                 .withMessageContaining("osgi.drain-limit");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> usual.withLimits(Duration.ZERO, Duration.ZERO, Duration.ZERO))
+                .isThrownBy(() -> builder()
+                        .limits(Duration.ZERO, Duration.ZERO, Duration.ZERO)
+                        .build())
                 .withMessageContaining("osgi.start-limit");
     }
 }

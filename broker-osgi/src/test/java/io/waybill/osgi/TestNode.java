@@ -105,21 +105,12 @@ final class TestNode implements AutoCloseable {
         Files.createDirectories(conf);
         scripts = directory.resolve("scripts");
         this.registry = registry;
-        OsgiSettings settings = new OsgiSettings(
-                bundles,
-                ShippedBundles.ALL,
-                watched,
-                directory.resolve("installed"),
-                directory.resolve("cache"),
-                conf,
-                scripts,
-                framework,
-                drainLimit,
-                startLimit,
-                Duration.ofSeconds(1),
-                Duration.ofMillis(50),
-                OsgiSettings.MAX_JAR_BYTES_DEFAULT,
-                unrecordedInputs);
+        OsgiSettings settings = OsgiSettings.builder(bundles, watched, directory, conf)
+                .framework(framework)
+                .limits(drainLimit, startLimit, Duration.ofSeconds(1))
+                .lookInterval(Duration.ofMillis(50))
+                .unrecordedInputs(unrecordedInputs)
+                .build();
         DeviceConverters seen = new DeviceConverters() {
             @Override
             public void add(String deviceType, DeviceConverter converter) {

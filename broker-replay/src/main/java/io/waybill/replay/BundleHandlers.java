@@ -70,11 +70,12 @@ final class BundleHandlers implements Closeable {
 
     private static OsgiSettings settings(NodeDistribution distribution, Path directory) {
         Path conf = distribution.conf().orElse(directory.resolve("conf"));
-        return OsgiSettings.of(distribution.bundles(), directory.resolve(WATCHED), directory.resolve("osgi"), conf)
-                .withShipped(distribution.shipped())
-                .withScripts(directory.resolve(SCRIPTS))
-                .withFramework(distribution.framework())
-                .withUnrecordedInputs(OsgiSettings.UnrecordedInputs.NOTED);
+        return OsgiSettings.builder(distribution.bundles(), directory.resolve(WATCHED), directory.resolve("osgi"), conf)
+                .shipped(distribution.shipped())
+                .scripts(directory.resolve(SCRIPTS))
+                .framework(distribution.framework())
+                .unrecordedInputs(OsgiSettings.UnrecordedInputs.NOTED)
+                .build();
     }
 
     private static void copyBundles(Path worker, Path to) throws IOException {

@@ -84,9 +84,10 @@ public final class TestBroker implements AutoCloseable {
     private OsgiHost startFramework(HandlerRegistry registry) throws IOException {
         SystemBundles.copyTo(directory.resolve(BUNDLES));
         Path node = Files.createDirectory(directory.resolve("node"));
-        OsgiSettings settings = OsgiSettings.of(
+        OsgiSettings settings = OsgiSettings.builder(
                         directory.resolve(BUNDLES), node.resolve("watched"), node, node.resolve("conf"))
-                .withLimits(DRAIN_LIMIT, OsgiSettings.START_LIMIT_DEFAULT, OsgiSettings.SETTLE_LIMIT_DEFAULT);
+                .limits(DRAIN_LIMIT, OsgiSettings.START_LIMIT_DEFAULT, OsgiSettings.SETTLE_LIMIT_DEFAULT)
+                .build();
         return OsgiHost.start(settings, registry, DeviceConverters.into(server.devices()), host);
     }
 

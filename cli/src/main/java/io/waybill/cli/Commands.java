@@ -1,7 +1,14 @@
 package io.waybill.cli;
 
+import io.waybill.cli.bench.BenchCommand;
+import io.waybill.cli.call.CallCommand;
+import io.waybill.cli.command.Build;
+import io.waybill.cli.command.ErrorLines;
+import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.journal.JournalCommand;
 import io.waybill.cli.replay.ReplayCommand;
+import io.waybill.cli.workers.RRefsCommand;
+import io.waybill.cli.workers.WorkersCommand;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Function;
@@ -29,8 +36,7 @@ public final class Commands {
         ALL.put("bundle", BundleCommand::new);
         ALL.put("journal", JournalCommand::new);
         ALL.put("replay", ReplayCommand::new);
-        ALL.put("bench", BenchCommand::new);
-        ALL.put("conformance", ConformanceCommand::new);
+        ALL.put("bench", BenchCommand::line);
         ALL.put("completion", CompletionCommand::new);
         ALL.put("prepare", PrepareCommand::new);
     }

@@ -1,5 +1,6 @@
 package io.waybill.cli;
 
+import io.waybill.cli.command.Surroundings;
 import java.util.concurrent.Callable;
 import picocli.AutoComplete;
 import picocli.CommandLine;

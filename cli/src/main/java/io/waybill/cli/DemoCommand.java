@@ -1,9 +1,15 @@
 package io.waybill.cli;
 
 import io.waybill.api.CallException;
+import io.waybill.cli.call.CallingWorker;
+import io.waybill.cli.command.Build;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.ExitCleanup;
+import io.waybill.cli.command.ScratchDirectory;
+import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.demo.Demo;
 import io.waybill.cli.demo.DemoFailedException;
-import io.waybill.cli.demo.NodeProcess;
+import io.waybill.cli.demo.DemoNode;
 import io.waybill.cli.demo.Shell;
 import io.waybill.cli.demo.Story;
 import io.waybill.home.Home;
@@ -38,8 +44,8 @@ final class DemoCommand implements Callable<Integer> {
     public Integer call() throws IOException, CommandFailedException {
         Path distribution = surroundings.requireDistribution();
         Host host = Host.real();
-        try (Leftovers leftovers =
-                Leftovers.watch(surroundings, TemporaryDirectory.in(surroundings.temporary(), "waybill-demo-"))) {
+        try (ExitCleanup leftovers =
+                ExitCleanup.watch(surroundings, ScratchDirectory.in(surroundings.temporary(), "waybill-demo-"))) {
             Path directory = leftovers.directory();
             surroundings
                     .out()
@@ -56,13 +62,13 @@ final class DemoCommand implements Callable<Integer> {
         return 0;
     }
 
-    private void tell(Leftovers leftovers, Path directory, Path distribution, Host host)
+    private void tell(ExitCleanup leftovers, Path directory, Path distribution, Host host)
             throws IOException, DemoFailedException {
         Path path = directory.resolve("home");
-        List<NodeProcess> nodes = new ArrayList<>();
+        List<DemoNode> nodes = new ArrayList<>();
         Home home = Home.open(path, host);
         for (String name : NODES) {
-            NodeProcess node = NodeProcess.start(distribution, name, path, directory, surroundings.environment());
+            DemoNode node = DemoNode.start(distribution, name, path, directory, surroundings.environment());
             leftovers.add(node::close);
             nodes.add(node);
         }

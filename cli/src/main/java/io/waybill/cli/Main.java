@@ -1,5 +1,6 @@
 package io.waybill.cli;
 
+import io.waybill.cli.command.Surroundings;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.OutputStream;

@@ -1,6 +1,12 @@
 package io.waybill.cli;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.cli.command.Build;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.StopSignal;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
 import io.waybill.cli.node.Node;
 import io.waybill.cli.node.NodeConf;
 import io.waybill.cli.node.NodeSettings;
@@ -98,7 +104,7 @@ final class NodeCommand implements Callable<Integer> {
         @Override
         public Waiting convert(String text) {
             try {
-                return Quantities.waiting(text);
+                return Quantities.choice(Waiting.class, text);
             } catch (IllegalArgumentException e) {
                 throw new TypeConversionException(e.getMessage());
             }

@@ -1,6 +1,10 @@
 package io.waybill.cli;
 
 import io.waybill.api.MessageId;
+import io.waybill.cli.command.Build;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.ScratchDirectory;
+import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.node.Node;
 import io.waybill.cli.node.NodeConf;
 import io.waybill.home.Home;
@@ -41,7 +45,7 @@ final class PrepareCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, CommandFailedException {
         Path distribution = surroundings.requireDistribution();
-        try (TemporaryDirectory directory = TemporaryDirectory.in(surroundings.temporary(), "waybill-prepare-")) {
+        try (ScratchDirectory directory = ScratchDirectory.in(surroundings.temporary(), "waybill-prepare-")) {
             Home home = Home.open(directory.path().resolve("home"), Host.real());
             NodeConf conf = new NodeConf(
                     directory.path().resolve("conf"),

@@ -1,5 +1,9 @@
 package io.waybill.cli;
 
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.StopSignal;
+import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.node.NodeConf;
 import io.waybill.cli.supervise.EventLines;
 import io.waybill.cli.supervise.NodePlan;

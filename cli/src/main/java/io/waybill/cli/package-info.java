@@ -5,7 +5,7 @@
  * <ul>
  *   <li>{@link io.waybill.cli.Main} is what the launcher runs, and the only class that reads the environment and system properties
  *   <li>{@link io.waybill.cli.Commands} lists the subcommands
- *   <li>{@link io.waybill.cli.CallCommand} is a typical one
+ *   <li>{@link io.waybill.cli.call.CallCommand} is a typical one
  * </ul>
  */
 package io.waybill.cli;

@@ -9,6 +9,7 @@ import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
+import io.waybill.cli.command.Surroundings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.home.Home;
@@ -66,8 +67,7 @@ class CommandsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(
-            strings = {"node", "up", "call", "workers", "bundle", "replay", "conformance", "completion", "prepare"})
+    @ValueSource(strings = {"node", "up", "call", "workers", "bundle", "replay", "completion", "prepare"})
     void everyCommandHasHelpWithAnExample(String command) {
         assertThat(run(command, "--help")).isZero();
         assertThat(out.toString())

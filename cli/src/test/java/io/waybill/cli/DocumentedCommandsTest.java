@@ -3,7 +3,10 @@ package io.waybill.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import io.waybill.cli.bench.BenchTable;
+import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.node.NodeSettings;
+import io.waybill.cli.node.SettingTable;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -19,7 +22,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The book names every command, and every setting of a node with its default. */
+/** The book names every command, and has the table of settings. */
 @Timeout(60)
 class DocumentedCommandsTest {
 
@@ -45,44 +48,47 @@ class DocumentedCommandsTest {
     }
 
     @Test
-    void namesEachSettingInTheBookAndInTheFile() throws IOException {
-        List<String> settings = settings();
-        List<String> inTheBook = rows().map(row -> row.group(1)).toList();
-        List<String> inTheFile = commented().map(line -> line.group(1)).toList();
-        assertThat(inTheBook).containsExactlyInAnyOrderElementsOf(settings);
-        assertThat(inTheFile).containsExactlyInAnyOrderElementsOf(settings);
+    void showsTheTablesOfMeasurementsInTheBook() throws IOException {
+        assertThat(Files.readString(ROOT.resolve("docs/reference/commands.md")))
+                .as("copy the tables from cli/src/main/resources/io/waybill/cli/bench/benches.table")
+                .contains(BenchTable.text());
     }
 
     @Test
-    void showsTheSameDefaultsInTheBookAndInTheFileAsTheCodeHas() throws IOException {
-        List<String> inTheBook =
-                rows().map(row -> row.group(1) + "=" + row.group(2)).toList();
-        List<String> inTheFile =
-                commented().map(line -> line.group(1) + "=" + line.group(2)).toList();
-        assertThat(inTheBook).containsExactlyInAnyOrderElementsOf(inTheFile);
-        for (String line : inTheFile) {
-            Map<String, String> one = Map.of(line.replaceAll("=.*", ""), line.replaceAll(".*=", ""));
-            assertThat(NodeSettings.of(one)).as(line).isEqualTo(NodeSettings.defaults());
-        }
+    void showsTheTableOfSettingsInTheBook() throws IOException {
+        assertThat(Files.readString(ROOT.resolve("docs/operating/configuration.md")))
+                .as("copy the rows from cli/src/main/resources/io/waybill/cli/node/settings.table")
+                .contains("| key | default | meaning |\n|---|---|---|\n" + SettingTable.text() + "\n");
     }
 
-    /** The keys that there are, as the error for one that is none lists them. */
-    private static List<String> settings() {
-        String text = catchThrowable(() -> NodeSettings.of(Map.of("none", "1"))).getMessage();
-        return List.of(text.replaceAll(".*there are ", "").split(", "));
+    @Test
+    void showsTheSameDefaultsInTheFileAsInTheTable() throws IOException {
+        assertThat(matching("felix-config/src/main/conf/waybill.properties", "#([a-z]+\\.[a-z-]+) = (\\S+)"))
+                .containsExactlyInAnyOrderElementsOf(
+                        matching(SettingTable.text().lines(), "\\| `([a-z]+\\.[a-z-]+)` \\| `([^`]+)` \\|.*"));
     }
 
-    private static Stream<Matcher> rows() throws IOException {
-        return matching("docs/operating/configuration.md", "\\| `([a-z]+\\.[a-z-]+)` \\| `([^`]+)` \\|.*");
+    @Test
+    void readsNoOtherSettingsThanThoseOfTheTable() {
+        String error =
+                catchThrowable(() -> NodeSettings.of(Map.of("none", "1"))).getMessage();
+        assertThat(error.replaceAll(".*there are ", "").split(", "))
+                .containsExactlyInAnyOrderElementsOf(
+                        matching(SettingTable.text().lines(), "\\| `([a-z]+\\.[a-z-]+)` \\| (`)[^`]+` \\|.*").stream()
+                                .map(line -> line.replaceAll("=.*", ""))
+                                .toList());
     }
 
-    private static Stream<Matcher> commented() throws IOException {
-        return matching("felix-config/src/main/conf/waybill.properties", "#([a-z]+\\.[a-z-]+) = (\\S+)");
+    private static List<String> matching(String file, String form) throws IOException {
+        return matching(lines(file), form);
     }
 
-    private static Stream<Matcher> matching(String file, String form) throws IOException {
+    private static List<String> matching(Stream<String> lines, String form) {
         Pattern pattern = Pattern.compile(form);
-        return lines(file).map(pattern::matcher).filter(Matcher::matches);
+        return lines.map(pattern::matcher)
+                .filter(Matcher::matches)
+                .map(line -> line.group(1) + "=" + line.group(2))
+                .toList();
     }
 
     private static Stream<String> lines(String file) throws IOException {

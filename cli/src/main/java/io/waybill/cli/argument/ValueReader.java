@@ -121,7 +121,7 @@ public final class ValueReader {
             at++;
         }
         String name = text.substring(start, at);
-        boolean isName = !name.isEmpty() && !Character.isDigit(name.charAt(0)) && !Words.isReserved(name);
+        boolean isName = !name.isEmpty() && !Character.isDigit(name.charAt(0)) && !Constants.isReserved(name);
         if (isName) {
             return Value.of(name);
         }
@@ -189,7 +189,7 @@ public final class ValueReader {
         if (word.endsWith(FILE_SUFFIX)) {
             return Value.of(files.read(word));
         }
-        Value value = Words.value(word);
+        Value value = Constants.value(word);
         if (value == null) {
             value = Numbers.value(word);
         }
@@ -213,7 +213,7 @@ public final class ValueReader {
         char c = text.charAt(at);
         // a device's index: cuda:1
         boolean inDevice = c == ':'
-                && Words.isDeviceType(text.substring(start, at))
+                && Constants.isDeviceType(text.substring(start, at))
                 && at + 1 < text.length()
                 && Character.isDigit(text.charAt(at + 1));
         return ENDS_WORD.indexOf(c) >= 0 && !inDevice;

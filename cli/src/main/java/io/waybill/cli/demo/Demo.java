@@ -47,11 +47,11 @@ public final class Demo {
     }
 
     /** Waits for the nodes that were started. */
-    public void startNodes(List<NodeProcess> nodes) throws IOException, DemoFailedException {
+    public void startNodes(List<DemoNode> nodes) throws IOException, DemoFailedException {
         story.step(
                 "Two worker processes join a home, which is a directory that they share. Each is a node: it runs an OSGi framework"
                         + " whose bundles answer calls.");
-        for (NodeProcess node : nodes) {
+        for (DemoNode node : nodes) {
             story.command("node", "--name", node.name());
             story.tell("%s (pid %d)", node.awaitReady(), node.pid());
         }
@@ -85,7 +85,7 @@ public final class Demo {
     public void swap(Caller caller, Threads threads) throws IOException, DemoFailedException {
         story.step(
                 "A bundle is installed into ps0 while calls to it go on. It answers an operation of its own, text.count.");
-        Traffic operators = Traffic.start(
+        DemoTraffic operators = DemoTraffic.start(
                 threads, caller, Demo::ones, response -> response.tensors().size() == 1);
         operators.awaitMore(CALLS_BESIDE);
         run("bundle", "install", "--node", "ps0", firstVersion.toString());
@@ -98,7 +98,8 @@ public final class Demo {
                         + " in the journal.");
         Path next = directory.resolve("word-count-" + NEXT_VERSION + ".jar");
         OtherVersion.write(firstVersion, NEXT_VERSION, next);
-        Traffic counting = Traffic.start(threads, caller, Demo::count, response -> response.int64("words") == WORDS);
+        DemoTraffic counting =
+                DemoTraffic.start(threads, caller, Demo::count, response -> response.int64("words") == WORDS);
         counting.awaitMore(CALLS_BESIDE);
         run("bundle", "update", "--node", "ps0", next.toString());
         counting.awaitMore(CALLS_BESIDE);
@@ -138,9 +139,9 @@ public final class Demo {
     }
 
     /** Stops the nodes as an operator would. */
-    public void stopNodes(List<NodeProcess> nodes) throws DemoFailedException {
+    public void stopNodes(List<DemoNode> nodes) throws DemoFailedException {
         story.step("SIGTERM lets a node end what it has begun, and leave.");
-        for (NodeProcess node : nodes) {
+        for (DemoNode node : nodes) {
             int code = node.stop();
             story.tell("%s ended with exit code %d", node.name(), code);
             if (code != 0) {
@@ -160,14 +161,14 @@ public final class Demo {
         return request;
     }
 
-    private void tell(String when, Traffic.Outcome outcome) throws DemoFailedException {
+    private void tell(String when, DemoTraffic.Outcome outcome) throws DemoFailedException {
         story.tell(
                 "%s: %,d calls, %d failed, %d lost, %d answered wrongly; longest pause %.0f ms",
                 when, outcome.calls(), outcome.failed(), outcome.lost(), outcome.wrong(), outcome.maxGapMs());
         requireAllResponded(outcome);
     }
 
-    private static void requireAllResponded(Traffic.Outcome outcome) throws DemoFailedException {
+    private static void requireAllResponded(DemoTraffic.Outcome outcome) throws DemoFailedException {
         if (outcome.failed() + outcome.lost() + outcome.wrong() > 0) {
             throw new DemoFailedException(
                     outcome.failed() + " of " + outcome.calls() + " calls failed, " + outcome.lost() + " were lost, "

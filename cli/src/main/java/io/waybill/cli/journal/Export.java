@@ -3,7 +3,7 @@ package io.waybill.cli.journal;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.MessageId;
-import io.waybill.cli.CommandFailedException;
+import io.waybill.cli.command.CommandFailedException;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.StoredCall;
 import io.waybill.query.stored.Payload;

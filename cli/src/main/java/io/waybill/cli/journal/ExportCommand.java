@@ -1,9 +1,12 @@
 package io.waybill.cli.journal;
 
-import io.waybill.cli.CommandFailedException;
-import io.waybill.cli.HomeOption;
-import io.waybill.cli.Surroundings;
-import io.waybill.cli.UsageException;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.ScanProgress;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
+import io.waybill.cli.select.OutcomeSelection;
+import io.waybill.cli.select.SelectionOptions;
 import io.waybill.host.Host;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.MessageFilter;
@@ -42,7 +45,7 @@ final class ExportCommand implements Callable<Integer> {
     private HomeOption home;
 
     @Mixin
-    private Selection selection;
+    private SelectionOptions selection;
 
     @Mixin
     private OutcomeSelection outcomes;
@@ -58,7 +61,7 @@ final class ExportCommand implements Callable<Integer> {
     public Integer call() throws IOException, UsageException, CommandFailedException {
         Surroundings surroundings = journal.surroundings();
         Host host = Host.real();
-        Watched watched = new Watched(surroundings);
+        ScanProgress watched = new ScanProgress(surroundings);
         try (HomeJournals journals =
                 HomeJournals.open(home.openExisting(surroundings, host)).onProgress(watched::records)) {
             MessageFilter filter =

@@ -1,6 +1,6 @@
 package io.waybill.cli.journal;
 
-import io.waybill.cli.Surroundings;
+import io.waybill.cli.command.Surroundings;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;

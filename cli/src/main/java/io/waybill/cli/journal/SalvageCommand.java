@@ -2,9 +2,10 @@ package io.waybill.cli.journal;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.WorkerInfo;
-import io.waybill.cli.CommandFailedException;
-import io.waybill.cli.HomeOption;
-import io.waybill.cli.Surroundings;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.ScanProgress;
+import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
 import io.waybill.home.Home;
@@ -65,7 +66,7 @@ final class SalvageCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, CommandFailedException {
         Surroundings surroundings = journal.surroundings();
-        Watched watched = new Watched(surroundings);
+        ScanProgress watched = new ScanProgress(surroundings);
         Home damaged = home.openDamaged(surroundings, Host.real());
         Optional<WorkerInfo> only = worker == null ? Optional.empty() : Optional.of(find(damaged));
         SalvageReport report = new Salvage(damaged, out, watched::records).run(only);

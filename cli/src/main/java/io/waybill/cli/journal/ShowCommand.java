@@ -1,10 +1,12 @@
 package io.waybill.cli.journal;
 
 import io.waybill.api.MessageId;
-import io.waybill.cli.CommandFailedException;
-import io.waybill.cli.HomeOption;
-import io.waybill.cli.Surroundings;
-import io.waybill.cli.UsageException;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.ScanProgress;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
+import io.waybill.cli.select.MessageIds;
 import io.waybill.cli.show.Json;
 import io.waybill.host.Host;
 import io.waybill.query.FoundMessage;
@@ -42,9 +44,9 @@ final class ShowCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, UsageException, CommandFailedException {
-        long message = Ids.parse(id);
+        long message = MessageIds.parse(id);
         Surroundings surroundings = journal.surroundings();
-        Watched watched = new Watched(surroundings);
+        ScanProgress watched = new ScanProgress(surroundings);
         try (HomeJournals journals =
                 HomeJournals.open(home.openExisting(surroundings, Host.real())).onProgress(watched::records)) {
             FoundMessage found =

@@ -1,9 +1,12 @@
 package io.waybill.cli.journal;
 
-import io.waybill.cli.CommandFailedException;
-import io.waybill.cli.HomeOption;
-import io.waybill.cli.Surroundings;
-import io.waybill.cli.UsageException;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.ScanProgress;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
+import io.waybill.cli.select.OutcomeSelection;
+import io.waybill.cli.select.SelectionOptions;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.HomeJournals;
@@ -51,7 +54,7 @@ final class SliceCommand implements Callable<Integer> {
     private HomeOption home;
 
     @Mixin
-    private Selection selection;
+    private SelectionOptions selection;
 
     @Mixin
     private OutcomeSelection outcomes;
@@ -78,7 +81,7 @@ final class SliceCommand implements Callable<Integer> {
         Surroundings surroundings = journal.surroundings();
         Home existing = home.openExisting(surroundings, Host.real());
         requireOutside(existing.path());
-        Watched watched = new Watched(surroundings);
+        ScanProgress watched = new ScanProgress(surroundings);
         SliceInfo info;
         try (HomeRecording recording = HomeRecording.open(existing.path(), existing.host())) {
             info = SliceWriter.write(recording, filter(existing), wanted, out, watched::records);

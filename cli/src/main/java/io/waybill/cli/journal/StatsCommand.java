@@ -1,10 +1,11 @@
 package io.waybill.cli.journal;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.waybill.cli.CommandFailedException;
-import io.waybill.cli.HomeOption;
-import io.waybill.cli.Surroundings;
-import io.waybill.cli.UsageException;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
+import io.waybill.cli.select.SelectionOptions;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Table;
 import io.waybill.host.Host;
@@ -37,7 +38,7 @@ final class StatsCommand implements Callable<Integer> {
     private HomeOption home;
 
     @Mixin
-    private Selection selection;
+    private SelectionOptions selection;
 
     @Option(names = "--json", description = "Prints JSON.")
     private boolean json;

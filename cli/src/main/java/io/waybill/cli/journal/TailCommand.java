@@ -1,9 +1,11 @@
 package io.waybill.cli.journal;
 
-import io.waybill.cli.CommandFailedException;
-import io.waybill.cli.HomeOption;
-import io.waybill.cli.Surroundings;
-import io.waybill.cli.UsageException;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
+import io.waybill.cli.select.OutcomeSelection;
+import io.waybill.cli.select.SelectionOptions;
 import io.waybill.host.Host;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.JournalFollower;
@@ -41,7 +43,7 @@ final class TailCommand implements Callable<Integer> {
     private HomeOption home;
 
     @Mixin
-    private Selection selection;
+    private SelectionOptions selection;
 
     @Mixin
     private OutcomeSelection outcomes;

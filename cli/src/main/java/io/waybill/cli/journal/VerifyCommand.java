@@ -1,8 +1,9 @@
 package io.waybill.cli.journal;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.waybill.cli.HomeOption;
-import io.waybill.cli.Surroundings;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.ScanProgress;
+import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.show.Json;
 import io.waybill.cli.show.Printable;
 import io.waybill.host.Host;
@@ -42,7 +43,7 @@ final class VerifyCommand implements Callable<Integer> {
     public Integer call() throws IOException {
         Surroundings surroundings = journal.surroundings();
         PrintWriter out = surroundings.out();
-        Watched watched = new Watched(surroundings);
+        ScanProgress watched = new ScanProgress(surroundings);
         Verification verification;
         try (HomeJournals journals =
                 HomeJournals.open(home.openDamaged(surroundings, Host.real())).onProgress(watched::records)) {

@@ -90,11 +90,12 @@ public final class Node implements AutoCloseable {
         Path scripts = settings.scripts().isAbsolute()
                 ? settings.scripts()
                 : worker.directory().subdirectory(settings.scripts().toString());
-        return OsgiSettings.of(distribution.resolve("bundles"), bundles, cache, conf.directory())
-                .withShipped(settings.shipped())
-                .withScripts(scripts)
-                .withFramework(framework(distribution, conf))
-                .withLimits(settings.drainLimit(), settings.startLimit(), settings.settleLimit());
+        return OsgiSettings.builder(distribution.resolve("bundles"), bundles, cache, conf.directory())
+                .shipped(settings.shipped())
+                .scripts(scripts)
+                .framework(framework(distribution, conf))
+                .limits(settings.drainLimit(), settings.startLimit(), settings.settleLimit())
+                .build();
     }
 
     /** Properties for the OSGi framework of a node. */

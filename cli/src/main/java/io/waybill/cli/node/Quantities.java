@@ -1,16 +1,11 @@
 package io.waybill.cli.node;
 
-import io.waybill.archive.ArchiveOverflow;
-import io.waybill.archive.ArchivePolicy;
-import io.waybill.journal.Durability;
 import io.waybill.osgi.ShippedBundles;
-import io.waybill.rref.Keeping;
-import io.waybill.worker.peer.Overflow;
-import io.waybill.worker.poll.Waiting;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,6 +15,8 @@ import java.util.stream.Collectors;
 public final class Quantities {
 
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9}(?:\\.[0-9]{1,9})?)(us|ms|s|m|h)");
+    private static final Map<String, Long> UNITS_NS =
+            Map.of("us", 1_000L, "ms", 1_000_000L, "s", 1_000_000_000L, "m", 60_000_000_000L, "h", 3_600_000_000_000L);
     private static final Pattern BYTES = Pattern.compile("([0-9]{1,18})(|KiB|MiB|GiB|TiB)");
 
     private static final Pattern SYMBOLIC_NAME = Pattern.compile("[A-Za-z0-9_.-]{1,200}");
@@ -36,22 +33,7 @@ public final class Quantities {
             throw new IllegalArgumentException(
                     "a time is a number with us, ms, s, m or h, such as 500ms: '" + text + "'");
         }
-        return Duration.ofNanos(Math.round(Double.parseDouble(form.group(1)) * unitNs(form.group(2))));
-    }
-
-    private static long unitNs(String unit) {
-        switch (unit) {
-            case "us":
-                return 1_000;
-            case "ms":
-                return 1_000_000;
-            case "s":
-                return 1_000_000_000;
-            case "m":
-                return 60_000_000_000L;
-            default:
-                return 3_600_000_000_000L;
-        }
+        return Duration.ofNanos(Math.round(Double.parseDouble(form.group(1)) * UNITS_NS.get(form.group(2))));
     }
 
     /** {@code 4096}, {@code 64MiB}, {@code 1GiB}. */
@@ -66,36 +48,6 @@ public final class Quantities {
         } catch (ArithmeticException e) {
             throw new IllegalArgumentException("a size is below 2^63 bytes: '" + text + "'", e);
         }
-    }
-
-    /** {@code spin}, {@code balanced}, {@code low-cpu}. */
-    public static Waiting waiting(String text) {
-        return choice(Waiting.class, text);
-    }
-
-    /** {@code wait}, {@code refuse}. */
-    public static Overflow overflow(String text) {
-        return choice(Overflow.class, text);
-    }
-
-    /** {@code process}, {@code interval}, {@code each}. */
-    public static Durability durability(String text) {
-        return choice(Durability.class, text);
-    }
-
-    /** {@code none}, {@code all}, {@code up-to}. */
-    public static ArchivePolicy archivePolicy(String text) {
-        return choice(ArchivePolicy.class, text);
-    }
-
-    /** {@code drop}, {@code wait}. */
-    public static ArchiveOverflow archiveOverflow(String text) {
-        return choice(ArchiveOverflow.class, text);
-    }
-
-    /** {@code on-request}, {@code all}. */
-    public static Keeping keeping(String text) {
-        return choice(Keeping.class, text);
     }
 
     /** {@code all}, {@code none}, or symbolic names with commas between. */
@@ -119,7 +71,8 @@ public final class Quantities {
         return choice.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    private static <E extends Enum<E>> E choice(Class<E> type, String text) {
+    /** One of the constants, as {@link #written}. */
+    public static <E extends Enum<E>> E choice(Class<E> type, String text) {
         for (E choice : type.getEnumConstants()) {
             if (written(choice).equals(text)) {
                 return choice;

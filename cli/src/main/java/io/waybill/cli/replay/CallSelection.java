@@ -1,10 +1,10 @@
 package io.waybill.cli.replay;
 
 import io.waybill.api.WorkerInfo;
-import io.waybill.cli.CommandFailedException;
-import io.waybill.cli.UsageException;
-import io.waybill.cli.journal.MessageSelection;
-import io.waybill.cli.journal.OutcomeSelection;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.UsageException;
+import io.waybill.cli.select.MessageSelection;
+import io.waybill.cli.select.OutcomeSelection;
 import io.waybill.host.Clock;
 import io.waybill.query.MessageFilter;
 import java.util.List;

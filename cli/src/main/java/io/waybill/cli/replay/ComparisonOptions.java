@@ -1,6 +1,6 @@
 package io.waybill.cli.replay;
 
-import io.waybill.cli.UsageException;
+import io.waybill.cli.command.UsageException;
 import io.waybill.replay.compare.ContentComparison;
 import io.waybill.replay.compare.FloatTolerance;
 import io.waybill.replay.compare.ResponseComparison;

@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class NotSameCalls implements CallSink {
 
-    private final CallReader reader;
+    private final CallText reader;
     private final int max;
     private final PrintWriter lines;
     private final List<ShownCall> kept = new ArrayList<>();
@@ -26,7 +26,7 @@ final class NotSameCalls implements CallSink {
      * @param max how many are kept
      * @param lines takes a line of JSON for each; its maker's
      */
-    NotSameCalls(CallReader reader, int max, PrintWriter lines) {
+    NotSameCalls(CallText reader, int max, PrintWriter lines) {
         this.reader = reader;
         this.max = max;
         this.lines = lines;

@@ -1,11 +1,11 @@
 package io.waybill.cli.replay;
 
 import io.waybill.api.WorkerInfo;
-import io.waybill.cli.CommandFailedException;
-import io.waybill.cli.Durations;
-import io.waybill.cli.Progress;
-import io.waybill.cli.Surroundings;
-import io.waybill.cli.UsageException;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.DurationOption;
+import io.waybill.cli.command.Progress;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
 import io.waybill.cli.node.Node;
 import io.waybill.cli.node.NodeConf;
 import io.waybill.host.Host;
@@ -102,7 +102,7 @@ public final class ReplayCommand implements Callable<Integer> {
     @Option(
             names = "--limit",
             paramLabel = "TIME",
-            converter = Durations.class,
+            converter = DurationOption.class,
             description = "How long one call may take, such as 10s; 0 for ever. Default: 60s.")
     private Duration limit;
 
@@ -121,9 +121,9 @@ public final class ReplayCommand implements Callable<Integer> {
         Host host = Host.real();
         Path path = source.path(surroundings);
         List<WorkerInfo> workers = workers(path, host);
-        AgainLine again = new AgainLine(again(path));
+        RepeatCommand again = new RepeatCommand(again(path));
         try (PrintWriter lines = lines()) {
-            NotSameCalls calls = new NotSameCalls(new CallReader(id -> nameOf(id, workers), again::of), SHOWN, lines);
+            NotSameCalls calls = new NotSameCalls(new CallText(id -> nameOf(id, workers), again::of), SHOWN, lines);
             ReplayReport found = run(replay(path, workers, host), calls, host);
             if (json) {
                 ReportJson.print(found, calls, surroundings.out());

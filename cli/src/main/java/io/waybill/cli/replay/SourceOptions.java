@@ -1,9 +1,9 @@
 package io.waybill.cli.replay;
 
-import io.waybill.cli.CommandFailedException;
-import io.waybill.cli.HomeOption;
-import io.waybill.cli.Surroundings;
-import io.waybill.cli.UsageException;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;

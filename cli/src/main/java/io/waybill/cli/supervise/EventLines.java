@@ -63,7 +63,7 @@ public final class EventLines {
         }
     }
 
-    private void print(String what, String node, Death death, String next) {
+    private void print(String what, String node, NodeEnd death, String next) {
         out.println(what + " " + node + ": " + Printable.oneLine(death.reason()) + ", after " + shown(death.ran())
                 + "; " + next);
         if (!death.report().isEmpty()) {
@@ -106,7 +106,7 @@ public final class EventLines {
         json.writeEndObject();
     }
 
-    private static void write(Death death, JsonGenerator json) throws IOException {
+    private static void write(NodeEnd death, JsonGenerator json) throws IOException {
         json.writeNumberField("exit_code", death.exitCode());
         json.writeStringField("reason", death.reason());
         if (!death.report().isEmpty()) {

@@ -15,10 +15,10 @@ public sealed interface NodeEvent {
     record Ready(String node, long pid, int id) implements NodeEvent {}
 
     /** Its process ended, and is started again after a wait. */
-    record Died(String node, long pid, Death death, Duration pause) implements NodeEvent {}
+    record Died(String node, long pid, NodeEnd death, Duration pause) implements NodeEvent {}
 
     /** Its process ended, and is not started again. */
-    record GivenUp(String node, long pid, Death death) implements NodeEvent {}
+    record GivenUp(String node, long pid, NodeEnd death) implements NodeEvent {}
 
     /** It ended because it was told to. */
     record Stopped(String node, long pid, int exitCode) implements NodeEvent {}

@@ -82,13 +82,13 @@ final class NodeProcess {
     }
 
     /** Waits until it has ended and all that it said was read. */
-    Death awaitDeath() throws InterruptedException {
+    NodeEnd awaitDeath() throws InterruptedException {
         int exitCode = process.waitFor();
         Duration ran = Duration.ofNanos(System.nanoTime() - startedNs);
         // a process that it left behind may hold its streams open
         out.join(OUTPUT_LIMIT_MS);
         err.join(OUTPUT_LIMIT_MS);
-        return new Death(exitCode, reason(exitCode), crash.file(), ran, lastLines.list());
+        return new NodeEnd(exitCode, reason(exitCode), crash.file(), ran, lastLines.list());
     }
 
     private String reason(int exitCode) {

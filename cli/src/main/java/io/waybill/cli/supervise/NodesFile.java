@@ -2,6 +2,7 @@ package io.waybill.cli.supervise;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.cli.node.Quantities;
+import io.waybill.worker.poll.Waiting;
 import java.io.IOException;
 import java.io.Reader;
 import java.nio.charset.StandardCharsets;
@@ -114,7 +115,7 @@ public record NodesFile(List<NodePlan> nodes, RestartSettings restarts) {
                 add(options, "--shipped", text);
             });
             option(prefix + "waiting", text -> {
-                Quantities.waiting(text);
+                Quantities.choice(Waiting.class, text);
                 add(options, "--waiting", text);
             });
             List<String> jvm = take(prefix + "jvm-options", List.of(), Reading::words);

@@ -63,7 +63,7 @@ final class SupervisedNode implements Runnable {
     /** One life. Returns whether there shall be another. */
     private boolean live() throws InterruptedException {
         NodeProcess process = null;
-        Death death;
+        NodeEnd death;
         try {
             process = start();
             if (process == null) {
@@ -73,7 +73,7 @@ final class SupervisedNode implements Runnable {
             process.listen(threads, (pid, id) -> events.accept(new NodeEvent.Ready(name, pid, id)), log);
             death = process.awaitDeath();
         } catch (IOException e) {
-            death = new Death(ExitCodes.NOT_FOUND, String.valueOf(e.getMessage()), "", Duration.ZERO, List.of());
+            death = new NodeEnd(ExitCodes.NOT_FOUND, String.valueOf(e.getMessage()), "", Duration.ZERO, List.of());
         }
         long pid = process == null ? 0 : process.pid();
         synchronized (this) {

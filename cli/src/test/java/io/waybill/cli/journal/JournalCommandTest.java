@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.api.Invocation;
 import io.waybill.api.Value;
 import io.waybill.cli.Commands;
-import io.waybill.cli.Surroundings;
+import io.waybill.cli.command.Surroundings;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.stored.Payload;

@@ -11,7 +11,7 @@ import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.cli.Commands;
-import io.waybill.cli.Surroundings;
+import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.npy.Npy;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerKey;

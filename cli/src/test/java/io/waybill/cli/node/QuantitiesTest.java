@@ -52,9 +52,9 @@ class QuantitiesTest {
 
     @Test
     void readsChoices() {
-        assertThat(Quantities.waiting("low-cpu")).isEqualTo(Waiting.LOW_CPU);
-        assertThat(Quantities.overflow("refuse")).isEqualTo(Overflow.REFUSE);
-        assertThatThrownBy(() -> Quantities.waiting("LOW_CPU"))
+        assertThat(Quantities.choice(Waiting.class, "low-cpu")).isEqualTo(Waiting.LOW_CPU);
+        assertThat(Quantities.choice(Overflow.class, "refuse")).isEqualTo(Overflow.REFUSE);
+        assertThatThrownBy(() -> Quantities.choice(Waiting.class, "LOW_CPU"))
                 .hasMessage("expected one of spin, balanced, low-cpu, found 'LOW_CPU'");
     }
 }

@@ -3,7 +3,7 @@ package io.waybill.cli.replay;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.cli.Commands;
-import io.waybill.cli.Surroundings;
+import io.waybill.cli.command.Surroundings;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import java.io.IOException;

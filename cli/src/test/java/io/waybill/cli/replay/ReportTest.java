@@ -34,8 +34,8 @@ class ReportTest {
     private final StringWriter lines = new StringWriter();
 
     private NotSameCalls taken(int max, ReplayedCall... calls) {
-        AgainLine again = new AgainLine(List.of("--home", "/tmp/a home", "--bundle", "/tmp/" + JAR));
-        CallReader reader = new CallReader(id -> id == 3 ? "app" : "ps0", again::of);
+        RepeatCommand again = new RepeatCommand(List.of("--home", "/tmp/a home", "--bundle", "/tmp/" + JAR));
+        CallText reader = new CallText(id -> id == 3 ? "app" : "ps0", again::of);
         NotSameCalls taken = new NotSameCalls(reader, max, new PrintWriter(lines));
         for (ReplayedCall call : calls) {
             taken.accept(call);

@@ -1,0 +1,48 @@
+package io.waybill.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * An assembled Waybill, from which nodes are started.
+ *
+ * @param directory with {@code bundles}, {@code lib/native} and {@code examples}
+ */
+public record BenchDistribution(Path directory) {
+
+    /** The start levels of what the framework itself needs. */
+    static final List<String> FRAMEWORK_LEVELS = List.of("1", "2");
+    /** The same, libtorch and script-ops. */
+    static final List<String> ALL_LEVELS = List.of("1", "2", "5", "10");
+
+    /** A bundle that responses {@code text.count}. */
+    Path wordCount() throws IOException {
+        try (Stream<Path> jars = Files.list(directory.resolve("examples"))) {
+            return jars.filter(jar -> jar.getFileName().toString().startsWith("word-count-"))
+                    .findFirst()
+                    .orElseThrow(() -> new IOException("expected examples/word-count-*.jar in " + directory));
+        }
+    }
+
+    /** Starts a node with the bundles of these start levels, and waits until it serves. */
+    Children.Child startNode(Children children, Path home, List<String> levels) throws IOException {
+        Path bundles = Files.createDirectories(children.directory().resolve("bundles"));
+        for (String level : levels) {
+            Path target = Files.createDirectories(bundles.resolve(level));
+            try (Stream<Path> jars = Files.list(directory.resolve("bundles").resolve(level))) {
+                for (Path jar : jars.toList()) {
+                    Files.copy(jar, target.resolve(jar.getFileName()));
+                }
+            }
+        }
+        return children.start(
+                BenchNode.ROLE,
+                home,
+                bundles,
+                Files.createDirectories(children.directory().resolve("node")),
+                directory.resolve("lib").resolve("native"));
+    }
+}

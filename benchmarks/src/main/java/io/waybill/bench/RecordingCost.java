@@ -1,0 +1,90 @@
+package io.waybill.bench;
+
+import io.waybill.bench.measure.Figures;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/**
+ * {@code bench recording}: what archiving tensors costs the calls. Workers without an archive and workers that archive all tensors take
+ * turns, each time with fresh processes; each figure is the median over the rounds, each ratio that with an archive to that without.
+ *
+ * @param sizesBytes of the tensors
+ * @param calls of a round of round trips; throughput takes four times as many
+ * @param rounds odd
+ * @param waiting how the workers wait
+ */
+public record RecordingCost(List<Long> sizesBytes, int calls, int rounds, String waiting) {
+
+    private static final int PAYLOAD_BYTES = 64;
+    private static final int IN_FLIGHT = 256;
+
+    public Figures run(Consumer<String> progress) throws IOException {
+        Samples without = new Samples();
+        Samples with = new Samples();
+        for (int round = 0; round < rounds; round++) {
+            boolean isOdd = round % 2 == 1;
+            for (boolean records : new boolean[] {isOdd, !isOdd}) { // who comes first changes
+                progress.accept("round " + (round + 1) + " of " + rounds + (records ? ": archive" : ": no archive"));
+                measure(records ? with : without, waiting + (records ? EchoServer.RECORDING : ""));
+            }
+        }
+        return figures(without, with);
+    }
+
+    private void measure(Samples samples, String how) throws IOException {
+        samples.add(
+                "rtt_p50_ns",
+                new RoundTrip(PAYLOAD_BYTES, calls, 1, how).round().integer("p50_ns"));
+        samples.add(
+                "calls_per_s",
+                new Throughput(PAYLOAD_BYTES, 4 * calls, IN_FLIGHT, 1, how)
+                        .round()
+                        .integer("calls_per_s"));
+        for (long size : sizesBytes) {
+            Figures figures = new TensorTransfer(List.of(size), how).round(size);
+            samples.add("one_way_ns " + size, figures.integer("one_way_ns"));
+            samples.add("loaned_ns " + size, figures.integer("loaned_ns"));
+            samples.add("archived " + size, figures.integer("archived"));
+            samples.add("not_archived " + size, figures.integer("not_archived"));
+        }
+    }
+
+    private Figures figures(Samples without, Samples with) {
+        List<Figures> rows = new ArrayList<>();
+        for (long size : sizesBytes) {
+            Figures row = new Figures().put("size_bytes", size);
+            compare("one_way_ns", " " + size, without, with, row);
+            compare("loaned_ns", " " + size, without, with, row);
+            rows.add(row.put("archived", with.median("archived " + size))
+                    .put("not_archived", with.median("not_archived " + size)));
+        }
+        Figures figures = new Figures().put("waiting", waiting).put("rounds", rounds);
+        compare("rtt_p50_ns", "", without, with, figures);
+        compare("calls_per_s", "", without, with, figures);
+        return figures.put("tensors", rows);
+    }
+
+    private static void compare(String name, String suffix, Samples without, Samples with, Figures to) {
+        long off = without.median(name + suffix);
+        long on = with.median(name + suffix);
+        to.put(name, off).put("archived_" + name, on).put("ratio_" + name, (double) on / off);
+    }
+
+    /** Figures by name, one for each round. */
+    private static final class Samples {
+        private final Map<String, List<Long>> byName = new LinkedHashMap<>();
+
+        void add(String name, long value) {
+            byName.computeIfAbsent(name, any -> new ArrayList<>()).add(value);
+        }
+
+        long median(String name) {
+            return Figures.median(
+                    byName.get(name).stream().mapToLong(Long::longValue).toArray());
+        }
+    }
+}

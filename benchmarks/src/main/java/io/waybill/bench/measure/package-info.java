@@ -1,0 +1,2 @@
+/** What measurements measure with: figures, percentiles, allocation, the disk of a home. */
+package io.waybill.bench.measure;

@@ -1,0 +1,189 @@
+package io.waybill.cli.bench;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.bench.BenchDistribution;
+import io.waybill.bench.Idle;
+import io.waybill.bench.LookupRate;
+import io.waybill.bench.OperatorCall;
+import io.waybill.bench.Pairs;
+import io.waybill.bench.QuotaUnderLoad;
+import io.waybill.bench.RecordingCost;
+import io.waybill.bench.ReferenceCall;
+import io.waybill.bench.ReplayRate;
+import io.waybill.bench.RoundTrip;
+import io.waybill.bench.SwapUnderLoad;
+import io.waybill.bench.TensorTransfer;
+import io.waybill.bench.Throughput;
+import io.waybill.bench.measure.Figures;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
+import io.waybill.cli.show.Json;
+import io.waybill.cli.show.Table;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.function.Consumer;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code waybill bench}: measures this machine, beside its raw limit in the same run. {@link BenchTable} lists the measurements. */
+@Command(
+        mixinStandardHelpOptions = true,
+        name = "bench",
+        header = "Measures this machine, beside its raw limit in the same run.",
+        synopsisSubcommandLabel = "COMMAND",
+        description = {
+            "",
+            "Every measurement starts processes of its own in a temporary home. Raw Chronicle queues and Waybill take turns, and"
+                    + " the figures are medians over the rounds: compare the ratios, not the times of two runs.",
+            ""
+        },
+        footer = {
+            "",
+            "Examples:",
+            "  waybill bench rtt --json",
+            "  waybill bench throughput --in-flight 256",
+            "  waybill bench tensor --sizes 1,16,256",
+            "  waybill bench swap --updates 200",
+            "  waybill bench lookup --messages 5000000",
+            "  waybill bench retention --minutes 10"
+        })
+public final class BenchCommand implements Runnable {
+
+    /** A measurement that is ready to run. */
+    @FunctionalInterface
+    private interface Measurement {
+        Figures run(Consumer<String> progress) throws IOException;
+    }
+
+    private final Surroundings surroundings;
+
+    @Spec
+    private CommandSpec spec;
+
+    private BenchCommand(Surroundings surroundings) {
+        this.surroundings = surroundings;
+    }
+
+    /** The command with a subcommand for each measurement. */
+    public static CommandLine line(Surroundings surroundings) {
+        BenchCommand command = new BenchCommand(surroundings);
+        CommandLine line = new CommandLine(command);
+        for (BenchTable.Bench bench : BenchTable.all()) {
+            line.addSubcommand(bench.name(), command.spec(bench));
+        }
+        return line;
+    }
+
+    private CommandSpec spec(BenchTable.Bench bench) {
+        OptionSpec json = OptionSpec.builder("--json")
+                .type(boolean.class)
+                .description("Prints one JSON object.")
+                .build();
+        List<OptionSpec> options = bench.options();
+        BenchValues given = new BenchValues(options);
+        Callable<Integer> run = () -> measure(measurement(bench.name(), given), json.<Boolean>getValue());
+        CommandSpec made =
+                CommandSpec.wrapWithoutInspection(run).name(bench.name()).mixinStandardHelpOptions(true);
+        options.forEach(made::addOption);
+        made.addOption(json);
+        made.usageMessage()
+                .description(bench.description())
+                .footer("", "Example:", "  waybill bench " + bench.name() + " " + bench.defaults() + " --json");
+        return made;
+    }
+
+    private Measurement measurement(String name, BenchValues given) throws UsageException, CommandFailedException {
+        int calls = given.number("--calls");
+        int size = given.number("--size");
+        int rounds = given.odd("--rounds");
+        List<Long> sizes = given.sizes();
+        String waiting = given.waiting();
+        return switch (name) {
+            case "rtt" -> new RoundTrip(size, calls, rounds, waiting)::run;
+            case "throughput" -> new Throughput(size, calls, given.number("--in-flight"), rounds, waiting)::run;
+            case "tensor" -> new TensorTransfer(sizes, waiting)::run;
+            case "recording" -> new RecordingCost(sizes, calls, rounds, waiting)::run;
+            case "swap" -> new SwapUnderLoad(given.number("--updates"), given.number("--rate"), distribution())::run;
+            case "retention" ->
+                new QuotaUnderLoad(
+                        given.number("--minutes"), given.large("--quota") << 20, given.number("--rate"), size)::run;
+            case "operator" -> new OperatorCall(calls, waiting, distribution())::run;
+            case "reference" -> new ReferenceCall(calls, rounds, waiting, distribution())::run;
+            case "pairs" -> new Pairs(given.even("--processes"), given.number("--seconds"), size, rounds, waiting)::run;
+            case "lookup" -> new LookupRate(given.large("--messages"), given.number("--lookups"), rounds)::run;
+            case "replay" -> new ReplayRate(calls, rounds)::run;
+            case "idle" -> new Idle(given.number("--seconds"), given.number("--tries"), distribution())::run;
+            default -> throw new IllegalStateException("no measurement " + name);
+        };
+    }
+
+    @Override
+    public void run() {
+        throw new ParameterException(
+                spec.commandLine(),
+                "Missing subcommand: one of "
+                        + String.join(", ", spec.subcommands().keySet()));
+    }
+
+    private BenchDistribution distribution() throws CommandFailedException {
+        return new BenchDistribution(surroundings.requireDistribution());
+    }
+
+    private int measure(Measurement measurement, boolean isJson) throws IOException {
+        Figures figures = measurement.run(this::progress);
+        if (isJson) {
+            Json.print(surroundings.out(), json -> write(figures.values(), json));
+        } else {
+            print(figures.values());
+        }
+        return 0;
+    }
+
+    private void progress(String what) {
+        if (surroundings.watcher() == Surroundings.Watcher.PERSON) {
+            surroundings.err().println(what);
+            surroundings.err().flush();
+        }
+    }
+
+    private void print(Map<String, Object> figures) {
+        Table table = new Table("FIGURE", "VALUE");
+        figures.forEach((name, value) -> {
+            if (value instanceof List<?> rows) {
+                rows.forEach(row -> table.row("", row.toString()));
+            } else {
+                table.row(name, value);
+            }
+        });
+        table.print(surroundings.out());
+    }
+
+    private static void write(Map<?, ?> figures, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        for (Map.Entry<?, ?> figure : figures.entrySet()) {
+            json.writeFieldName(figure.getKey().toString());
+            Object value = figure.getValue();
+            if (value instanceof Long number) {
+                json.writeNumber(number);
+            } else if (value instanceof Double number) {
+                json.writeNumber(number);
+            } else if (value instanceof List<?> rows) {
+                json.writeStartArray();
+                for (Object row : rows) {
+                    write((Map<?, ?>) row, json);
+                }
+                json.writeEndArray();
+            } else {
+                json.writeString(value.toString());
+            }
+        }
+        json.writeEndObject();
+    }
+}

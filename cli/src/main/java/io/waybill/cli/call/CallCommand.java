@@ -1,0 +1,248 @@
+package io.waybill.cli.call;
+
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.cli.argument.ArgumentException;
+import io.waybill.cli.argument.CallArguments;
+import io.waybill.cli.argument.TensorFiles;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.DurationOption;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.Progress;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.command.UsageException;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.home.Home;
+import io.waybill.host.Host;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code waybill call}: one call, and its result. */
+@Command(
+        mixinStandardHelpOptions = true,
+        name = "call",
+        header = "Calls a worker and shows the result.",
+        description = {
+            "",
+            "OPERATION is an operator of libtorch, with or without its overload (aten::mm, aten::add.Tensor), a function of a"
+                    + " script (math.scale), or an operation by name that a bundle serves (text.count). A name that WORKER serves as"
+                    + " both is the operation; function:math.scale is the function in any case. A type of your own is called with"
+                    + " --type and --payload.",
+            ""
+        },
+        footerHeading = "%nArguments:%n",
+        footer = {
+            "  1  -2  0x1f  2.5  1e-3  inf  nan  1+2j      numbers",
+            "  true  false  none",
+            "  'text'  \"text\"                              strings, with \\' \\\" \\\\ \\n \\t; the shell must",
+            "                                              pass the quotes on: \"'text'\"",
+            "  [1,2,[3]]  (1,2)  {a:1}                     list, tuple, dict",
+            "  float32  int64  bool  double  torch.float16 element types",
+            "  cpu  cuda:1                                 devices",
+            "  a.npy  @file                                tensors, read from NumPy's files",
+            "  name=value                                  a named argument; those without a name come first",
+            "For an operation or a function, such as text.count, other words count as text: text=hello",
+            "",
+            "Examples:",
+            "  waybill call --to ps0 aten::mm a.npy b.npy --out c.npy",
+            "  waybill call --to ps0 aten::sum a.npy [0] dtype=float64",
+            "  waybill call --to ps0 text.count text=\"to be or not to be\"",
+            "  waybill call --to ps0 math.scale a.npy by=3 --out scaled.npy",
+            "  waybill call --to ps0 --type 0x142 --payload @hello --json",
+            "",
+            "Exit code: 0 when the call was answered, 1 when it failed, 2 for wrong usage."
+        })
+public final class CallCommand implements Callable<Integer> {
+
+    private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
+    private static final int MAX_PAYLOAD_BYTES = 1 << 30;
+
+    private final Surroundings surroundings;
+
+    @Mixin
+    private HomeOption home;
+
+    @Option(
+            names = "--to",
+            required = true,
+            paramLabel = "WORKER",
+            description = "The name or the id of who is called.")
+    private String to;
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "TIME",
+            converter = DurationOption.class,
+            description = "How long to wait, such as 500ms or 5s; 0 for ever. Default: 60s.")
+    private Duration timeout;
+
+    @Option(
+            names = "--out",
+            paramLabel = "FILE",
+            description =
+                    "Writes the result's tensor to a .npy file; once per tensor when there are several. With --type, writes"
+                            + " the payload.")
+    private List<Path> out = List.of();
+
+    @Option(names = "--async", description = "The function returns a future; the result is what that completes with.")
+    private boolean async;
+
+    @Option(names = "--json", description = "Prints the result as JSON.")
+    private boolean json;
+
+    @Option(
+            names = "--type",
+            paramLabel = "TYPE",
+            description = "Calls a request type by its code or name instead, such as 0x142.")
+    private String type;
+
+    @Option(
+            names = "--payload",
+            paramLabel = "FILE|@TEXT",
+            description = "The payload of a --type call: a file's bytes, or text behind an @.")
+    private String payload;
+
+    @Parameters(index = "0", arity = "0..1", paramLabel = "OPERATION", description = "What is called.")
+    private String operation;
+
+    @Parameters(index = "1..*", arity = "0..*", paramLabel = "ARG", description = "Its arguments; see below.")
+    private List<String> arguments = List.of();
+
+    public CallCommand(Surroundings surroundings) {
+        this.surroundings = surroundings;
+    }
+
+    @Override
+    public Integer call() throws IOException, UsageException, CommandFailedException {
+        request(NpyTensors.checked(), Bare.OPERATION); // what is written wrongly is said before anything is done
+        Host host = Host.real();
+        Home opened = home.openExisting(surroundings, host);
+        try (CallingWorker caller = CallingWorker.join(opened);
+                NpyTensors files = new NpyTensors(caller.worker().buffers())) {
+            Request request = request(files, isFunctionOf(caller) ? Bare.FUNCTION : Bare.OPERATION);
+            long sinceNs = host.clock().monotonicNs();
+            Supplier<String> what = () -> "waiting for " + to + " to answer";
+            try (Response response = Progress.during(surroundings, host.threads(), what, () -> caller.call(request))) {
+                long tookNs = host.clock().monotonicNs() - sinceNs;
+                new CallResult(response, tookNs).show(surroundings.out(), out, json);
+            }
+        }
+        return 0;
+    }
+
+    /** What a name is that does not say it. */
+    private enum Bare {
+        OPERATION,
+        FUNCTION
+    }
+
+    /** Whether the operation's name says nothing, and who is called serves a function of that name and no operation. */
+    private boolean isFunctionOf(CallingWorker caller) {
+        boolean isBare = type == null
+                && !HandlerKey.isOperator(operation)
+                && !operation.startsWith(HandlerKey.CONTROL_PREFIX)
+                && !operation.startsWith(HandlerKey.FUNCTION_PREFIX);
+        if (!isBare) {
+            return false;
+        }
+        List<String> served = caller.served(to, timeout);
+        return served.contains(HandlerKey.FUNCTION_PREFIX + operation) && !served.contains(operation);
+    }
+
+    private Request request(TensorFiles files, Bare bare) throws IOException, UsageException, CommandFailedException {
+        Request request = type == null ? named(files, bare) : raw();
+        return timeout == null ? request : request.timeout(timeout);
+    }
+
+    private Request named(TensorFiles files, Bare bare) throws UsageException {
+        if (operation == null) {
+            throw new UsageException("Missing required parameter: OPERATION, or --type");
+        }
+        if (payload != null) {
+            throw new UsageException("--payload goes with --type; an operation takes its arguments as words");
+        }
+        boolean isOperator = HandlerKey.isOperator(operation);
+        CallArguments.Bare words = isOperator ? CallArguments.Bare.REFUSED : CallArguments.Bare.TEXT;
+        try {
+            Invocation call = arguments(files, words).toInvocation(name());
+            return Request.invocation(to, called(bare), async ? call.withMode(Invocation.Mode.ASYNC) : call);
+        } catch (IllegalArgumentException e) {
+            throw new UsageException(e.getMessage(), e);
+        }
+    }
+
+    private String name() {
+        for (String prefix : List.of(HandlerKey.CONTROL_PREFIX, HandlerKey.FUNCTION_PREFIX)) {
+            if (operation.startsWith(prefix)) {
+                return operation.substring(prefix.length());
+            }
+        }
+        return operation;
+    }
+
+    private MessageType called(Bare bare) {
+        if (operation.startsWith(HandlerKey.CONTROL_PREFIX)) {
+            return CONTROL_CALL;
+        }
+        boolean isScript = HandlerKey.isOperator(operation)
+                || operation.startsWith(HandlerKey.FUNCTION_PREFIX)
+                || bare == Bare.FUNCTION
+                || async;
+        return isScript ? MessageType.SCRIPT_CALL : MessageType.NAMED_CALL;
+    }
+
+    private CallArguments arguments(TensorFiles files, CallArguments.Bare words) throws UsageException {
+        CallArguments read = new CallArguments(files, words);
+        for (String word : arguments) {
+            try {
+                read.add(word);
+            } catch (ArgumentException e) {
+                throw new UsageException("argument '" + word + "': " + e.getMessage(), e);
+            }
+        }
+        return read;
+    }
+
+    private Request raw() throws UsageException, CommandFailedException, IOException {
+        if (operation != null) {
+            throw new UsageException("--type takes its content from --payload, and no operation: " + operation);
+        }
+        MessageType requested = MessageType.named(type)
+                .filter(MessageType::isRequest)
+                .orElseThrow(() -> new UsageException(
+                        "no request type '" + type + "': give a code such as 0x142, or a name such as SCRIPT_CALL"));
+        return Request.raw(to, requested, ByteBuffer.wrap(payloadBytes()), new ArrayList<>());
+    }
+
+    private byte[] payloadBytes() throws CommandFailedException, IOException {
+        if (payload == null) {
+            return new byte[0];
+        }
+        if (payload.startsWith("@")) {
+            return payload.substring(1).getBytes(StandardCharsets.UTF_8);
+        }
+        Path file = Path.of(payload);
+        if (!Files.isRegularFile(file)) {
+            throw new CommandFailedException("no file " + file + "; text goes behind an @: --payload @" + payload);
+        }
+        if (Files.size(file) > MAX_PAYLOAD_BYTES) {
+            throw new CommandFailedException(
+                    "a payload has at most " + MAX_PAYLOAD_BYTES + " bytes, and " + file + " has " + Files.size(file));
+        }
+        return Files.readAllBytes(file);
+    }
+}

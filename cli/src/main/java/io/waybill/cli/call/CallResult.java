@@ -1,0 +1,159 @@
+package io.waybill.cli.call;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.api.CallException;
+import io.waybill.api.MessageId;
+import io.waybill.api.Response;
+import io.waybill.api.Tensor;
+import io.waybill.api.Value;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.npy.Npy;
+import io.waybill.cli.show.Json;
+import io.waybill.cli.show.Printable;
+import io.waybill.cli.show.ValueJson;
+import io.waybill.cli.show.ValueText;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+
+/** A call's answer as the user sees it. For one use, while the response is open. */
+final class CallResult {
+
+    private static final int SHOWN_BYTES = 256;
+
+    private final Response response;
+    private final long tookNs;
+    private final Optional<Value> value;
+
+    CallResult(Response response, long tookNs) {
+        this.response = response;
+        this.tookNs = tookNs;
+        this.value = valueOf(response);
+    }
+
+    /** Types of users may hold any bytes. */
+    private static Optional<Value> valueOf(Response response) {
+        try {
+            return Optional.of(response.value());
+        } catch (CallException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Writes the tensors to files when asked to, and what is left to standard output. */
+    void show(PrintWriter out, List<Path> files, boolean json) throws IOException, CommandFailedException {
+        if (!files.isEmpty()) {
+            write(files);
+        }
+        if (json) {
+            Json.print(out, content -> writeJson(content, files));
+        } else if (files.isEmpty()) {
+            out.println(text());
+        } else {
+            for (int i = 0; i < files.size(); i++) {
+                out.println(files.get(i)
+                        + (value.isPresent() ? ": " + kind(response.tensors().get(i)) : ""));
+            }
+        }
+        out.flush();
+    }
+
+    private static String kind(Tensor tensor) {
+        return tensor.dtype().torchName() + java.util.Arrays.toString(tensor.sizes());
+    }
+
+    private void write(List<Path> files) throws IOException, CommandFailedException {
+        if (value.isEmpty()) {
+            writePayload(files);
+            return;
+        }
+        List<Tensor> tensors = response.tensors();
+        if (tensors.size() != files.size()) {
+            throw new CommandFailedException(
+                    "the result has " + tensors.size() + " tensors, and --out was given " + files.size() + " times"
+                            + (tensors.isEmpty() ? "; the result is " + ValueText.of(value.get()) : ""));
+        }
+        for (int i = 0; i < files.size(); i++) {
+            Npy.write(files.get(i), tensors.get(i));
+        }
+    }
+
+    private void writePayload(List<Path> files) throws IOException, CommandFailedException {
+        if (files.size() > 1) {
+            throw new CommandFailedException(
+                    "the result is one payload, and --out was given " + files.size() + " times");
+        }
+        byte[] bytes = new byte[response.payload().remaining()];
+        response.payload().get(bytes);
+        Files.write(files.get(0), bytes);
+    }
+
+    private String text() {
+        if (value.isPresent()) {
+            return ValueText.of(value.get());
+        }
+        Optional<String> text = payloadText();
+        if (text.isPresent()) {
+            return Printable.of(text.get());
+        }
+        ByteBuffer payload = response.payload();
+        byte[] shown = new byte[Math.min(SHOWN_BYTES, payload.remaining())];
+        payload.duplicate().get(shown);
+        return HexFormat.ofDelimiter(" ").formatHex(shown)
+                + (payload.remaining() > shown.length ? " … " + payload.remaining() + " bytes" : "");
+    }
+
+    private Optional<String> payloadText() {
+        try {
+            CharBuffer text = StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(response.payload().duplicate());
+            return Optional.of(text.toString());
+        } catch (CharacterCodingException e) {
+            return Optional.empty();
+        }
+    }
+
+    private void writeJson(JsonGenerator json, List<Path> files) throws IOException {
+        json.writeStartObject();
+        json.writeStringField("id", MessageId.text(response.id()));
+        json.writeStringField("type", response.type().name());
+        json.writeNumberField("from", response.from());
+        json.writeNumberField("took_ns", tookNs);
+        if (!files.isEmpty()) {
+            json.writeArrayFieldStart("files");
+            for (Path file : files) {
+                json.writeString(file.toString());
+            }
+            json.writeEndArray();
+        }
+        if (value.isPresent()) {
+            if (files.isEmpty()) {
+                json.writeFieldName("result");
+                ValueJson.write(value.get(), json);
+            }
+        } else {
+            writeJsonPayload(json);
+        }
+        json.writeEndObject();
+    }
+
+    private void writeJsonPayload(JsonGenerator json) throws IOException {
+        Optional<String> text = payloadText();
+        if (text.isPresent()) {
+            json.writeStringField("payload", text.get());
+        } else {
+            byte[] bytes = new byte[response.payload().remaining()];
+            response.payload().duplicate().get(bytes);
+            json.writeBinaryField("payload_base64", bytes);
+        }
+    }
+}

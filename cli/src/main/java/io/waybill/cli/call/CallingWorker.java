@@ -1,0 +1,136 @@
+package io.waybill.cli.call;
+
+import io.waybill.api.CallException;
+import io.waybill.api.MessageId;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.cli.command.Build;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.handling.Failure;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
+import io.waybill.home.WorkerRecord;
+import io.waybill.home.error.NameTakenException;
+import io.waybill.host.Host;
+import io.waybill.journal.JournalSettings;
+import io.waybill.tensor.TensorConfig;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The worker that a command joins as to make its calls: {@code cli}, or {@code cli-2} and so on while others have that name. It only
+ * calls, and takes little room.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its maker closes it.
+ */
+public final class CallingWorker implements AutoCloseable {
+
+    private static final String NAME = "cli";
+    private static final long LOOK_NS = 20_000_000;
+    private static final int MAX_AT_ONCE = 256;
+    private static final long RESERVE_BYTES = 1 << 20;
+    /** A file of any size that the disk has room for. */
+    private static final TensorConfig TENSORS = new TensorConfig(
+            4 << 20, 1L << 50, TensorConfig.INLINE_BYTES_DEFAULT, TensorConfig.INLINE_TOTAL_BYTES_DEFAULT);
+
+    private final Worker worker;
+
+    private CallingWorker(Worker worker) {
+        this.worker = worker;
+    }
+
+    public static CallingWorker join(Home home) throws IOException {
+        Host host = home.host();
+        WorkerSettings settings = WorkerSettings.defaults()
+                .withRole(WorkerSettings.Role.CALLS_ONLY)
+                .withJournal(JournalSettings.defaults().withReserveBytes(RESERVE_BYTES))
+                .withTensors(TENSORS);
+        JoinOptions options = new JoinOptions(JoinOptions.ANY_ID, Build.version(), JoinOptions.Unseen.REFUSE, 0);
+        for (int n = 1; ; n++) {
+            String name = n == 1 ? NAME : NAME + "-" + n;
+            try {
+                HandlerRegistry none = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
+                Worker worker = Worker.join(home, name, options, settings, none);
+                worker.ready(Map.of());
+                return new CallingWorker(worker);
+            } catch (NameTakenException e) {
+                if (n == MAX_AT_ONCE) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /**
+     * Calls and waits, also for a worker that is only starting: until it is ready nobody knows what it will serve.
+     *
+     * @return the response, the caller's to close
+     * @throws CallException when the call fails
+     */
+    public Response call(Request request) {
+        awaitStarted(request.to(), request.timeoutNs());
+        return worker.call(request);
+    }
+
+    /** What a worker says that it serves, once it started; nothing when it says nothing. */
+    List<String> served(String to, Duration timeout) {
+        awaitStarted(to, timeout == null ? Request.DEFAULT_TIMEOUT : timeout.toNanos());
+        Membership membership = new Membership(worker.directory().home());
+        try {
+            membership.refresh();
+        } catch (IOException e) {
+            return List.of(); // the call itself will say what is wrong
+        }
+        return membership
+                .members()
+                .find(to)
+                .flatMap(Peer::record)
+                .map(WorkerRecord::serves)
+                .orElse(List.of());
+    }
+
+    private void awaitStarted(String to, long timeoutNs) {
+        Home home = worker.directory().home();
+        Host host = home.host();
+        long limitNs = timeoutNs == Request.DEFAULT_TIMEOUT ? WorkerSettings.DEFAULT_TIMEOUT.toNanos() : timeoutNs;
+        long sinceNs = host.clock().monotonicNs();
+        Membership membership = new Membership(home);
+        while (isStarting(membership, to)) {
+            if (limitNs != Request.NO_TIMEOUT && host.clock().monotonicNs() - sinceNs >= limitNs) {
+                throw Failure.timedOut(limitNs, "nothing was sent, because worker " + to + " is still starting")
+                        .toException(MessageId.NONE);
+            }
+            host.threads().pause(LOOK_NS);
+        }
+    }
+
+    private static boolean isStarting(Membership membership, String to) {
+        try {
+            membership.refresh();
+        } catch (IOException e) {
+            return false; // the call itself will say what is wrong
+        }
+        return membership
+                .members()
+                .find(to)
+                .map(peer -> peer.state() == PeerState.STARTING)
+                .orElse(false);
+    }
+
+    public Worker worker() {
+        return worker;
+    }
+
+    @Override
+    public void close() throws IOException {
+        worker.close();
+    }
+}

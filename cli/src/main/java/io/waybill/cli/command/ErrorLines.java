@@ -1,0 +1,80 @@
+package io.waybill.cli.command;
+
+import io.waybill.api.CallException;
+import io.waybill.cli.show.Printable;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import picocli.CommandLine;
+import picocli.CommandLine.ExitCode;
+import picocli.CommandLine.IExecutionExceptionHandler;
+import picocli.CommandLine.IParameterExceptionHandler;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/**
+ * Turns whatever goes wrong into one line on standard error and an exit code: {@value #FAILED} when a command failed, {@value #USAGE}
+ * when it was written wrongly. Stateless.
+ */
+public final class ErrorLines implements IParameterExceptionHandler, IExecutionExceptionHandler {
+
+    /** The exit code of a command that failed. */
+    static final int FAILED = ExitCode.SOFTWARE;
+    /** The exit code of a command that was written wrongly. */
+    public static final int USAGE = ExitCode.USAGE;
+
+    @Override
+    public int handleParseException(ParameterException e, String[] args) {
+        CommandLine command = e.getCommandLine();
+        StringBuilder line = new StringBuilder(e.getMessage());
+        if (e instanceof UnmatchedArgumentException unmatched) {
+            unmatched.getSuggestions().stream()
+                    .findFirst()
+                    .ifPresent(
+                            near -> line.append("; did you mean ").append(near).append('?'));
+        }
+        return usage(command, line.toString());
+    }
+
+    @Override
+    public int handleExecutionException(Exception e, CommandLine command, ParseResult parsed) {
+        if (e instanceof UsageException) {
+            return usage(command, e.getMessage());
+        }
+        print(command, text(e));
+        return FAILED;
+    }
+
+    private static int usage(CommandLine command, String line) {
+        String name = command.getCommandSpec().qualifiedName();
+        print(command, line + "; see " + name + " --help");
+        return USAGE;
+    }
+
+    private static void print(CommandLine command, String line) {
+        String name = command.getCommandSpec().qualifiedName();
+        command.getErr().println(name + ": " + Printable.oneLine(line));
+        command.getErr().flush();
+    }
+
+    private static String text(Exception e) {
+        if (e instanceof CommandFailedException) {
+            return e.getMessage();
+        } else if (e instanceof CallException call) {
+            return call.getMessage() + CallErrorHints.after(call.code());
+        } else if (e instanceof NoSuchFileException) {
+            return "no file or directory " + e.getMessage();
+        } else if (e instanceof AccessDeniedException) {
+            return "no permission for " + e.getMessage();
+        } else if (e instanceof FileSystemException || e.getMessage() == null) {
+            return e.toString();
+        } else if (e instanceof IOException
+                || e instanceof IllegalStateException
+                || e instanceof IllegalArgumentException) {
+            return e.getMessage();
+        }
+        return "this should not have happened: " + e;
+    }
+}

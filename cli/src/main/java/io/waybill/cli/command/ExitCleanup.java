@@ -1,0 +1,86 @@
+package io.waybill.cli.command;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * Processes and a directory that must not outlive this process, however it ends, short of being killed.
+ *
+ * <p><b>Threads.</b> Thread-safe: closed by its maker, or by the JVM's end, whichever comes first. <b>Ownership.</b> Owns what it is
+ * given.
+ */
+public final class ExitCleanup implements AutoCloseable {
+
+    private static final int ATTEMPTS = 20;
+
+    private final Surroundings surroundings;
+    private final ScratchDirectory directory;
+    private final Deque<Runnable> processes = new ArrayDeque<>(); // the last one added first; guarded by this
+    private boolean closed; // guarded by this
+
+    private ExitCleanup(Surroundings surroundings, ScratchDirectory directory) {
+        this.surroundings = surroundings;
+        this.directory = directory;
+    }
+
+    public static ExitCleanup watch(Surroundings surroundings, ScratchDirectory directory) {
+        ExitCleanup leftovers = new ExitCleanup(surroundings, directory);
+        Runtime.getRuntime().addShutdownHook(new Thread(leftovers::closeAtEnd, "waybill-leftovers"));
+        return leftovers;
+    }
+
+    public Path directory() {
+        return directory.path();
+    }
+
+    /** @param ending ends a process; it may be called more than once */
+    public synchronized void add(Runnable ending) {
+        if (closed) {
+            ending.run();
+            throw new IllegalStateException("interrupted");
+        }
+        processes.push(ending);
+    }
+
+    private void closeAtEnd() {
+        if (isClosed()) {
+            return;
+        }
+        surroundings.err().println();
+        surroundings.err().println("interrupted: cleaning up");
+        // what the interrupted thread runs into from here on is of no interest
+        surroundings.out().close();
+        surroundings.err().close();
+        try {
+            close();
+        } catch (IOException e) {
+            // there is nobody left to tell
+        }
+    }
+
+    private synchronized boolean isClosed() {
+        return closed;
+    }
+
+    @Override
+    public synchronized void close() throws IOException {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        processes.forEach(Runnable::run);
+        for (int attempt = 1; ; attempt++) {
+            try {
+                directory.close();
+                return;
+            } catch (IOException e) {
+                // this very process may still write there when it is interrupted
+                if (attempt == ATTEMPTS) {
+                    throw e;
+                }
+            }
+        }
+    }
+}

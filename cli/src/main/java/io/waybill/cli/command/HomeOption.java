@@ -1,0 +1,46 @@
+package io.waybill.cli.command;
+
+import io.waybill.home.Home;
+import io.waybill.home.error.HomeException;
+import io.waybill.host.Host;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import picocli.CommandLine.Option;
+
+/** The option that names the home, for the commands that need one. */
+public final class HomeOption {
+
+    @Option(
+            names = "--home",
+            paramLabel = "DIR",
+            description =
+                    "The workers' shared directory. Default: $$WAYBILL_HOME, else waybill/home below $$XDG_STATE_HOME or"
+                            + " ~/.local/state.")
+    private Path directory;
+
+    /** The directory that is meant, whether it is there or not. */
+    public Path path(Surroundings surroundings) {
+        return directory == null ? surroundings.home() : directory;
+    }
+
+    /** Opens the home, which must be there. */
+    public Home openExisting(Surroundings surroundings, Host host) throws IOException {
+        Path path = path(surroundings);
+        if (!Files.exists(path)) {
+            throw new HomeException("no home at " + path
+                    + ": start a node, waybill node --name NAME, or name another home with --home");
+        }
+        return Home.openExisting(path, host);
+    }
+
+    /** Opens the home, which must be there, and may be damaged. */
+    public Home openDamaged(Surroundings surroundings, Host host) throws IOException {
+        return Home.openDamaged(path(surroundings), host);
+    }
+
+    /** Opens the home, or makes it. */
+    public Home open(Surroundings surroundings, Host host) throws IOException {
+        return Home.open(path(surroundings), host);
+    }
+}

@@ -1,0 +1,72 @@
+package io.waybill.cli.command;
+
+import io.waybill.host.Threads;
+import java.io.PrintWriter;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/**
+ * Says on a terminal what a command waits for, when that takes longer than {@value #QUIET_MS} ms; says nothing to a program.
+ *
+ * <p><b>Threads.</b> One of its own while something is waited for.
+ */
+public final class Progress {
+
+    private static final long QUIET_MS = 2_000;
+    private static final long STEP_MS = 1_000;
+    private static final String TO_LINE_START = "\r\u001b[K";
+
+    private final CountDownLatch done = new CountDownLatch(1);
+    private final PrintWriter err;
+
+    private Progress(PrintWriter err) {
+        this.err = err;
+    }
+
+    /**
+     * Does something that may take long.
+     *
+     * @param what is waited for; asked anew for every line
+     */
+    public static <T> T during(Surroundings surroundings, Threads threads, Supplier<String> what, Supplier<T> work) {
+        if (surroundings.watcher() == Surroundings.Watcher.PROGRAM) {
+            return work.get();
+        }
+        Progress progress = new Progress(surroundings.err());
+        Thread thread = threads.start("waybill-progress", () -> progress.show(what));
+        try {
+            return work.get();
+        } finally {
+            progress.end(thread);
+        }
+    }
+
+    private void show(Supplier<String> what) {
+        long shownMs = QUIET_MS;
+        boolean shown = false;
+        try {
+            while (!done.await(shown ? STEP_MS : QUIET_MS, TimeUnit.MILLISECONDS)) {
+                err.print(TO_LINE_START + what.get() + " … " + shownMs / 1_000 + " s");
+                err.flush();
+                shown = true;
+                shownMs += STEP_MS;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (shown) {
+            err.print(TO_LINE_START);
+            err.flush();
+        }
+    }
+
+    private void end(Thread thread) {
+        done.countDown();
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package io.waybill.cli.replay;
+
+import io.waybill.api.MessageId;
+import io.waybill.cli.journal.PayloadText;
+import io.waybill.cli.replay.ShownCall.ShownResult;
+import io.waybill.cli.show.Printable;
+import io.waybill.query.stored.Payload;
+import io.waybill.replay.compare.ReplayedCall;
+import io.waybill.wire.MessageBuffer;
+import io.waybill.wire.RecordView;
+import java.util.List;
+import java.util.function.IntFunction;
+import java.util.function.LongFunction;
+
+/** Puts replayed calls into words. For one thread. */
+final class CallText {
+
+    /** Of arguments and answers. */
+    static final int MAX_CHARS = 400;
+
+    private final IntFunction<String> names;
+    private final LongFunction<String> again;
+    private final MessageBuffer buffer = new MessageBuffer();
+
+    /**
+     * @param names of workers, by their ids
+     * @param again the command that replays one call, by its id
+     */
+    CallText(IntFunction<String> names, LongFunction<String> again) {
+        this.names = names;
+        this.again = again;
+    }
+
+    ShownCall read(ReplayedCall call) {
+        RecordView request = call.call().request().in(buffer);
+        Payload payload = Payload.of(request);
+        List<ShownResult> results = call.results().stream()
+                .map(result -> new ShownResult(
+                        result.candidate(),
+                        result.verdict(),
+                        ResponseText.of(result.replayed(), MAX_CHARS),
+                        Printable.oneLine(result.reason())))
+                .toList();
+        return new ShownCall(
+                MessageId.text(call.call().id()),
+                names.apply(request.from()),
+                call.worker().name(),
+                call.operation(),
+                text(request, payload),
+                ResponseText.of(call.recorded(), MAX_CHARS),
+                results,
+                again.apply(call.call().id()));
+    }
+
+    private static String text(RecordView request, Payload payload) {
+        String text = PayloadText.of(payload, MAX_CHARS);
+        return payload.call().isPresent() ? text : request.type() + " with " + text;
+    }
+}

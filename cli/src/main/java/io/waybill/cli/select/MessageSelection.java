@@ -1,0 +1,104 @@
+package io.waybill.cli.select;
+
+import io.waybill.api.MessageType;
+import io.waybill.cli.command.UsageException;
+import io.waybill.cli.node.Quantities;
+import io.waybill.host.Clock;
+import io.waybill.query.MessageFilter;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import picocli.CommandLine.Option;
+
+/** The options that select messages by what they say of themselves. */
+public final class MessageSelection {
+
+    @Option(
+            names = "--id",
+            paramLabel = "ID[..ID]",
+            description = "Only with this id, or with one from the first to the last: 3.1041, 3.1000..3.1999.")
+    private String ids;
+
+    @Option(names = "--parent", paramLabel = "ID", description = "Only sent by the handler of this request.")
+    private String parent;
+
+    @Option(
+            names = "--type",
+            paramLabel = "TYPE",
+            description = "Only of this type: SCRIPT_CALL, NAMED_CALL, 0x142, ...")
+    private String type;
+
+    @Option(
+            names = "--operation",
+            paramLabel = "NAME",
+            description = "Only calls of this operation; NAME* for all that begin with NAME.")
+    private String operation;
+
+    @Option(
+            names = "--since",
+            paramLabel = "TIME",
+            description = "Only sent at this time or later: 2026-11-20, 2026-11-20T08:00, or 10m for ten minutes ago.")
+    private String since;
+
+    @Option(names = "--until", paramLabel = "TIME", description = "Only sent before this time.")
+    private String until;
+
+    /** Adds what was asked for. */
+    public MessageFilter.Builder addTo(MessageFilter.Builder filter, Clock clock) throws UsageException {
+        if (ids != null) {
+            long[] range = MessageIds.range(ids);
+            filter.ids(range[0], range[1]);
+        }
+        if (parent != null) {
+            filter.parent(MessageIds.parse(parent));
+        }
+        if (type != null) {
+            filter.type(typeNamed(type));
+        }
+        if (operation != null) {
+            filter.operation(operation);
+        }
+        if (since != null) {
+            filter.since(timeNs(since, clock));
+        }
+        if (until != null) {
+            filter.until(timeNs(until, clock));
+        }
+        return filter;
+    }
+
+    private static MessageType typeNamed(String name) throws UsageException {
+        return MessageType.named(name.toUpperCase(Locale.ROOT).replace("0X", "0x"))
+                .orElseThrow(() -> new UsageException("no message type is named " + name));
+    }
+
+    private static long timeNs(String text, Clock clock) throws UsageException {
+        try {
+            return clock.wallNs() - Quantities.duration(text).toNanos();
+        } catch (IllegalArgumentException notADuration) {
+            return nanoseconds(instant(text));
+        }
+    }
+
+    private static Instant instant(String text) throws UsageException {
+        try {
+            if (text.endsWith("Z")) {
+                return Instant.parse(text);
+            }
+            LocalDateTime local = text.contains("T")
+                    ? LocalDateTime.parse(text)
+                    : LocalDate.parse(text).atStartOfDay();
+            return local.atZone(ZoneId.systemDefault()).toInstant();
+        } catch (DateTimeException e) {
+            throw new UsageException("a time is written 2026-11-20, 2026-11-20T08:00:30 or 10m, not " + text, e);
+        }
+    }
+
+    private static long nanoseconds(Instant instant) {
+        return TimeUnit.SECONDS.toNanos(instant.getEpochSecond()) + instant.getNano();
+    }
+}

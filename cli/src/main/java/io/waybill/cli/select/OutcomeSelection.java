@@ -1,0 +1,54 @@
+package io.waybill.cli.select;
+
+import io.waybill.cli.command.UsageException;
+import io.waybill.cli.node.Quantities;
+import io.waybill.query.MessageFilter;
+import io.waybill.query.StoredCall;
+import picocli.CommandLine.Option;
+
+/** The options that select calls by what became of them. */
+public final class OutcomeSelection {
+
+    @Option(
+            names = "--outcome",
+            paramLabel = "OUTCOME",
+            description = "Only with this outcome: ok, error, or none for no answer.")
+    private String outcome;
+
+    @Option(
+            names = "--slower-than",
+            paramLabel = "TIME",
+            description = "Only answered later than so long after they were sent, such as 10ms.")
+    private String slowerThan;
+
+    /** Adds what was asked for. */
+    public MessageFilter.Builder addTo(MessageFilter.Builder filter) throws UsageException {
+        if (outcome != null) {
+            filter.outcome(outcomeNamed());
+        }
+        if (slowerThan != null) {
+            try {
+                filter.slowerThan(Quantities.duration(slowerThan).toNanos());
+            } catch (IllegalArgumentException e) {
+                throw new UsageException("--slower-than: " + e.getMessage(), e);
+            }
+        }
+        return filter;
+    }
+
+    /** Where answers are shown, those that are missing can't be. */
+    public void requireResponses() throws UsageException {
+        if (outcome != null && outcomeNamed() == StoredCall.Outcome.NONE) {
+            throw new UsageException("a call without an answer is found by waybill journal list --outcome none");
+        }
+    }
+
+    private StoredCall.Outcome outcomeNamed() throws UsageException {
+        for (StoredCall.Outcome known : StoredCall.Outcome.values()) {
+            if (known.name().equalsIgnoreCase(outcome)) {
+                return known;
+            }
+        }
+        throw new UsageException("--outcome is ok, error or none, not " + outcome);
+    }
+}

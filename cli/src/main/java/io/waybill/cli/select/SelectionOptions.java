@@ -1,0 +1,48 @@
+package io.waybill.cli.select;
+
+import io.waybill.api.WorkerInfo;
+import io.waybill.cli.command.CommandFailedException;
+import io.waybill.cli.command.UsageException;
+import io.waybill.host.Clock;
+import io.waybill.query.HomeJournals;
+import io.waybill.query.MessageFilter;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** The options by which messages are selected. */
+public final class SelectionOptions {
+
+    @Option(
+            names = {"--from", "--worker"},
+            paramLabel = "NAME",
+            description = "Only sent by this worker, which has them in its journal. A name or an id.")
+    private String worker;
+
+    @Option(
+            names = {"--to", "--peer"},
+            paramLabel = "NAME",
+            description = "Only to this worker. A name or an id.")
+    private String peer;
+
+    @Mixin
+    private MessageSelection messages;
+
+    public MessageFilter.Builder builder(HomeJournals journals, Clock clock)
+            throws UsageException, CommandFailedException {
+        MessageFilter.Builder filter = new MessageFilter.Builder();
+        if (worker != null) {
+            filter.worker(workerId(journals, worker));
+        }
+        if (peer != null) {
+            filter.peer(workerId(journals, peer));
+        }
+        return messages.addTo(filter, clock);
+    }
+
+    private static int workerId(HomeJournals journals, String nameOrId) throws CommandFailedException {
+        return journals.worker(nameOrId)
+                .map(WorkerInfo::id)
+                .orElseThrow(() -> new CommandFailedException(
+                        "no worker " + nameOrId + " has a journal here: waybill workers --all lists those that do"));
+    }
+}

@@ -1,0 +1,2 @@
+/** Options that select recorded messages and calls. */
+package io.waybill.cli.select;

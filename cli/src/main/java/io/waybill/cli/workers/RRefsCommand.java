@@ -1,0 +1,206 @@
+package io.waybill.cli.workers;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.api.CallException;
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.Value;
+import io.waybill.cli.call.CallingWorker;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.Progress;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.show.Json;
+import io.waybill.cli.show.Table;
+import io.waybill.cli.show.ValueJson;
+import io.waybill.home.Home;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
+import io.waybill.home.WorkerRecord;
+import io.waybill.host.Host;
+import io.waybill.worker.Worker;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code waybill rrefs}: asks every worker of a home for its remote references, all at once. */
+@Command(
+        mixinStandardHelpOptions = true,
+        name = "rrefs",
+        header = "Lists the remote references of every worker.",
+        description = {
+            "",
+            "PART is owns (the worker has the value, and PEER a fork of it), holds (the worker has a fork, and PEER the value) or"
+                    + " passes (the worker made the fork for PEER, which has not reported it yet).",
+            ""
+        },
+        footer = {"", "Examples:", "  waybill rrefs", "  waybill rrefs --json"})
+public final class RRefsCommand implements Callable<Integer> {
+
+    private static final MessageType CONTROL_CALL = MessageType.of(0x1f0);
+    private static final Duration LIMIT = Duration.ofSeconds(5);
+    private static final int FAILED = 1;
+
+    private final Surroundings surroundings;
+
+    @Mixin
+    private HomeOption home;
+
+    @Option(
+            names = "--limit",
+            paramLabel = "N",
+            defaultValue = "1000",
+            description = "Lines of each worker, at most 10000; ${DEFAULT-VALUE}.")
+    private int limit;
+
+    @Option(names = "--json", description = "Prints JSON.")
+    private boolean json;
+
+    public RRefsCommand(Surroundings surroundings) {
+        this.surroundings = surroundings;
+    }
+
+    /** What one worker said: its references, or why there is no response. */
+    private record Said(Peer worker, Value response, String problem) {}
+
+    @Override
+    public Integer call() throws IOException {
+        Host host = Host.real();
+        Home opened = home.openExisting(surroundings, host);
+        Membership membership = new Membership(opened);
+        membership.refresh();
+        List<Peer> peers = membership.members().all();
+        List<Said> said;
+        try (CallingWorker caller = CallingWorker.join(opened)) {
+            said = Progress.during(
+                    surroundings, host.threads(), () -> "waiting for answers", () -> ask(caller.worker(), peers));
+        }
+        if (json) {
+            Json.print(surroundings.out(), content -> write(said, content));
+        } else {
+            print(said, peers.stream().collect(Collectors.toMap(Peer::id, Peer::name)));
+        }
+        return said.stream().allMatch(one -> one.problem().isEmpty()) ? 0 : FAILED;
+    }
+
+    private List<Said> ask(Worker caller, List<Peer> peers) {
+        Invocation list = new Invocation("rrefs.list", List.of(), Map.of("limit", Value.of(limit)));
+        Map<Peer, CompletableFuture<Response>> asked = new LinkedHashMap<>();
+        for (Peer peer : peers) {
+            if (peer.state() == PeerState.READY && !onlyCalls(peer)) {
+                Request request = Request.invocation(String.valueOf(peer.id()), CONTROL_CALL, list)
+                        .timeout(LIMIT);
+                asked.put(peer, respond(caller, request));
+            }
+        }
+        List<Said> said = new ArrayList<>();
+        asked.forEach((peer, response) -> said.add(said(peer, response)));
+        return said;
+    }
+
+    private static boolean onlyCalls(Peer peer) {
+        return peer.record()
+                .map(record -> WorkerRecord.CALLS_ONLY.equals(record.settings().get(WorkerRecord.ROLE)))
+                .orElse(false);
+    }
+
+    private static CompletableFuture<Response> respond(Worker caller, Request request) {
+        try {
+            return caller.callAsync(request);
+        } catch (CallException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    private static Said said(Peer peer, CompletableFuture<Response> pending) {
+        try (Response response = pending.join()) {
+            return new Said(peer, response.value(), "");
+        } catch (CompletionException e) {
+            return new Said(peer, Value.NONE, e.getCause().getMessage());
+        }
+    }
+
+    private void print(List<Said> said, Map<Integer, String> names) {
+        Table table = new Table("WORKER", "PART", "RREF", "FORK", "PEER", "STATE", "HANDLES", "KEPT", "TYPE");
+        Function<Value, String> name = id ->
+                id instanceof Value.Int number ? names.getOrDefault((int) number.value(), "" + number.value()) : "-";
+        int rows = 0;
+        for (Said one : said) {
+            for (Value reference : items(field(one.response(), "references"))) {
+                table.row(
+                        one.worker().name(),
+                        text(reference, "part"),
+                        text(reference, "rref"),
+                        text(reference, "fork"),
+                        name.apply(field(reference, "peer")),
+                        text(reference, "state"),
+                        text(reference, "handles"),
+                        field(reference, "kept") instanceof Value.Bool kept && kept.value() ? "yes" : "no",
+                        text(reference, "type"));
+                rows++;
+            }
+        }
+        if (rows > 0) {
+            table.print(surroundings.out());
+        } else {
+            surroundings.err().println("No worker has references");
+        }
+        said.forEach(this::printRest);
+    }
+
+    private void printRest(Said one) {
+        String leftOut = text(one.response(), "left_out");
+        if (!one.problem().isEmpty()) {
+            surroundings.err().println(one.worker().name() + " did not answer: " + one.problem());
+        } else if (!leftOut.equals("0")) {
+            surroundings.err().println(one.worker().name() + " has " + leftOut + " more: --limit shows them");
+        }
+    }
+
+    private static List<Value> items(Value list) {
+        return list instanceof Value.Items items ? items.values() : List.of();
+    }
+
+    private static String text(Value fields, String name) {
+        Value value = field(fields, name);
+        return value instanceof Value.Text text
+                ? text.value()
+                : value instanceof Value.Int number ? Long.toString(number.value()) : "-";
+    }
+
+    private static Value field(Value fields, String name) {
+        return fields instanceof Value.Dict dict ? dict.entries().get(Value.of(name)) : null;
+    }
+
+    private static void write(List<Said> said, JsonGenerator json) throws IOException {
+        json.writeStartObject();
+        json.writeArrayFieldStart("workers");
+        for (Said one : said) {
+            json.writeStartObject();
+            json.writeNumberField("id", one.worker().id());
+            json.writeStringField("name", one.worker().name());
+            if (one.problem().isEmpty()) {
+                json.writeFieldName("answer");
+                ValueJson.write(one.response(), json);
+            } else {
+                json.writeStringField("problem", one.problem());
+            }
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+}

@@ -1,0 +1,204 @@
+package io.waybill.cli.workers;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.Surroundings;
+import io.waybill.cli.node.Node;
+import io.waybill.cli.show.Json;
+import io.waybill.cli.show.Table;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.home.Home;
+import io.waybill.home.Membership;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
+import io.waybill.home.WorkerRecord;
+import io.waybill.host.Host;
+import io.waybill.host.Liveness;
+import java.io.IOException;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** {@code waybill workers}: who is in the home. */
+@Command(
+        mixinStandardHelpOptions = true,
+        name = "workers",
+        subcommands = ForgetCommand.class,
+        header = "Lists who is in the home.",
+        description = {
+            "",
+            "STATE is alive, starting, left, dead (its process is gone), unseen (in another pid namespace) or unreadable."
+                    + " LAG counts the requests of others that a live worker has not read yet.",
+            ""
+        },
+        footer = {"", "Examples:", "  waybill workers", "  waybill workers --json", "  waybill workers forget trainer-7"
+        })
+public final class WorkersCommand implements Callable<Integer> {
+
+    private static final DateTimeFormatter SINCE = DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss");
+
+    private final Surroundings surroundings;
+
+    @Mixin
+    private HomeOption home;
+
+    @Option(names = "--all", description = "Also those that left or died.")
+    private boolean all;
+
+    @Option(names = "--json", description = "Prints JSON; always with those that left or died.")
+    private boolean json;
+
+    public WorkersCommand(Surroundings surroundings) {
+        this.surroundings = surroundings;
+    }
+
+    Surroundings surroundings() {
+        return surroundings;
+    }
+
+    @Override
+    public Integer call() throws IOException {
+        Host host = Host.real();
+        Home opened = home.openExisting(surroundings, host);
+        Membership membership = new Membership(opened);
+        membership.refresh();
+        List<Peer> peers = membership.members().all();
+        Map<Integer, Long> lags = new ReadLag(host).of(peers);
+        ArchiveLag archives = new ArchiveLag(peers, host.files());
+        if (json) {
+            Json.print(surroundings.out(), content -> writeJson(opened, peers, lags, archives, content));
+        } else {
+            print(peers, lags, archives);
+        }
+        return 0;
+    }
+
+    private void print(List<Peer> peers, Map<Integer, Long> lags, ArchiveLag archives) {
+        Table table = new Table("ID", "NAME", "PID", "STATE", "SINCE", "GEN", "LAG", "SERVES");
+        int shown = 0;
+        for (Peer peer : peers) {
+            boolean isPast = peer.state() == PeerState.LEFT || peer.state() == PeerState.DEAD;
+            if (!isPast || all) {
+                Optional<WorkerRecord> record = peer.record();
+                table.row(
+                        peer.id(),
+                        peer.name(),
+                        record.map(r -> Long.toString(r.process().pid())).orElse("-"),
+                        state(peer),
+                        record.map(r -> SINCE.format(since(r).atZone(ZoneId.systemDefault())))
+                                .orElse("-"),
+                        peer.epoch(),
+                        lags.containsKey(peer.id()) ? lags.get(peer.id()) : "-",
+                        record.map(r -> served(r) + archives.remark(peer.id())).orElse(peer.problem()));
+                shown++;
+            }
+        }
+        if (shown > 0) {
+            table.print(surroundings.out());
+        }
+        int hidden = peers.size() - shown;
+        if (hidden > 0) {
+            surroundings
+                    .err()
+                    .println((shown == 0 ? "Nobody is there; " : "") + hidden + " left or died: --all shows them");
+        } else if (shown == 0) {
+            surroundings.err().println("Nobody is there; start a node: waybill node --name NAME");
+        }
+    }
+
+    /** Every node answers control calls, and scripts may have many functions: in a table for people they would only be in the way. */
+    private static String served(WorkerRecord record) {
+        long functions = record.serves().stream()
+                .filter(key -> key.startsWith(HandlerKey.FUNCTION_PREFIX))
+                .count();
+        String others = record.serves().stream()
+                .filter(key -> !key.startsWith(HandlerKey.CONTROL_PREFIX))
+                .filter(key -> !key.startsWith(HandlerKey.FUNCTION_PREFIX))
+                .collect(Collectors.joining(" "));
+        String serves = functions == 0 ? others : others + " functions:" + functions;
+        return (serves
+                        + remark(record, Node.STUCK)
+                        + remark(record, WorkerRecord.INJECTS)
+                        + remark(record, WorkerRecord.LOST)
+                        + remark(record, WorkerRecord.RETENTION))
+                .stripLeading();
+    }
+
+    /** What is not as usual. */
+    private static String remark(WorkerRecord record, String setting) {
+        String text = record.settings().get(setting);
+        return text == null || text.isEmpty() ? "" : " (" + setting + ": " + text + ")";
+    }
+
+    private static Instant since(WorkerRecord record) {
+        return Instant.ofEpochMilli(record.joinedAtMs()).truncatedTo(ChronoUnit.MILLIS);
+    }
+
+    private static String state(Peer peer) {
+        switch (peer.state()) {
+            case READY:
+                return peer.liveness() == Liveness.UNKNOWN ? "unseen" : "alive";
+            default:
+                return peer.state().name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    private static void writeJson(
+            Home home, List<Peer> peers, Map<Integer, Long> lags, ArchiveLag archives, JsonGenerator json)
+            throws IOException {
+        json.writeStartObject();
+        json.writeStringField("home", home.path().toString());
+        json.writeArrayFieldStart("workers");
+        for (Peer peer : peers) {
+            json.writeStartObject();
+            json.writeNumberField("id", peer.id());
+            json.writeStringField("name", peer.name());
+            json.writeStringField("state", state(peer));
+            json.writeNumberField("generation", peer.epoch());
+            if (lags.containsKey(peer.id())) {
+                json.writeNumberField("lag", lags.get(peer.id()));
+            }
+            archives.writeJson(peer.id(), json);
+            if (peer.record().isPresent()) {
+                writeRecord(peer.record().get(), json);
+            } else {
+                json.writeStringField("problem", peer.problem());
+            }
+            json.writeEndObject();
+        }
+        json.writeEndArray();
+        json.writeEndObject();
+    }
+
+    private static void writeList(String field, List<String> texts, JsonGenerator json) throws IOException {
+        json.writeArrayFieldStart(field);
+        for (String text : texts) {
+            json.writeString(text);
+        }
+        json.writeEndArray();
+    }
+
+    private static void writeRecord(WorkerRecord record, JsonGenerator json) throws IOException {
+        json.writeNumberField("pid", record.process().pid());
+        json.writeStringField("since", since(record).toString());
+        json.writeStringField("version", record.version());
+        json.writeStringField("java", record.javaVersion());
+        writeList("serves", record.serves(), json);
+        writeList("atLeastOnce", record.atLeastOnce(), json);
+        json.writeObjectFieldStart("settings");
+        for (Map.Entry<String, String> setting : record.settings().entrySet()) {
+            json.writeStringField(setting.getKey(), setting.getValue());
+        }
+        json.writeEndObject();
+    }
+}

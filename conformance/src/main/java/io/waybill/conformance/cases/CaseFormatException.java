@@ -1,0 +1,19 @@
+package io.waybill.conformance.cases;
+
+/** A case file violates the format; the message names the place, what was expected and what was found. */
+public final class CaseFormatException extends IllegalArgumentException {
+    private static final long serialVersionUID = 1L;
+
+    public CaseFormatException(String message) {
+        super(message);
+    }
+
+    public CaseFormatException(String message, Throwable cause) {
+        super(message, cause);
+    }
+
+    /** The same with a place in front. */
+    CaseFormatException at(String place) {
+        return new CaseFormatException(place + ": " + getMessage(), this);
+    }
+}

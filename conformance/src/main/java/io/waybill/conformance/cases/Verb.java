@@ -1,0 +1,83 @@
+package io.waybill.conformance.cases;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/** What a step does. */
+public enum Verb {
+    /** Calls, and waits for the response. */
+    CALL("to! op! args kwargs timeout mode as times"),
+    /** Calls, and continues. */
+    SEND("to! op! args kwargs timeout mode as! times"),
+    /** Waits for the responses of calls that were sent. */
+    WAIT("for! together as"),
+    /** Makes further calls once the response of a sent call is there: each gets the previous response as its first argument. */
+    THEN("for! failed calls! as!"),
+    /** Calls, and leaves the result with the callee: the result is a reference. */
+    REMOTE("to! op! args kwargs timeout mode as times"),
+    /** Makes a reference to a value of the worker's own. */
+    OWN("value! as"),
+    /** Fetches the value of a reference, or of each of several. */
+    FETCH("ref! timeout as"),
+    /** Takes the value of a reference, on its owner. */
+    LOCAL_VALUE("ref! as"),
+    /** Reads who owns a reference, and whether the owner confirmed it. */
+    DESCRIBE("ref!"),
+    /** Closes the worker's handle of a reference, or of each of several. */
+    RELEASE("ref!"),
+    /** Gives back all references, and waits until no peer has one to a value of the worker. */
+    SETTLE(""),
+    /** Lists live workers of the home: ids by name. */
+    MEMBERS(""),
+    /** Checks a value. */
+    CHECK("value! as"),
+    /** Reads the worker's counters. */
+    COUNTERS(""),
+    /** Opens a gate of the worker. */
+    OPEN("gate!"),
+    /** Waits until a number of calls reached a gate of the worker. */
+    REACHED("gate! count"),
+    /** Joins the home once more, under another name, and leaves. */
+    JOIN("name! id"),
+    /** Leaves the home. */
+    SHUTDOWN(""),
+    /** Kills the worker's process. Done by the harness. */
+    KILL(""),
+    /** Restarts the worker's process under its name. Done by the harness. */
+    RESTART("");
+
+    private static final String COMMON = "on do expect within note ";
+
+    private final Set<String> known;
+    private final List<String> required;
+
+    /** @param fields of such a step; those with an exclamation mark are required */
+    Verb(String fields) {
+        known = new TreeSet<>(List.of((COMMON + fields).replace("!", "").split(" ")));
+        required = Stream.of(fields.split(" "))
+                .filter(field -> field.endsWith("!"))
+                .map(field -> field.replace("!", ""))
+                .toList();
+    }
+
+    /** Fails on fields that steps of this kind don't have, and without those that they need. */
+    void check(JsonNode step) {
+        step.fieldNames()
+                .forEachRemaining(name -> CaseFile.require(
+                        known.contains(name),
+                        "unknown field '" + name + "' of " + this + ", expected one of " + known));
+        for (String name : required) {
+            CaseFile.require(step.has(name), this + " needs a field '" + name + "'");
+        }
+    }
+
+    /** As in a file. */
+    @Override
+    public String toString() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,76 @@
+package io.waybill.conformance.harness;
+
+import io.waybill.conformance.worker.WorkerMain;
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.StringJoiner;
+
+/**
+ * Starts processes of workers: with the libraries and bundles of a distribution, and with nothing of the user's environment.
+ *
+ * @param distribution an unpacked distribution
+ * @param directory for homes, logs, scripts and temporary files
+ */
+public record WorkerLauncher(Path distribution, Path directory) {
+
+    /** What the processes need beside the distribution: this module, and what it binds JSON with. */
+    private static final List<String> OWN_CLASSES = List.of(
+            WorkerMain.class.getName(),
+            "com.fasterxml.jackson.databind.ObjectMapper",
+            "com.fasterxml.jackson.annotation.JsonProperty");
+
+    /** Where the processes of all workers put temporary files. */
+    public Path temporary() {
+        return directory.resolve("tmp");
+    }
+
+    /** The same for the workers of a file, with a home and logs of its own. */
+    WorkerLauncher below(String name) throws IOException {
+        return new WorkerLauncher(distribution, Files.createDirectories(directory.resolve(name)));
+    }
+
+    Process start(String worker, Path log) throws IOException {
+        Files.createDirectories(temporary());
+        List<String> command = List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "@conf/jvm.options",
+                "@examples/java.options",
+                "-XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC",
+                "-Xmx512m",
+                "-Duser.home=" + directory,
+                "-Djava.io.tmpdir=" + temporary(),
+                "-cp",
+                classPath(),
+                WorkerMain.class.getName(),
+                distribution.toString(),
+                directory.resolve("home").toString());
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .directory(distribution.toFile())
+                .redirectError(ProcessBuilder.Redirect.appendTo(log.toFile()));
+        builder.environment().clear();
+        builder.environment().putAll(Map.of("PATH", "/usr/bin:/bin", "HOME", directory.toString()));
+        return builder.start();
+    }
+
+    private static String classPath() {
+        StringJoiner path = new StringJoiner(":").add("lib/*");
+        try {
+            for (String each : OWN_CLASSES) {
+                path.add(Path.of(Class.forName(each)
+                                .getProtectionDomain()
+                                .getCodeSource()
+                                .getLocation()
+                                .toURI())
+                        .toString());
+            }
+        } catch (ClassNotFoundException | URISyntaxException e) {
+            throw new IllegalStateException(e);
+        }
+        return path.toString();
+    }
+}
