@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import org.agrona.collections.Long2LongHashMap;
+import org.agrona.collections.LongArrayList;
 
 /**
  * Where the calls of a slice are, made by reading and checking all of them once. Immutable afterwards, and then thread-safe. Takes about 40
@@ -26,6 +27,7 @@ final class SliceIndex {
     private final Map<Long, List<Long>> children = new HashMap<>();
     private final Map<RRefId, Long> creations = new HashMap<>();
     private final Map<Part, Long> counts = new HashMap<>();
+    private final LongArrayList selected = new LongArrayList();
     private long storages;
 
     /** Reads all chunks. */
@@ -64,6 +66,9 @@ final class SliceIndex {
                     "expected each call once, found " + MessageId.text(id) + " a second time");
         }
         counts.merge(part, 1L, Long::sum);
+        if (part == Part.CALLS) {
+            selected.addLong(id);
+        }
         if (request.parent() != MessageId.NONE) {
             children.computeIfAbsent(request.parent(), any -> new ArrayList<>(2))
                     .add(id);
@@ -107,6 +112,11 @@ final class SliceIndex {
     OptionalLong find(long id) {
         long place = id == MessageId.NONE ? MessageId.NONE : places.get(id);
         return place == MessageId.NONE ? OptionalLong.empty() : OptionalLong.of(place);
+    }
+
+    /** The ids of the calls that were selected, in their order in the slice. */
+    LongArrayList selected() {
+        return selected;
     }
 
     /** The ids of the requests that a handler sent, ascending. */

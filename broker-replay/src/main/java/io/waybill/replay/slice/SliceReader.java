@@ -4,9 +4,12 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.journal.JournalQueue;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.recording.RecordedMessage;
+import io.waybill.replay.recording.StorageBytes;
 import io.waybill.replay.slice.SliceLayout.Part;
 import io.waybill.replay.slice.SlicedMessage.Kind;
+import io.waybill.replay.slice.SlicedStorage.State;
 import io.waybill.wire.Envelope;
+import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -15,10 +18,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** Reads calls of a slice that was checked, by their places, and keeps the entries that were read last. One thread. */
-final class SliceReader {
+/** Reads calls of a slice that was checked, and the storages that are its entries. Keeps the chunks that were read last. One thread. */
+final class SliceReader implements StorageBytes {
 
-    private static final int MOST_KEPT = 8;
+    private static final int MAX_KEPT = 8;
     private static final float LOAD = 0.75f;
 
     private record ChunkName(Part part, int number) {}
@@ -26,7 +29,7 @@ final class SliceReader {
     private final SliceFile file;
     private final SliceIndex index;
     private final Map<Integer, WorkerInfo> workers;
-    private final Map<ChunkName, ByteBuffer> kept = new LinkedHashMap<>(MOST_KEPT, LOAD, true);
+    private final Map<ChunkName, ByteBuffer> kept = new LinkedHashMap<>(MAX_KEPT, LOAD, true);
 
     SliceReader(SliceFile file, SliceIndex index, Map<Integer, WorkerInfo> workers) {
         this.file = file;
@@ -34,12 +37,11 @@ final class SliceReader {
         this.workers = workers;
     }
 
-    /** The messages of an entry, from the first on. */
-    ByteBuffer chunk(Part part, int number) throws IOException {
+    private ByteBuffer chunk(Part part, int number) throws IOException {
         ChunkName name = new ChunkName(part, number);
         ByteBuffer chunk = kept.get(name);
         if (chunk == null) {
-            if (kept.size() == MOST_KEPT) {
+            if (kept.size() == MAX_KEPT) {
                 kept.remove(kept.keySet().iterator().next());
             }
             chunk = file.chunk(part, number);
@@ -68,7 +70,7 @@ final class SliceReader {
         return kind == Kind.REQUEST ? call.map(SlicedCall::request) : call.flatMap(SlicedCall::answer);
     }
 
-    RecordedCall recorded(SlicedCall call) {
+    private RecordedCall recorded(SlicedCall call) {
         RecordedMessage request = recorded(JournalQueue.REQUESTS, call.request());
         return new RecordedCall(
                 request.id(), request, call.answer().map(answer -> recorded(JournalQueue.RESPONSES, answer)));
@@ -78,5 +80,42 @@ final class SliceReader {
         int from =
                 ByteBuffer.wrap(message.record()).order(ByteOrder.LITTLE_ENDIAN).getShort(Envelope.FROM) & 0xffff;
         return new RecordedMessage(workers.get(from), queue, message.fileName(), message.record());
+    }
+
+    static Kind kind(RecordedMessage message) {
+        return message.queue() == JournalQueue.REQUESTS ? Kind.REQUEST : Kind.ANSWER;
+    }
+
+    @Override
+    public Optional<String> missing(RecordedMessage message, RecordView record, int number, long sizeBytes)
+            throws IOException {
+        Optional<SlicedStorage> storage = message(record.id(), kind(message))
+                .flatMap(found -> found.storages().stream()
+                        .filter(one -> one.number() == number)
+                        .findFirst());
+        if (storage.isEmpty()) {
+            return Optional.of("the slice does not have the message");
+        }
+        if (storage.get().state() != State.ENTRY) {
+            return Optional.of(storage.get().reason());
+        }
+        return storage.get().sizeBytes() == sizeBytes
+                ? Optional.empty()
+                : Optional.of("the slice has " + storage.get().sizeBytes() + " bytes of it");
+    }
+
+    @Override
+    public Optional<String> read(RecordedMessage message, RecordView record, int number, Sink sink) throws IOException {
+        try {
+            file.read(SliceLayout.tensorName(record.id(), kind(message), number), sink);
+            return Optional.empty();
+        } catch (MalformedSliceException e) {
+            return Optional.of("the slice is damaged: " + e.getMessage());
+        }
+    }
+
+    @Override
+    public void close() {
+        // the file is its owner's
     }
 }

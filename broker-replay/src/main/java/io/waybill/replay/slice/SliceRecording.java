@@ -46,7 +46,7 @@ public final class SliceRecording implements CallRecording {
         info.workers().forEach(member -> workers.put(member.worker().id(), member.worker()));
         this.reader = newReader();
         this.memory = new HostMemory(new NativeMemory(host.calls()));
-        this.tensors = new RecordedTensors(memory, new SlicedStorages(file, reader));
+        this.tensors = new RecordedTensors(memory, reader);
     }
 
     /** @throws MalformedSliceException when it is none, or not what was written */
@@ -76,7 +76,7 @@ public final class SliceRecording implements CallRecording {
 
     @Override
     public Handled handled(WorkerInfo worker, MessageFilter filter) {
-        return new SelectedCalls(file, newReader(), worker.id(), filter);
+        return new SelectedCalls(newReader(), index.selected(), worker.id(), filter);
     }
 
     @Override
@@ -105,7 +105,7 @@ public final class SliceRecording implements CallRecording {
             return tensors.of(message);
         }
         long id = message.id();
-        Optional<SlicedMessage> found = reader.message(id, SlicedStorages.kind(message));
+        Optional<SlicedMessage> found = reader.message(id, SliceReader.kind(message));
         if (found.isPresent() && found.get().storages().isEmpty()) {
             return List.of();
         }
@@ -127,7 +127,7 @@ public final class SliceRecording implements CallRecording {
      * @param message of this slice
      */
     public Optional<byte[]> payloadDigest(RecordedMessage message) throws IOException {
-        return reader.message(message.id(), SlicedStorages.kind(message))
+        return reader.message(message.id(), SliceReader.kind(message))
                 .map(SlicedMessage::digest)
                 .filter(digest -> digest.length > 0);
     }
