@@ -6,7 +6,7 @@ import java.io.IOException;
 import org.agrona.collections.LongHashSet;
 
 /**
- * Reads what a worker sent alongside its responses, and so knows which of its handlers called nobody: most don't, and asking an index about
+ * Reads what a worker sent alongside its responses, and so knows which of its handlers called no other: most don't, and asking an index about
  * each would take more time than all else. One thread.
  */
 final class HandlerRequests implements Closeable {
@@ -23,7 +23,7 @@ final class HandlerRequests implements Closeable {
         this.requests = requests;
     }
 
-    /** Whether the handler of a request that was responded to at this time is known to have called nobody. */
+    /** Whether the handler of a request that was responded to at this time is known to have called no other. */
     boolean isLeaf(long id, long respondedNs) throws IOException {
         while (readUntilNs <= respondedNs + CallLookup.LATE_CHILD_NS && parents.size() < MAX_PARENTS) {
             if (requests.next()) {

@@ -9,7 +9,7 @@ import java.util.Optional;
  * A request, and the response on record.
  *
  * @param response empty when the recording has none
- * @param isLeaf whether its handler is known to have called nobody
+ * @param isLeaf whether its handler is known to have called no other
  */
 public record RecordedCall(long id, RecordedMessage request, Optional<RecordedMessage> response, boolean isLeaf) {
 
@@ -23,7 +23,7 @@ public record RecordedCall(long id, RecordedMessage request, Optional<RecordedMe
         return request.record().length + (response.isPresent() ? response.get().record().length : 0);
     }
 
-    /** Whether a filter takes it, whoever sent and received it. The buffers hold its records afterwards. */
+    /** Whether a filter takes it, apart from sender and receiver. The buffers hold its records afterwards. */
     public boolean isTakenBy(MessageFilter filter, MessageBuffer requestBuffer, MessageBuffer responseBuffer) {
         RecordView sent = request.in(requestBuffer);
         return filter.takes(sent)

@@ -24,7 +24,7 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
 /**
- * Writes a slice's file: beside its place, to which it is moved when it is whole. Nobody else may read it. One thread.
+ * Writes a slice's file: beside its place, to which it is moved when it is whole. Only its owner may read it. One thread.
  *
  * <p><b>Memory.</b> One chunk of calls for each part.
  */

@@ -130,7 +130,7 @@ public final class SliceWriter implements Closeable {
         }
     }
 
-    /** Returns false when it is there already, or goes to nobody that is known. */
+    /** Returns false when it is there already, or its receiver is not known. */
     private boolean write(Part part, RecordedCall call) throws IOException {
         if (!known.contains(call.request().receiver())) {
             problem("the request " + MessageId.text(call.id()) + " went to worker "

@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Prints the report of a replay for somebody who has seen neither the handlers nor such a report before. There are no times in it: the same
+ * Prints the report of a replay for a reader who has seen neither the handlers nor such a report before. There are no times in it: the same
  * replay prints the same text. For one report.
  */
 final class ReportText {
