@@ -70,7 +70,7 @@ class CandidateBundleTest {
                             @Override
                             public void handle(Message message, Outbox outbox) throws RejectedMessageException {
                                 long n = message.int64("n");
-                                outbox.reply().int64("square", %s);
+                                outbox.response().int64("square", %s);
                             }
                         }
                         """.formatted(square))
