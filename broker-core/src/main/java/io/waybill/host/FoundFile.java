@@ -72,7 +72,7 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
             throw new UnsafeFileException(path, kind.text + " that only its owner may write", "mode " + modeText());
         }
         if (kind != Kind.DIRECTORY && links == 0) {
-            throw new ReplacedFileException(path, kind.text + " with one name");
+            throw new UnsafeFileException.ReplacedFileException(path, kind.text + " with one name");
         }
         if (kind != Kind.DIRECTORY && links != 1) {
             throw new UnsafeFileException(path, kind.text + " with one name", links + " hard links to it");

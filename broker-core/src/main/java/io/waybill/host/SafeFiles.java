@@ -359,7 +359,7 @@ public final class SafeFiles {
         for (int tries = 1; ; tries++) {
             try (PinnedDirectory place = pin(file)) {
                 return place.open(kind, flags, maxBytes);
-            } catch (ReplacedFileException e) {
+            } catch (UnsafeFileException.ReplacedFileException e) {
                 if (tries == MAX_REPLACED) {
                     throw e;
                 }

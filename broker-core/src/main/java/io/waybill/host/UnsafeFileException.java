@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /** A file or directory is not what the broker may open: of another kind, another owner, too open or too large. */
-public sealed class UnsafeFileException extends IOException permits ReplacedFileException {
+public sealed class UnsafeFileException extends IOException {
     private static final long serialVersionUID = 1L;
 
     private final String path;
@@ -28,5 +28,15 @@ public sealed class UnsafeFileException extends IOException permits ReplacedFile
 
     public String found() {
         return found;
+    }
+
+    /** A file lost its last name between its opening and the look at it: it was replaced by another one, or removed. */
+    static final class ReplacedFileException extends UnsafeFileException {
+
+        private static final long serialVersionUID = 1L;
+
+        ReplacedFileException(Path path, String expected) {
+            super(path, expected, "0 hard links to it");
+        }
     }
 }
