@@ -22,7 +22,6 @@ final class HostRules {
 
     private static final Set<String> ANY = Set.of();
     private static final String NEW = "<init>";
-    private static final String HOST = "io.waybill.host.";
 
     private static final Set<String> LOOKS = Set.of(
             "exists",
@@ -67,7 +66,7 @@ final class HostRules {
      * @param owner the class that it is of
      * @param methods their names; empty for all
      * @param which of these; by the target and its parameters
-     * @param users who may, by their names or packages
+     * @param users who may, by their simple names or packages
      * @param instead what everybody else uses
      */
     private record Rule(
@@ -112,7 +111,7 @@ final class HostRules {
     private static void time(List<Rule> rules) {
         String instead = "the host's Clock";
         // SafeFiles makes names of temporary files with it, which must differ among pid namespaces
-        Set<String> users = Set.of(HOST + "HostClock", HOST + "SafeFiles");
+        Set<String> users = Set.of("HostClock", "SafeFiles");
         add(rules, "java.lang.System", Set.of("nanoTime", "currentTimeMillis"), users, instead);
         add(rules, "java.time.", Set.of("now"), Set.of(), instead);
         add(rules, "java.time.Clock", ANY, Set.of(), instead);
@@ -143,7 +142,7 @@ final class HostRules {
 
     private static void threads(List<Rule> rules) {
         String instead = "the host's Threads, or an executor that is told";
-        add(rules, "java.lang.Thread", Set.of(NEW), Set.of(HOST + "HostThreads"), instead);
+        add(rules, "java.lang.Thread", Set.of(NEW), Set.of("HostThreads"), instead);
         add(rules, "java.lang.Thread", Set.of("sleep"), Set.of(), instead);
         add(rules, "java.util.concurrent.TimeUnit", Set.of("sleep"), Set.of(), instead);
         for (String pool : List.of("Executors", "ForkJoinPool", "ForkJoinTask", "ThreadPoolExecutor", "Executor")) {
@@ -233,7 +232,7 @@ final class HostRules {
         String instead = "settings that it is told";
         // Chronicle takes the order not to report usage in no other way; and the launcher says where RocksDB's library
         // lies, as it does to jffi and JNA
-        Set<String> users = Set.of("io.waybill.journal.ChronicleFlags", "io.waybill.journal.index.RocksLibrary");
+        Set<String> users = Set.of("ChronicleFlags", "RocksLibrary");
         add(rules, "java.lang.System", Set.of("getProperty", "setProperty", "getProperties"), users, instead);
         add(rules, "java.lang.System", Set.of("getenv"), Set.of(), instead);
         for (Class<?> number : List.of(Boolean.class, Integer.class, Long.class)) {
@@ -249,11 +248,12 @@ final class HostRules {
         to.add(new Rule(owner, Set.of(method), (target, parameters) -> parameters.isEmpty(), Set.of(), instead));
     }
 
-    /** Whether a class has this name, lies in this package when it ends with a dot, or is nested in the class. */
+    /** Whether a class of ours has this simple name, is nested in one that has, or lies in this package when it ends with a dot. */
     static boolean isOf(String user, String className) {
+        String simpleName = className.substring(className.lastIndexOf('.') + 1);
         return user.endsWith(".")
                 ? className.startsWith(user)
-                : className.equals(user) || className.startsWith(user + "$");
+                : className.startsWith("io.waybill.") && (simpleName.equals(user) || simpleName.startsWith(user + "$"));
     }
 
     /** What these classes use and may not, one line each, by name. */

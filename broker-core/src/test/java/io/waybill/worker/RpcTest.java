@@ -171,7 +171,7 @@ class RpcTest {
             assertHolds(reference, 5);
             Waits.until("a has its confirmation", reference::confirmedByOwner);
 
-            assertThat(list("b", 10).toString()).contains("owns", "settled");
+            assertThat(list("b", 10).toString()).contains("owns", "completed");
             assertThat(list("a", 10).toString()).contains("holds", "confirmed");
             assertThat(list("a", 0)).isEqualTo(new Value.Items(List.of()));
             assertThatExceptionOfType(CallException.class)

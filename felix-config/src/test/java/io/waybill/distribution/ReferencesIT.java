@@ -224,7 +224,7 @@ class ReferencesIT {
             Result listed = waybill("rrefs");
             assertThat(listed.exitCode()).as(listed.err()).isZero();
             assertThat(listed.out())
-                    .containsPattern("ps0 +owns .* third-0 +settled +0 ")
+                    .containsPattern("ps0 +owns .* third-0 +completed +0 ")
                     .containsPattern("third-0 +holds .* ps0 +confirmed +1 ");
             assertThat(waybill("rrefs", "--json").out()).contains("\"num_owner_rrefs\" : 1");
             assertThat(fork.owner()).as("ps0").isNotEqualTo(user.info().id());

@@ -59,7 +59,7 @@ public final class Agent {
         @Override
         public byte[] transform(
                 ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] original) {
-            if (changes.stream().noneMatch(change -> change.owner().equals(name))) {
+            if (changes.stream().noneMatch(change -> name != null && change.isIn(name))) {
                 return null;
             }
             try {

@@ -1,7 +1,8 @@
 package io.waybill.crash.agent;
 
 /**
- * What is changed in one method. Immutable. Classes are named as in class files.
+ * What is changed in one method. Immutable. Classes are named as in class files, those of Waybill without their package: no simple
+ * name is used twice there, and a class that moves to another package keeps its changes.
  *
  * @param owner the class
  * @param method its name; all that have it are changed
@@ -41,7 +42,16 @@ record Change(String owner, String method, Where where, String calledOwner, Stri
         return new Change(owner, method, Where.INSTEAD_OF_CALL, calledOwner, called, instead);
     }
 
+    boolean isIn(String className) {
+        return names(owner, className);
+    }
+
     boolean isAt(String callOwner, String callName) {
-        return callOwner.equals(calledOwner) && callName.equals(called);
+        return names(calledOwner, callOwner) && callName.equals(called);
+    }
+
+    private static boolean names(String named, String found) {
+        return named.equals(found)
+                || found.startsWith("io/waybill/") && found.endsWith("/" + named);
     }
 }

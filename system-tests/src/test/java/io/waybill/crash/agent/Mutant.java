@@ -14,16 +14,16 @@ public enum Mutant {
     SEQUENCE_BEGUN_ANEW(
             "RECORD_MISSING",
             Runs.KILL,
-            Change.instead(Names.JOURNAL, "<init>", "io/waybill/journal/read/LastRecord", "sequence", "noSequence")),
+            Change.instead(Names.JOURNAL, "<init>", "LastRecord", "sequence", "noSequence")),
     CHECKSUM_SKIPPED(
             "JOURNAL_DAMAGED", Runs.KILL, Change.instead(Names.BUFFER, "seal", Names.BUFFER, "checksum", "checksum")),
     CURSOR_NOT_ADVANCED(
             "TWO_RESPONSES",
             Runs.KILL_CALLEE,
             Change.instead(
-                    "io/waybill/worker/peer/PeerReader",
+                    "PeerReader",
                     "writePosition",
-                    "io/waybill/home/cursor/CursorSlot",
+                    "CursorSlot",
                     "requestsIndex",
                     "keepCursor")),
     OUTCOME_TWICE("TWO_OUTCOMES", Runs.KILL, telling("tellTwice")),
@@ -37,7 +37,7 @@ public enum Mutant {
     LIFE_UNCHECKED(
             "RAN_IN_OTHER_LIFE",
             Runs.KILL_CALLEE,
-            Change.instead(Names.EARLIER, "of", "io/waybill/home/WorkerDirectory", "epoch", "ownLife"),
+            Change.instead(Names.EARLIER, "of", "WorkerDirectory", "epoch", "ownLife"),
             Change.instead(Names.EARLIER, "isFor", Names.VIEW, "epoch", "anyLife")),
     DEADLINE_IGNORED(
             "RAN_TOO_LATE",
@@ -50,12 +50,12 @@ public enum Mutant {
     PARKED_OVERTAKEN(
             "OUT_OF_ORDER",
             Runs.UPDATE,
-            Change.instead(Names.SERVING, "serveOnce", "io/waybill/worker/serve/ParkedRequests", "has", "nothingParked")),
+            Change.instead(Names.SERVING, "serveOnce", "ParkedRequests", "has", "nothingParked")),
     RUN_TWICE(
             "RAN_TWICE",
             Runs.KILL,
             Change.instead(
-                    "io/waybill/worker/serve/HandlerTask", "handle", "io/waybill/api/MessageHandler", "handle", "runTwice"));
+                    "HandlerTask", "handle", "MessageHandler", "handle", "runTwice"));
 
     private final String caughtAs;
     private final String run;
@@ -68,15 +68,15 @@ public enum Mutant {
     }
 
     private static Change answering(String instead) {
-        return Change.instead("io/waybill/worker/serve/ResponseWriter", "append", Names.JOURNAL, "append", instead);
+        return Change.instead("ResponseWriter", "append", Names.JOURNAL, "append", instead);
     }
 
     private static Change asking(String instead) {
-        return Change.instead("io/waybill/worker/call/RequestSender$IntoJournal", "put", Names.JOURNAL, "append", instead);
+        return Change.instead("RequestSender$IntoJournal", "put", Names.JOURNAL, "append", instead);
     }
 
     private static Change telling(String instead) {
-        return Change.instead(Names.DELIVERY, "respond", "io/waybill/api/ResponseListener", "onResponse", instead);
+        return Change.instead(Names.DELIVERY, "respond", "ResponseListener", "onResponse", instead);
     }
 
     /** The kind of problem that the checker must find. */
@@ -106,14 +106,14 @@ public enum Mutant {
 
     /** Classes that several are planted in. */
     private static final class Names {
-        static final String JOURNAL = "io/waybill/journal/append/Journal";
-        static final String WORKER = "io/waybill/worker/Worker";
-        static final String RECEIVER = "io/waybill/worker/call/ResponseReceiver";
-        static final String DELIVERY = "io/waybill/worker/call/OutcomeDelivery";
-        static final String PENDING = "io/waybill/worker/call/PendingCalls";
-        static final String EARLIER = "io/waybill/worker/serve/PreviousIncarnation";
-        static final String SERVING = "io/waybill/worker/serve/RequestDispatcher";
-        static final String VIEW = "io/waybill/wire/RecordView";
-        static final String BUFFER = "io/waybill/wire/MessageBuffer";
+        static final String JOURNAL = "Journal";
+        static final String WORKER = "Worker";
+        static final String RECEIVER = "ResponseReceiver";
+        static final String DELIVERY = "OutcomeDelivery";
+        static final String PENDING = "PendingCalls";
+        static final String EARLIER = "PreviousIncarnation";
+        static final String SERVING = "RequestDispatcher";
+        static final String VIEW = "RecordView";
+        static final String BUFFER = "MessageBuffer";
     }
 }

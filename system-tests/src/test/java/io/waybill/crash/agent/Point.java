@@ -12,19 +12,19 @@ public enum Point {
             Role.ANY, 4000, Change.after(Names.APPENDING, "updateHeaderAndIndex", Names.WIRE, "updateHeader")),
     /** It is in the journal, and nobody was told. */
     BEFORE_ACKNOWLEDGEMENT(Role.ANY, 4000, Change.exit(Names.JOURNAL, "append")),
-    BEFORE_WAKING(Role.ANY, 4000, Change.entry("io/waybill/worker/peer/PeerLink", "ringIfAsleep")),
+    BEFORE_WAKING(Role.ANY, 4000, Change.entry("PeerLink", "ringIfAsleep")),
     BEFORE_CURSOR(Role.SERVER, 4000, Change.entry(Names.CURSOR, "requestsIndex")),
     AFTER_CURSOR(Role.SERVER, 4000, Change.exit(Names.CURSOR, "requestsIndex")),
-    BEFORE_HANDLER(Role.SERVER, 4000, Change.entry("io/waybill/worker/serve/HandlerTask", "handle")),
-    AFTER_HANDLER(Role.SERVER, 4000, Change.entry("io/waybill/worker/serve/ResponseWriter", "append")),
-    BEFORE_OUTCOME(Role.CALLER, 4000, Change.entry("io/waybill/worker/call/ResponseReceiver", "deliver")),
-    AFTER_OUTCOME(Role.CALLER, 4000, Change.exit("io/waybill/worker/call/ResponseReceiver", "deliver")),
+    BEFORE_HANDLER(Role.SERVER, 4000, Change.entry("HandlerTask", "handle")),
+    AFTER_HANDLER(Role.SERVER, 4000, Change.entry("ResponseWriter", "append")),
+    BEFORE_OUTCOME(Role.CALLER, 4000, Change.entry("ResponseReceiver", "deliver")),
+    AFTER_OUTCOME(Role.CALLER, 4000, Change.exit("ResponseReceiver", "deliver")),
     /** Of the two queues, at joining and later. */
     BEFORE_ROLL(Role.ANY, 5, Change.entry(Names.JOURNAL, "entered")),
     AFTER_ROLL(Role.ANY, 5, Change.exit(Names.JOURNAL, "entered")),
-    AFTER_RESERVATION(Role.ANY, 6, Change.exit("io/waybill/journal/append/Reservation", "extend")),
+    AFTER_RESERVATION(Role.ANY, 6, Change.exit("Reservation", "extend")),
     AFTER_FIRST_HEADER(Role.ANY, 2, Change.exit(Names.JOURNAL, "createFile")),
-    AFTER_REPAIR(Role.ANY, 2, Change.exit("io/waybill/journal/append/QueueRepair", "prepare")),
+    AFTER_REPAIR(Role.ANY, 2, Change.exit("QueueRepair", "prepare")),
     BEFORE_INDEX_WRITE(Role.ANY, 20, Change.entry(Names.INDEX, "write")),
     AFTER_INDEX_WRITE(Role.ANY, 20, Change.exit(Names.INDEX, "write")),
     BEFORE_INDEX_FLUSH(Role.ANY, 1, Change.entry(Names.INDEX, "flush")),
@@ -35,14 +35,14 @@ public enum Point {
     AFTER_ARCHIVE_RECORD(Role.CALLER, 20, Change.exit(Names.ARCHIVE, "append")),
     BEFORE_RECORD_OF_WORKER(Role.ANY, 2, Change.entry(Names.DIRECTORY, "write")),
     AFTER_RECORD_OF_WORKER(Role.ANY, 2, Change.exit(Names.DIRECTORY, "write")),
-    AFTER_GENERATION(Role.ANY, 1, Change.exit("io/waybill/home/OwnerLock", "writeEpoch")),
+    AFTER_GENERATION(Role.ANY, 1, Change.exit("OwnerLock", "writeEpoch")),
     BEFORE_TAKING_CALLS(Role.ANY, 1, Change.entry(Names.DIRECTORY, "takesCalls")),
-    BEFORE_BUNDLE_SWITCH(Role.NODE, 5, Change.entry("io/waybill/osgi/BundleSteps", "update")),
-    AFTER_BUNDLE_SWITCH(Role.NODE, 5, Change.exit("io/waybill/osgi/BundleSteps", "update")),
-    BEFORE_HANDLERS_LEAVE(Role.NODE, 15, Change.entry("io/waybill/dispatch/HandlerRegistry$Stay", "withdraw")),
-    AFTER_HANDLERS_LEFT(Role.NODE, 15, Change.exit("io/waybill/dispatch/HandlerRegistry$Stay", "withdraw")),
-    AFTER_HANDLERS_CAME(Role.NODE, 15, Change.exit("io/waybill/dispatch/HandlerRegistry", "add")),
-    AFTER_JAR_WAS_COPIED(Role.NODE, 5, Change.after("io/waybill/osgi/KeptJars", "keep", "java/nio/file/Files", "copy"));
+    BEFORE_BUNDLE_SWITCH(Role.NODE, 5, Change.entry("BundleSteps", "update")),
+    AFTER_BUNDLE_SWITCH(Role.NODE, 5, Change.exit("BundleSteps", "update")),
+    BEFORE_HANDLERS_LEAVE(Role.NODE, 15, Change.entry("HandlerRegistry$Stay", "withdraw")),
+    AFTER_HANDLERS_LEFT(Role.NODE, 15, Change.exit("HandlerRegistry$Stay", "withdraw")),
+    AFTER_HANDLERS_CAME(Role.NODE, 15, Change.exit("HandlerRegistry", "add")),
+    AFTER_JAR_WAS_COPIED(Role.NODE, 5, Change.after("KeptJars", "keep", "java/nio/file/Files", "copy"));
 
     /** Who comes by. */
     public enum Role {
@@ -77,11 +77,11 @@ public enum Point {
 
     /** Classes that several points are in. */
     private static final class Names {
-        static final String JOURNAL = "io/waybill/journal/append/Journal";
-        static final String CURSOR = "io/waybill/home/cursor/CursorSlot";
-        static final String DIRECTORY = "io/waybill/home/WorkerDirectory";
-        static final String INDEX = "io/waybill/journal/index/IndexStore";
-        static final String ARCHIVE = "io/waybill/archive/ArchiveWriter";
+        static final String JOURNAL = "Journal";
+        static final String CURSOR = "CursorSlot";
+        static final String DIRECTORY = "WorkerDirectory";
+        static final String INDEX = "IndexStore";
+        static final String ARCHIVE = "ArchiveWriter";
         static final String DOCUMENT = "net/openhft/chronicle/wire/DocumentContext";
         static final String WIRE = "net/openhft/chronicle/wire/Wire";
         static final String APPENDING = "net/openhft/chronicle/queue/impl/single/StoreAppender$StoreAppenderContext";

@@ -37,7 +37,7 @@ final class Rewriting extends ClassVisitor {
      */
     static byte[] apply(byte[] original, String owner, List<Change> all) {
         List<Change> mine =
-                all.stream().filter(change -> change.owner().equals(owner)).toList();
+                all.stream().filter(change -> change.isIn(owner)).toList();
         ClassReader reader = new ClassReader(original);
         ClassWriter writer = new ClassWriter(reader, ClassWriter.COMPUTE_MAXS);
         Rewriting rewriting = new Rewriting(writer, owner, mine);
