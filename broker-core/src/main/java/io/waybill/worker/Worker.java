@@ -49,6 +49,7 @@ import io.waybill.worker.call.OutcomeDelivery;
 import io.waybill.worker.call.PendingCalls;
 import io.waybill.worker.call.RecordPool;
 import io.waybill.worker.call.RequestSender;
+import io.waybill.worker.call.RequestWriter;
 import io.waybill.worker.call.ResponseReceiver;
 import io.waybill.worker.call.WorkerRpc;
 import io.waybill.worker.metrics.WorkerCounters;
@@ -152,6 +153,7 @@ public final class Worker implements Caller, AutoCloseable {
     private final RereadTails reread;
     private final RequestSender outlet;
     private final String injects; // empty when no fault is injected
+    private final RequestWriter requestWriter;
     private final Calls calls;
     private final PendingCalls pending;
     private final WorkerReferences references;
@@ -236,8 +238,9 @@ public final class Worker implements Caller, AutoCloseable {
                 settings.limits(),
                 settings.journal().maxRecordBytes(),
                 !settings.recovery().returnLimit().isZero());
-        calls = new Calls(
+        requestWriter = new RequestWriter(
                 id, callSettings, host.clock(), requestLane, pending, links, transit, poller, waits, counters, outlet);
+        calls = new Calls(requestWriter, settings.defaultTimeout(), host.clock(), poller, waits);
         responseWriter = new ResponseWriter(
                 id, responseLane, host.clock(), transit, settings.journal().maxRecordBytes(), invocations, counters);
         references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
@@ -245,7 +248,7 @@ public final class Worker implements Caller, AutoCloseable {
         departure = new GroupShutdown(directory, host, waits, pending, registry, counters);
         links.onIncarnation(references);
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
-        earlierCalls = new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, calls);
+        earlierCalls = new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, requestWriter);
         ServingContext context = new ServingContext(
                 host.clock(), responseWriter, calls, transit, invocations, references, faults, new HandlerErrorLog());
         OpenRequests open = new OpenRequests();
@@ -498,7 +501,7 @@ public final class Worker implements Caller, AutoCloseable {
                         e);
             }
         }
-        calls.fail("the journal of worker " + directory.name() + " failed: " + cause.getMessage());
+        requestWriter.fail("the journal of worker " + directory.name() + " failed: " + cause.getMessage());
         try {
             close(Duration.ZERO); // no response can be written any more
         } catch (Throwable e) { // whoever waits for the failure is told in any case
@@ -831,14 +834,14 @@ public final class Worker implements Caller, AutoCloseable {
 
     private void leave(CloseSteps steps) {
         steps.attempt(references::close)
-                .attempt(calls::close)
+                .attempt(requestWriter::close)
                 .attempt(earlierCalls::close)
                 .attempt(outlet::close)
                 .attempt(housekeeper::close)
                 .attempt(retention::close)
                 .attempt(poller::close);
         boolean nobodyPolls = stopPolling();
-        steps.attempt(() -> responseReceiver.failAll(id -> calls.ended(id, directory.name())));
+        steps.attempt(() -> responseReceiver.failAll(id -> requestWriter.ended(id, directory.name())));
         steps.attempt(deviceResponses::close);
         if (nobodyPolls) {
             steps.attempt(finished::update).attempt(reread::closeAll).attempt(links::close);

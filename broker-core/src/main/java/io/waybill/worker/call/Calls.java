@@ -1,28 +1,11 @@
 package io.waybill.worker.call;
 
-import io.waybill.api.CallException;
 import io.waybill.api.Caller;
-import io.waybill.api.ErrorCode;
-import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
-import io.waybill.dispatch.KeySet;
 import io.waybill.host.Clock;
-import io.waybill.journal.JournalFailedException;
-import io.waybill.journal.JournalFullException;
-import io.waybill.tensor.Plan;
-import io.waybill.wire.Envelope;
-import io.waybill.wire.MessageBuffer;
-import io.waybill.wire.RecordView;
-import io.waybill.worker.metrics.WorkerCounters;
-import io.waybill.worker.peer.CallErrors;
-import io.waybill.worker.peer.Links;
-import io.waybill.worker.peer.Overflow;
-import io.waybill.worker.peer.PeerLink;
-import io.waybill.worker.peer.QueueAppender;
-import io.waybill.worker.peer.TensorTransit;
 import io.waybill.worker.poll.CallOrigin;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.WaitingCallers;
@@ -32,49 +15,24 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The calling side of a worker: gives a request its id, puts it into the journal, and sees to it that its listener hears one outcome.
+ * The calling side of a worker: writes requests, and waits for outcomes or returns futures of them.
  *
  * <p><b>Threads.</b> Any.
  */
 public final class Calls implements Caller, ReferenceCalls {
 
-    private final int workerId;
-    private final CallSettings settings;
+    private final RequestWriter writer;
+    private final Duration defaultTimeout;
     private final Clock clock;
-    private final QueueAppender lane;
-    private final PendingCalls pending;
-    private final Links links;
-    private final TensorTransit transit;
     private final Poller poller;
     private final WaitingCallers waits;
-    private final WorkerCounters counters;
-    private final RequestSender outlet;
-    private volatile boolean closed;
-    private volatile String failure = ""; // why the journal takes no more; empty when it does
 
-    public Calls(
-            int workerId,
-            CallSettings settings,
-            Clock clock,
-            QueueAppender lane,
-            PendingCalls pending,
-            Links links,
-            TensorTransit transit,
-            Poller poller,
-            WaitingCallers waits,
-            WorkerCounters counters,
-            RequestSender outlet) {
-        this.workerId = workerId;
-        this.settings = settings;
+    public Calls(RequestWriter writer, Duration defaultTimeout, Clock clock, Poller poller, WaitingCallers waits) {
+        this.writer = writer;
+        this.defaultTimeout = defaultTimeout;
         this.clock = clock;
-        this.lane = lane;
-        this.pending = pending;
-        this.links = links;
-        this.transit = transit;
         this.poller = poller;
         this.waits = waits;
-        this.counters = counters;
-        this.outlet = outlet;
     }
 
     @Override
@@ -93,14 +51,12 @@ public final class Calls implements Caller, ReferenceCalls {
     }
 
     Response call(Request request, long parent, long parentDeadlineNs) {
-        if (closed) {
-            throw closedError();
-        }
+        writer.requireOpen();
         waits.requireMayBlock();
         BlockingCall call = new BlockingCall();
         boolean sent = false;
         try {
-            submit(request, call, parent, parentDeadlineNs, null);
+            writer.write(request, call, parent, parentDeadlineNs, null);
             sent = true;
         } finally {
             if (!sent) {
@@ -152,325 +108,15 @@ public final class Calls implements Caller, ReferenceCalls {
             long parentDeadlineNs,
             SentReferences.Creation creation) {
         try {
-            return submit(request, listener, parent, parentDeadlineNs, creation);
+            return writer.write(request, listener, parent, parentDeadlineNs, creation);
         } finally {
             poller.surfaceFaults();
         }
     }
 
-    private long submit(
-            Request request,
-            ResponseListener listener,
-            long parent,
-            long parentDeadlineNs,
-            SentReferences.Creation creation) {
-        try {
-            return write(request, listener, parent, parentDeadlineNs, creation);
-        } catch (InjectedFailure e) {
-            listener.onFailure(e.outcome());
-            return e.outcome().messageId();
-        } catch (InternalError e) {
-            throw CallErrors.unlessFault(e, request.to());
-        }
-    }
-
-    private long write(
-            Request request,
-            ResponseListener listener,
-            long parent,
-            long parentDeadlineNs,
-            SentReferences.Creation creation) {
-        long nowNs = clock.bootNs();
-        long timeoutNs = request.timeoutNs() == Request.DEFAULT_TIMEOUT
-                ? settings.defaultTimeout().toNanos()
-                : request.timeoutNs();
-        long deadlineNs = timeoutNs == Request.NO_TIMEOUT ? 0 : deadline(nowNs, timeoutNs);
-        if (parentDeadlineNs != 0 && (deadlineNs == 0 || parentDeadlineNs < deadlineNs)) {
-            deadlineNs = parentDeadlineNs;
-            timeoutNs = Math.max(1, parentDeadlineNs - nowNs);
-        }
-        PeerLink link = links.require(request.to(), deadlineNs);
-        Plan plan = request.tensors().isEmpty() ? null : plan(request, link, deadlineNs, timeoutNs);
-        SentReferences sharing = null;
-        long id;
-        boolean written = false;
-        try {
-            sharing = request.references().isEmpty() && creation == null
-                    ? null
-                    : SentReferences.of(request.references(), link, creation);
-            id = append(
-                    request,
-                    plan,
-                    sharing,
-                    listener,
-                    link,
-                    length(request, plan, sharing),
-                    flags(request, plan, sharing, link),
-                    nowNs,
-                    deadlineNs,
-                    parent,
-                    timeoutNs);
-            written = true;
-        } finally {
-            if (sharing != null && !written) {
-                sharing.abandon();
-            }
-            if (plan != null && written) {
-                plan.committed();
-            } else if (plan != null) {
-                plan.abandoned();
-            }
-        }
-        onSent(link, deadlineNs);
-        return id;
-    }
-
-    /** Wakes the peer when it sleeps, and the poller when it would sleep beyond the deadline. */
-    private void onSent(PeerLink link, long deadlineNs) {
-        try {
-            link.announce();
-        } catch (InternalError e) { // of the peer's cursors, most likely
-            poller.report(e);
-        }
-        poller.onDeadline(deadlineNs);
-    }
-
-    /** A request that the peer may run again must bring all that it needs in its record. */
-    private int flags(Request request, Plan plan, SentReferences sharing, PeerLink link) {
-        KeySet again = link.again();
-        return again != null
-                        && settings.acrossIncarnations()
-                        && sharing == null
-                        && (plan == null || !plan.leases())
-                        && again.takes(request.type(), request.payloadArray(), request.payloadLength())
-                ? Envelope.ACROSS_INCARNATIONS
-                : 0;
-    }
-
-    /** Makes the tensors ready, and waits when the peer holds too many. */
-    private Plan plan(Request request, PeerLink link, long deadlineNs, long timeoutNs) {
-        while (true) {
-            try {
-                return transit.sender().plan(request.tensors(), link.id());
-            } catch (CallException e) {
-                if (e.code() != ErrorCode.BACK_PRESSURE || link.condition() != PeerLink.Condition.OPEN) {
-                    throw e;
-                }
-                waitForRoom(e.getMessage(), deadlineNs, timeoutNs);
-            }
-        }
-    }
-
-    private int length(Request request, Plan plan, SentReferences sharing) {
-        int payloadLength = payloadLength(request, sharing);
-        long length = Envelope.recordLength(payloadLength, plan == null ? 0 : plan.sectionLength(payloadLength));
-        if (length > settings.maxRecordBytes()) {
-            throw CallErrors.refused(
-                    ErrorCode.TOO_LARGE,
-                    "a message has at most " + settings.maxRecordBytes() + " bytes beside its tensors, and this one "
-                            + length);
-        }
-        return (int) length;
-    }
-
-    private static int payloadLength(Request request, SentReferences sharing) {
-        return request.payloadLength() + (sharing == null ? 0 : sharing.length());
-    }
-
-    private long append(
-            Request request,
-            Plan plan,
-            SentReferences sharing,
-            ResponseListener listener,
-            PeerLink link,
-            int length,
-            int flags,
-            long nowNs,
-            long deadlineNs,
-            long parent,
-            long timeoutNs) {
-        boolean waited = false;
-        while (true) {
-            lane.lock();
-            try {
-                requireOpen(link);
-                if (link.flow().hasRoom(length, settings.limits())) {
-                    PendingCalls.Slot slot = pending.claim(listener, link, length, flags, deadlineNs, timeoutNs);
-                    if (slot != null) {
-                        link.flow().sent(length);
-                        if (link.isSwept()) { // since it was found open: nobody else will settle this call
-                            return endAtOnce(slot, link);
-                        }
-                        return append(
-                                request, plan, sharing, link, slot, flags, clock.wallNsAt(nowNs), deadlineNs, parent);
-                    }
-                }
-            } finally {
-                lane.unlock();
-            }
-            if (!waited) {
-                requireMayWait(link);
-                waited = true;
-            }
-            if (isPast(deadlineNs)) {
-                counters.countTimeout();
-                throw CallErrors.timedOutBeforeSending(timeoutNs, noRoom(link));
-            }
-            waits.helpBriefly();
-        }
-    }
-
-    private long append(
-            Request request,
-            Plan plan,
-            SentReferences sharing,
-            PeerLink link,
-            PendingCalls.Slot slot,
-            int flags,
-            long wallNs,
-            long deadlineNs,
-            long parent) {
-        long id = slot.id();
-        boolean written = false;
-        try {
-            if (!lane.journal().isComfortable()) {
-                lane.journal().topUp(); // throws when there is no room for new work
-            }
-            MessageBuffer record = lane.buffer();
-            int payloadLength = payloadLength(request, sharing);
-            int sectionLength = plan == null ? 0 : plan.sectionLength(payloadLength);
-            record.begin(request.type(), id, workerId, link.id(), payloadLength, sectionLength)
-                    .flags(flags)
-                    .deadlineNs(deadlineNs)
-                    .sentNs(wallNs)
-                    .parent(parent)
-                    .epoch(link.epoch())
-                    .payload(request.payloadArray(), 0, request.payloadLength());
-            if (sharing != null) {
-                sharing.write(record, request.payloadLength());
-            }
-            if (plan != null) {
-                plan.write(record, payloadLength);
-                record.tensorCount(plan.tensorCount());
-            }
-            long sequence = lane.journal().size();
-            outlet.put(record, link, wallNs);
-            written = true;
-            if (plan != null) {
-                lane.appended(plan, sequence, id);
-            }
-            counters.countSent();
-            return id;
-        } catch (JournalFullException e) {
-            throw CallErrors.refused(ErrorCode.JOURNAL_FULL, e.getMessage());
-        } catch (JournalFailedException e) {
-            throw CallErrors.refused(ErrorCode.JOURNAL_FAILED, e.getMessage());
-        } finally {
-            if (!written && pending.take(id) != null) {
-                // settled by this thread alone: the listener hears of it by the exception
-                pending.free(slot);
-            }
-        }
-    }
-
-    private long endAtOnce(PendingCalls.Slot slot, PeerLink link) {
-        long id = slot.id();
-        if (pending.take(id) == null) {
-            return id; // the listener was told
-        }
-        pending.free(slot);
-        requireOpen(link);
-        throw new IllegalStateException("a link that is open was swept");
-    }
-
-    /** Sends a request again, under its id, to the incarnation of its receiver that is there now. Nobody here waits for the response. */
-    public void repeat(RecordView request, long deadlineNs) {
-        PeerLink link = links.require(request.to(), deadlineNs);
-        int length = request.buffer().length();
-        lane.lock();
-        try {
-            requireOpen(link);
-            if (!lane.journal().isComfortable()) {
-                lane.journal().topUp();
-            }
-            long wallNs = clock.wallNs();
-            MessageBuffer record = lane.buffer();
-            record.reserve(length);
-            record.memory().putBytes(0, request.buffer().memory(), 0, length);
-            record.addFlag(Envelope.REPEATED)
-                    .deadlineNs(deadlineNs)
-                    .sentNs(wallNs)
-                    .epoch(link.epoch());
-            lane.journal().append(record, wallNs);
-            counters.countSent();
-            link.flow().sent(length);
-            link.flow().completed(length);
-        } catch (JournalFullException e) {
-            throw CallErrors.refused(ErrorCode.JOURNAL_FULL, e.getMessage());
-        } catch (JournalFailedException e) {
-            throw CallErrors.refused(ErrorCode.JOURNAL_FAILED, e.getMessage());
-        } finally {
-            lane.unlock();
-        }
-        onSent(link, 0);
-    }
-
-    private void requireOpen(PeerLink link) {
-        if (closed) {
-            throw closedError();
-        }
-        switch (link.condition()) {
-            case OPEN:
-                return;
-            case LOST:
-                throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " is dead: its process is gone");
-            case UNREADABLE:
-                throw CallErrors.refused(
-                        ErrorCode.PEER_CORRUPT, "worker " + link + " can't be read: " + link.problem());
-            case LEFT:
-                throw CallErrors.refused(ErrorCode.WORKER_LOST, "worker " + link + " has left");
-        }
-    }
-
-    private CallException closedError() {
-        return failure.isEmpty()
-                ? CallErrors.refused(ErrorCode.CLOSED, "this worker is closed")
-                : CallErrors.refused(ErrorCode.JOURNAL_FAILED, failure);
-    }
-
-    private void requireMayWait(PeerLink link) {
-        if (mustNotWait()) {
-            throw CallErrors.refused(ErrorCode.BACK_PRESSURE, noRoom(link));
-        }
-    }
-
-    private static String noRoom(PeerLink link) {
-        return "too much is on its way to worker " + link + ": " + link.flow().inFlight() + " calls";
-    }
-
-    /** Waits a little, or fails when that is not wanted, not allowed or no use any more. */
-    private void waitForRoom(String why, long deadlineNs, long timeoutNs) {
-        if (mustNotWait()) {
-            throw CallErrors.refused(ErrorCode.BACK_PRESSURE, why);
-        }
-        if (isPast(deadlineNs)) {
-            counters.countTimeout();
-            throw CallErrors.timedOutBeforeSending(timeoutNs, why);
-        }
-        waits.helpBriefly();
-    }
-
-    private boolean mustNotWait() {
-        return settings.limits().overflow() == Overflow.REFUSE || !waits.mayBlock();
-    }
-
-    private boolean isPast(long deadlineNs) {
-        return deadlineNs != 0 && clock.bootNs() >= deadlineNs;
-    }
-
     @Override
     public Duration defaultTimeout() {
-        return settings.defaultTimeout();
+        return defaultTimeout;
     }
 
     @Override
@@ -483,59 +129,4 @@ public final class Calls implements Caller, ReferenceCalls {
         waits.requireMayBlock();
     }
 
-    /** The journal takes no more: calls from now on fail with this text. */
-    public void fail(String why) {
-        failure = why;
-        close();
-    }
-
-    /** The error of a call that was under way when the worker ended. */
-    public CallException ended(long id, String workerName) {
-        return failure.isEmpty()
-                ? new CallException(
-                        ErrorKind.UNKNOWN_ERROR,
-                        ErrorCode.CLOSED,
-                        id,
-                        "worker " + workerName + " was closed before the answer came")
-                : new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.JOURNAL_FAILED, id, failure);
-    }
-
-    /** No more calls begin; those without an outcome are settled by the poller. */
-    public void close() {
-        lane.lock();
-        try {
-            closed = true;
-        } finally {
-            lane.unlock();
-        }
-    }
-
-    /** Positive, because 0 stands for none: in the past when the timeout is negative. */
-    private static long deadline(long nowNs, long timeoutNs) {
-        long sum = nowNs + timeoutNs;
-        return timeoutNs > 0 && sum < nowNs ? Long.MAX_VALUE : Math.max(1, sum);
-    }
-
-    /** A future that is told the outcome. */
-    private static final class FutureCall extends CompletableFuture<Response> implements RetainingListener {
-
-        @Override
-        public void onResponse(Response response) {
-            OwnedResponse owned;
-            try {
-                owned = OwnedResponse.keep(response);
-            } catch (CallException e) {
-                completeExceptionally(e);
-                return;
-            }
-            if (!complete(owned)) {
-                owned.close(); // cancelled
-            }
-        }
-
-        @Override
-        public void onFailure(CallException failure) {
-            completeExceptionally(failure);
-        }
-    }
 }

@@ -14,7 +14,7 @@ import io.waybill.journal.JournalSettings;
 import io.waybill.journal.index.JournalIndex;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
-import io.waybill.worker.call.Calls;
+import io.waybill.worker.call.RequestWriter;
 import io.waybill.worker.peer.CallErrors;
 import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.TensorTransit;
@@ -50,7 +50,7 @@ public final class EarlierCalls {
     private final long returnLimitNs;
     private final Links links;
     private final TensorTransit transit;
-    private final Calls calls;
+    private final RequestWriter requests;
     private final StoredResponse responses;
     private final BlockingQueue<OutcomeClaim> added = new LinkedBlockingQueue<>();
     private final List<OutcomeClaim> tooEarly = new ArrayList<>(); // of the claims' thread
@@ -63,14 +63,14 @@ public final class EarlierCalls {
             RecoverySettings recovery,
             Links links,
             TensorTransit transit,
-            Calls calls) {
+            RequestWriter requests) {
         this.directory = directory;
         this.host = directory.home().host();
         this.journal = journal;
         this.returnLimitNs = recovery.returnLimit().toNanos();
         this.links = links;
         this.transit = transit;
-        this.calls = calls;
+        this.requests = requests;
         this.responses = new StoredResponse(transit.receiver());
     }
 
@@ -216,7 +216,7 @@ public final class EarlierCalls {
                         "call " + MessageId.text(claim.id())
                                 + " can't be sent again: its references or tensors ended with the process that had made it");
             }
-            calls.repeat(request, claim.deadlineNs());
+            requests.repeat(request, claim.deadlineNs());
         } catch (MalformedRecordException e) {
             throw CallErrors.refused(ErrorCode.MALFORMED_BODY, e.getMessage());
         }
