@@ -39,6 +39,7 @@ import io.waybill.journal.append.Journal;
 import io.waybill.journal.append.JournalOpener;
 import io.waybill.journal.check.StructureCheck;
 import io.waybill.journal.index.IndexBuilder;
+import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.recover.QueueBeginning;
 import io.waybill.worker.call.AwaitedReturns;
 import io.waybill.worker.call.CallSettings;
@@ -53,6 +54,7 @@ import io.waybill.worker.call.RequestWriter;
 import io.waybill.worker.call.ResponseReceiver;
 import io.waybill.worker.call.WorkerRpc;
 import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.peer.LinkLookup;
 import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.Quarantine;
 import io.waybill.worker.peer.QueueAppender;
@@ -239,7 +241,7 @@ public final class Worker implements Caller, AutoCloseable {
                 settings.journal().maxRecordBytes(),
                 !settings.recovery().returnLimit().isZero());
         requestWriter = new RequestWriter(
-                id, callSettings, host.clock(), requestLane, pending, links, transit, poller, waits, counters, outlet);
+                id, callSettings, host.clock(), requestLane, pending, new LinkLookup(links, host), transit, poller, waits, counters, outlet);
         calls = new Calls(requestWriter, settings.defaultTimeout(), host.clock(), poller, waits);
         responseWriter = new ResponseWriter(
                 id, responseLane, host.clock(), transit, settings.journal().maxRecordBytes(), invocations, counters);
@@ -260,7 +262,7 @@ public final class Worker implements Caller, AutoCloseable {
         recovery = new Recovery(directory.name(), earlier, scan, host.threads(), faults);
         links.onMake(recovery::made);
         finished = new LowWatermarks(links, open, parking, responseLane);
-        reread = new RereadTails(id, links::openRequests);
+        reread = new RereadTails(id, link -> JournalTail.open(link.reader().requestsDirectory(), settings.journal()));
         RequestDispatcher serving = new RequestDispatcher(
                 registry,
                 references.handlers(),

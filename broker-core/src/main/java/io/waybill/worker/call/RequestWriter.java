@@ -15,7 +15,7 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.CallErrors;
-import io.waybill.worker.peer.Links;
+import io.waybill.worker.peer.LinkLookup;
 import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.peer.QueueAppender;
 import io.waybill.worker.peer.TensorTransit;
@@ -35,7 +35,7 @@ public final class RequestWriter {
     private final Clock clock;
     private final QueueAppender appender;
     private final PendingCalls pending;
-    private final Links links;
+    private final LinkLookup lookup;
     private final TensorTransit transit;
     private final Poller poller;
     private final Backpressure backpressure;
@@ -50,7 +50,7 @@ public final class RequestWriter {
             Clock clock,
             QueueAppender appender,
             PendingCalls pending,
-            Links links,
+            LinkLookup lookup,
             TensorTransit transit,
             Poller poller,
             WaitingCallers waits,
@@ -61,7 +61,7 @@ public final class RequestWriter {
         this.clock = clock;
         this.appender = appender;
         this.pending = pending;
-        this.links = links;
+        this.lookup = lookup;
         this.transit = transit;
         this.poller = poller;
         this.backpressure = new Backpressure(settings.limits().overflow(), waits, clock, counters);
@@ -107,7 +107,7 @@ public final class RequestWriter {
             deadlineNs = parentDeadlineNs;
             timeoutNs = Math.max(1, parentDeadlineNs - nowNs);
         }
-        PeerLink link = links.require(request.to(), deadlineNs);
+        PeerLink link = lookup.require(request.to(), deadlineNs);
         Plan plan = request.tensors().isEmpty() ? null : plan(request, link, deadlineNs, timeoutNs);
         SentReferences sharing = null;
         long id;
@@ -299,7 +299,7 @@ public final class RequestWriter {
 
     /** Sends a request again, under its id, to the incarnation of its receiver that is there now. Nobody here waits for the response. */
     public void repeat(RecordView request, long deadlineNs) {
-        PeerLink link = links.require(request.to(), deadlineNs);
+        PeerLink link = lookup.require(request.to(), deadlineNs);
         int length = request.buffer().length();
         appender.lock();
         try {

@@ -4,8 +4,10 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.api.WorkerInfo;
 import io.waybill.handling.Failure;
 import io.waybill.host.failure.MappedFaults;
+import java.io.IOException;
 
 /** The errors that a caller gets from its own worker. */
 public final class CallErrors {
@@ -15,6 +17,18 @@ public final class CallErrors {
     /** Nothing was sent. */
     public static CallException refused(ErrorCode code, String text) {
         return new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, text);
+    }
+
+    /** The workers of the home can't be listed. */
+    static CallException homeUnreadable(IOException e) {
+        return refused(ErrorCode.UNKNOWN_WORKER, "the home can't be read: " + e.getMessage());
+    }
+
+    /** No worker has this name or id. The text is PyTorch's. */
+    static CallException unknownWorker(WorkerInfo own, String to) {
+        return refused(
+                ErrorCode.UNKNOWN_WORKER,
+                "name:" + own.name() + ",rank:" + own.id() + " could not find destination " + WorkerAddress.describe(to));
     }
 
     /**

@@ -1,26 +1,16 @@
 package io.waybill.worker.peer;
 
-import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.WorkerInfo;
 import io.waybill.home.Membership;
 import io.waybill.home.Peer;
-import io.waybill.home.PeerDoorbell;
 import io.waybill.home.PeerState;
 import io.waybill.home.WorkerDirectory;
-import io.waybill.home.cursor.CursorSlot;
-import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
 import io.waybill.host.failure.CloseSteps;
-import io.waybill.host.failure.MappedFaults;
-import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
-import io.waybill.journal.read.JournalTail;
 import io.waybill.worker.poll.PollPermit;
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -43,14 +33,12 @@ public final class Links {
 
     private static final Logger LOG = LoggerFactory.getLogger(Links.class);
     private static final long RETRY_NS = 500_000_000;
-    /** As {@link WorkerInfo#address} begins, and no name does. */
-    private static final String ID_ADDRESS = "#";
 
     private final WorkerDirectory own;
     private final Host host;
     private final Membership membership;
     private final boolean serves;
-    private final JournalSettings journal;
+    private final LinkFactory factory;
     private final PollPermit permit;
     private final TensorTransit transit;
     private final Object refreshing = new Object();
@@ -84,7 +72,7 @@ public final class Links {
         this.host = own.home().host();
         this.membership = membership;
         this.serves = serves;
-        this.journal = journal;
+        this.factory = new LinkFactory(own, serves, journal, transit);
         this.permit = permit;
         this.transit = transit;
     }
@@ -227,41 +215,13 @@ public final class Links {
     }
 
     private PeerLink link(Peer peer) {
-        Path requestsPath = JournalQueue.REQUESTS.in(peer.path());
-        Path responsesPath = JournalQueue.RESPONSES.in(peer.path());
-        JournalTail requests = null;
-        JournalTail responses = null;
+        PeerLink link = null;
         try {
-            if (!isBegun(requestsPath) || !isBegun(responsesPath)) {
-                if (peer.state() == PeerState.READY) {
-                    throw new IOException("its queues are gone from " + peer.path());
-                }
-                return null; // it is only starting: at the next refresh
+            link = factory.open(peer, !linkedBefore.contains(peer.id()), this::isGone, announcement);
+            if (link == null) {
+                return null; // it is only starting: at a later refresh
             }
-            CursorSlot slot = own.cursors().slot(peer.id(), this::isGone);
-            slot.incarnation(
-                    own.epoch()); // before it is settled where to begin: from here on the peer keeps what it says
-            PeerCursors cursors = PeerCursors.open(peer.path(), peer.id(), host.files());
-            if (peer.state() == PeerState.STARTING && peer.id() != own.id() && cursors.epoch() != peer.epoch()) {
-                return null; // it may be writing its queues anew: at a later refresh
-            }
-            responses = JournalTail.open(responsesPath, journal);
-            placeResponses(responses, slot, peer.id());
-            if (serves) {
-                requests = JournalTail.open(requestsPath, journal);
-            }
-            PeerLink link = new PeerLink(
-                    peer,
-                    own.id(),
-                    new PeerReader(peer.name() + " (id " + peer.id() + ")", slot, cursors, requests, responses),
-                    new FlowAccount(cursors, own.id()),
-                    cursors,
-                    PeerDoorbell.of(peer, host.files()),
-                    transit.receiver().peer(peer.id(), peer.path().resolve(WorkerDirectory.SEGMENTS)),
-                    announcement);
-            transit.ledger().open(link);
-            MappedFaults.surface();
-            ended.readUntil(peer.id(), responses.nextIndex());
+            ended.readUntil(peer.id(), link.reader().responses().nextIndex());
             tellWhatRunsAgain(link, peer);
             makeListener.accept(link);
             byId.put(peer.id(), link);
@@ -271,14 +231,9 @@ public final class Links {
             problems.remove(peer.id());
             retryAtNs.remove(peer.id());
             return link;
-        } catch (IOException
-                | RuntimeException
-                | InternalError e) { // whatever a peer's files hold must not stop the others' links
-            if (requests != null) {
-                requests.close();
-            }
-            if (responses != null) {
-                responses.close();
+        } catch (IOException | RuntimeException | InternalError e) { // of one peer's files: the others are linked all the same
+            if (link != null) {
+                link.reader().close();
             }
             if (peer.state() == PeerState.STARTING) {
                 return null; // its files are not all there yet: at the next refresh
@@ -291,34 +246,12 @@ public final class Links {
         }
     }
 
-    /**
-     * What a later incarnation of a peer answered before this worker saw it may be what calls to the incarnation before wait for: it is read on from
-     * where that one's link stands. The first link has nothing to wait for.
-     */
-    private void placeResponses(JournalTail responses, CursorSlot slot, int peerId) {
-        if (!linkedBefore.contains(peerId)) {
-            responses.moveToEnd();
-            slot.responsesIndex(responses.nextIndex());
-        } else if (slot.responsesIndex() <= 0 || !responses.moveTo(slot.responsesIndex())) {
-            responses.moveToStart();
-        }
-    }
-
-    /** A life that is starting has not said anything yet: it most likely runs what the one before ran. */
+    /** An incarnation that is starting has not published its keys: it is taken to run again what the one before did. */
     private void tellWhatRunsAgain(PeerLink link, Peer peer) {
         if (peer.state() == PeerState.READY && peer.record().isPresent()) {
             again.put(peer.id(), peer.record().get().atLeastOnce());
         }
         link.again(again.getOrDefault(peer.id(), List.of()));
-    }
-
-    private boolean isBegun(Path queue) throws IOException {
-        try {
-            host.files().requireQueueDirectory(queue);
-            return JournalTail.exists(queue);
-        } catch (NoSuchFileException e) {
-            return false;
-        }
     }
 
     private boolean isGone(int peerId) {
@@ -362,13 +295,18 @@ public final class Links {
         current = all.toArray(new PeerLink[0]);
     }
 
+    /** The link to a worker by name; null when there is none. */
+    PeerLink named(String name) {
+        return byName.get(name);
+    }
+
     /** The link to a worker by name, or, when none has that name, by id in decimal; empty when there is none. */
-    private Optional<PeerLink> find(String to) {
+    Optional<PeerLink> find(String to) {
         PeerLink link = byName.get(to);
         if (link != null) {
             return Optional.of(link);
         }
-        int id = idOf(to);
+        int id = WorkerAddress.idOf(to);
         return id < 0 ? Optional.empty() : find(id);
     }
 
@@ -392,88 +330,8 @@ public final class Links {
         return membership.members().all();
     }
 
-    /**
-     * The link to a worker that a call is for.
-     *
-     * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 indefinitely
-     * @throws io.waybill.api.CallException when there is no such worker, it is gone, or its files can't be used
-     */
-    public PeerLink require(String to, long deadlineNs) {
-        PeerLink link = byName.get(to);
-        if (link == null) {
-            link = search(to, deadlineNs);
-        }
-        return link.isOutlived() ? next(link, to, deadlineNs) : link;
-    }
-
-    /**
-     * The link to the worker with an id, whatever the names of others look like.
-     *
-     * @param deadlineNs as above
-     * @throws io.waybill.api.CallException as above
-     */
-    public PeerLink require(int id, long deadlineNs) {
-        return require(WorkerInfo.address(id), deadlineNs);
-    }
-
-    /** The link to the incarnation of a peer that came after this one's, if there really is one. */
-    private PeerLink next(PeerLink link, String to, long deadlineNs) {
-        long claimed = link.claimedEpoch();
-        try {
-            refresh();
-        } catch (IOException e) {
-            throw homeUnreadable(e);
-        }
-        link.lookedFor(claimed);
-        return search(to, deadlineNs);
-    }
-
-    private static CallException homeUnreadable(IOException e) {
-        return CallErrors.refused(ErrorCode.UNKNOWN_WORKER, "the home can't be read: " + e.getMessage());
-    }
-
-    private PeerLink search(String to, long deadlineNs) {
-        long sinceNs = host.clock().bootNs();
-        while (true) {
-            Optional<PeerLink> found = find(to);
-            if (found.isPresent()) {
-                return found.get();
-            }
-            Peer peer = look(to);
-            found = find(to);
-            if (found.isPresent()) {
-                return found.get();
-            }
-            if (deadlineNs != 0 && host.clock().bootNs() >= deadlineNs) {
-                throw CallErrors.timedOutBeforeSending(
-                        deadlineNs - sinceNs, "worker " + peer.name() + " is still starting");
-            }
-            host.threads().pause(2_000_000);
-            if (Thread.currentThread().isInterrupted()) {
-                throw CallErrors.refused(ErrorCode.CLOSED, "interrupted while worker " + peer.name() + " was starting");
-            }
-        }
-    }
-
-    /** The id that is addressed, as it is or as {@link WorkerInfo#address} writes it; negative when it is a name. */
-    private static int idOf(String to) {
-        String digits = to.startsWith(ID_ADDRESS) ? to.substring(ID_ADDRESS.length()) : to;
-        boolean isId = !digits.isEmpty()
-                && digits.length() <= 5
-                && digits.chars().allMatch(digit -> digit >= '0' && digit <= '9');
-        return isId ? Integer.parseInt(digits) : -1;
-    }
-
-    /** In PyTorch's words. */
-    private CallException unknown(String to) {
-        return CallErrors.refused(
-                ErrorCode.UNKNOWN_WORKER,
-                "name:" + own.name() + ",rank:" + own.id() + " could not find destination "
-                        + (idOf(to) >= 0 ? "id " + idOf(to) : "name " + quoted(to)));
-    }
-
     /** A peer that is there but has no link yet, or an error that says why there won't be one. */
-    private Peer look(String to) {
+    Peer look(String to) {
         synchronized (refreshing) {
             if (closed) {
                 throw CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
@@ -481,13 +339,13 @@ public final class Links {
             try {
                 membership.refresh();
             } catch (IOException e) {
-                throw homeUnreadable(e);
+                throw CallErrors.homeUnreadable(e);
             }
             Optional<Peer> known = membership.members().find(to);
-            if (known.isEmpty() && idOf(to) >= 0) {
-                known = membership.members().find(idOf(to));
+            if (known.isEmpty() && WorkerAddress.idOf(to) >= 0) {
+                known = membership.members().find(WorkerAddress.idOf(to));
             }
-            Peer peer = known.orElseThrow(() -> unknown(to));
+            Peer peer = known.orElseThrow(() -> CallErrors.unknownWorker(own.info(), to));
             switch (peer.state()) {
                 case STARTING:
                 case READY:
@@ -511,15 +369,6 @@ public final class Links {
             }
             throw CallErrors.refused(ErrorCode.PEER_CORRUPT, "worker " + to + " can't be called: " + peer.problem());
         }
-    }
-
-    private static String quoted(String to) {
-        return to.length() > WorkerInfo.MAX_NAME_LENGTH ? to.substring(0, WorkerInfo.MAX_NAME_LENGTH) + "…" : to;
-    }
-
-    /** Another tail over a peer's requests. */
-    public JournalTail openRequests(PeerLink link) {
-        return JournalTail.open(link.reader().requestsDirectory(), journal);
     }
 
     /** Ends all links. No poll may be under way. */

@@ -1,0 +1,113 @@
+package io.waybill.worker.peer;
+
+import io.waybill.home.Peer;
+import io.waybill.home.PeerDoorbell;
+import io.waybill.home.PeerState;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.CursorSlot;
+import io.waybill.home.cursor.PeerCursors;
+import io.waybill.host.SafeFiles;
+import io.waybill.host.Threads;
+import io.waybill.host.failure.MappedFaults;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.read.JournalTail;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.function.IntPredicate;
+
+/**
+ * Opens what a link to a peer consists of: the tails of its two queues, its cursors, doorbell and segments.
+ *
+ * <p><b>Threads.</b> Guarded by the lock of {@link Links}.
+ */
+final class LinkFactory {
+
+    private final WorkerDirectory own;
+    private final SafeFiles files;
+    private final boolean serves;
+    private final JournalSettings journal;
+    private final TensorTransit transit;
+
+    LinkFactory(WorkerDirectory own, boolean serves, JournalSettings journal, TensorTransit transit) {
+        this.own = own;
+        this.files = own.home().host().files();
+        this.serves = serves;
+        this.journal = journal;
+        this.transit = transit;
+    }
+
+    /**
+     * Opens a link.
+     *
+     * @param first whether it is the first link to this peer
+     * @param isGone which peers' slots in the cursors may be reused
+     * @return null when the peer is starting, and its queues are not ready
+     * @throws IOException when its files can't be used
+     */
+    PeerLink open(Peer peer, boolean first, IntPredicate isGone, Announcement announcement) throws IOException {
+        Path requestsPath = JournalQueue.REQUESTS.in(peer.path());
+        Path responsesPath = JournalQueue.RESPONSES.in(peer.path());
+        if (!isCreated(requestsPath) || !isCreated(responsesPath)) {
+            if (peer.state() == PeerState.READY) {
+                throw new IOException("its queues are gone from " + peer.path());
+            }
+            return null;
+        }
+        CursorSlot slot = own.cursors().slot(peer.id(), isGone);
+        slot.incarnation(own.epoch()); // before the start is chosen: from here on the peer keeps what it writes
+        PeerCursors cursors = PeerCursors.open(peer.path(), peer.id(), files);
+        if (peer.state() == PeerState.STARTING && peer.id() != own.id() && cursors.epoch() != peer.epoch()) {
+            return null; // it may be recreating its queues
+        }
+        JournalTail responses = JournalTail.open(responsesPath, journal);
+        JournalTail requests = null;
+        try {
+            positionResponses(responses, slot, first);
+            if (serves) {
+                requests = JournalTail.open(requestsPath, journal);
+            }
+            PeerLink link = new PeerLink(
+                    peer,
+                    own.id(),
+                    new PeerReader(peer.name() + " (id " + peer.id() + ")", slot, cursors, requests, responses),
+                    new FlowAccount(cursors, own.id()),
+                    cursors,
+                    PeerDoorbell.of(peer, files),
+                    transit.receiver().peer(peer.id(), peer.path().resolve(WorkerDirectory.SEGMENTS)),
+                    announcement);
+            transit.ledger().open(link);
+            MappedFaults.surface();
+            return link;
+        } catch (RuntimeException | Error e) {
+            if (requests != null) {
+                requests.close();
+            }
+            responses.close();
+            throw e;
+        }
+    }
+
+    private boolean isCreated(Path queue) throws IOException {
+        try {
+            files.requireQueueDirectory(queue);
+            return JournalTail.exists(queue);
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Positions the responses. Calls to an earlier incarnation of the peer may wait for responses that a later one wrote before this link
+     * was made, so they are read from where the earlier link stands. The first link has no calls that wait.
+     */
+    private static void positionResponses(JournalTail responses, CursorSlot slot, boolean first) {
+        if (first) {
+            responses.moveToEnd();
+            slot.responsesIndex(responses.nextIndex());
+        } else if (slot.responsesIndex() <= 0 || !responses.moveTo(slot.responsesIndex())) {
+            responses.moveToStart();
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package io.waybill.worker.peer;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.WorkerInfo;
+import io.waybill.home.Peer;
+import io.waybill.host.Clock;
+import io.waybill.host.Host;
+import io.waybill.host.Threads;
+import java.io.IOException;
+import java.util.Optional;
+
+/**
+ * Finds the link to the worker that a call is for, and waits while that worker is starting.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class LinkLookup {
+
+    private final Links links;
+    private final Clock clock;
+    private final Threads threads;
+
+    public LinkLookup(Links links, Host host) {
+        this.links = links;
+        this.clock = host.clock();
+        this.threads = host.threads();
+    }
+
+    /**
+     * The link to a worker that a call is for.
+     *
+     * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 indefinitely
+     * @throws io.waybill.api.CallException when there is no such worker, it is gone, or its files can't be used
+     */
+    public PeerLink require(String to, long deadlineNs) {
+        PeerLink link = links.named(to);
+        if (link == null) {
+            link = search(to, deadlineNs);
+        }
+        return link.isOutlived() ? next(link, to, deadlineNs) : link;
+    }
+
+    /**
+     * The link to the worker with an id, whatever the names of others look like.
+     *
+     * @param deadlineNs as above
+     * @throws io.waybill.api.CallException as above
+     */
+    public PeerLink require(int id, long deadlineNs) {
+        return require(WorkerInfo.address(id), deadlineNs);
+    }
+
+    /** The link to the incarnation of a peer that came after this one's, if there really is one. */
+    private PeerLink next(PeerLink link, String to, long deadlineNs) {
+        long claimed = link.claimedEpoch();
+        try {
+            links.refresh();
+        } catch (IOException e) {
+            throw CallErrors.homeUnreadable(e);
+        }
+        link.lookedFor(claimed);
+        return search(to, deadlineNs);
+    }
+
+    private PeerLink search(String to, long deadlineNs) {
+        long sinceNs = clock.bootNs();
+        while (true) {
+            Optional<PeerLink> found = links.find(to);
+            if (found.isPresent()) {
+                return found.get();
+            }
+            Peer peer = links.look(to);
+            found = links.find(to);
+            if (found.isPresent()) {
+                return found.get();
+            }
+            if (deadlineNs != 0 && clock.bootNs() >= deadlineNs) {
+                throw CallErrors.timedOutBeforeSending(
+                        deadlineNs - sinceNs, "worker " + peer.name() + " is still starting");
+            }
+            threads.pause(2_000_000);
+            if (Thread.currentThread().isInterrupted()) {
+                throw CallErrors.refused(ErrorCode.CLOSED, "interrupted while worker " + peer.name() + " was starting");
+            }
+        }
+    }
+}
