@@ -77,13 +77,13 @@ import io.waybill.worker.recover.Recovery;
 import io.waybill.worker.recover.UnansweredScan;
 import io.waybill.worker.recover.UnclaimedScan;
 import io.waybill.worker.reference.WorkerReferences;
-import io.waybill.worker.serve.PreviousIncarnation;
 import io.waybill.worker.serve.Exchange;
 import io.waybill.worker.serve.ExchangePool;
 import io.waybill.worker.serve.HandlerErrorLog;
 import io.waybill.worker.serve.OpenRequests;
 import io.waybill.worker.serve.ParkedRequests;
 import io.waybill.worker.serve.PeerReceiver;
+import io.waybill.worker.serve.PreviousIncarnation;
 import io.waybill.worker.serve.RepeatedRequests;
 import io.waybill.worker.serve.RequestDispatcher;
 import io.waybill.worker.serve.RequestReceiver;
@@ -241,7 +241,17 @@ public final class Worker implements Caller, AutoCloseable {
                 settings.journal().maxRecordBytes(),
                 !settings.recovery().returnLimit().isZero());
         requestWriter = new RequestWriter(
-                id, callSettings, host.clock(), requestLane, pending, new LinkLookup(links, host), transit, poller, waits, counters, outlet);
+                id,
+                callSettings,
+                host.clock(),
+                requestLane,
+                pending,
+                new LinkLookup(links, host),
+                transit,
+                poller,
+                waits,
+                counters,
+                outlet);
         calls = new Calls(requestWriter, settings.defaultTimeout(), host.clock(), poller, waits);
         responseWriter = new ResponseWriter(
                 id, responseLane, host.clock(), transit, settings.journal().maxRecordBytes(), invocations, counters);
@@ -250,7 +260,8 @@ public final class Worker implements Caller, AutoCloseable {
         departure = new GroupShutdown(directory, host, waits, pending, registry, counters);
         links.onIncarnation(references);
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
-        earlierCalls = new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, requestWriter);
+        earlierCalls =
+                new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, requestWriter);
         ServingContext context = new ServingContext(
                 host.clock(), responseWriter, calls, transit, invocations, references, faults, new HandlerErrorLog());
         OpenRequests open = new OpenRequests();

@@ -95,7 +95,7 @@ class WorkerCloseTest {
 
             @Override
             public void pause(long ns) {
-                draining.compareAndSet(false, isOn("Draining"));
+                draining.compareAndSet(false, isOn("RequestDrain"));
                 real.pause(ns);
             }
         };
@@ -412,7 +412,7 @@ class WorkerCloseTest {
 
             @Override
             public void pause(long ns) {
-                if (fails.get() && isOn("Draining")) {
+                if (fails.get() && isOn("RequestDrain")) {
                     throw new OutOfMemoryError("made by the test");
                 }
                 real.pause(ns);

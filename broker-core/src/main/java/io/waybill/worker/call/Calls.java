@@ -128,5 +128,4 @@ public final class Calls implements Caller, ReferenceCalls {
     public void requireMayBlock() {
         waits.requireMayBlock();
     }
-
 }

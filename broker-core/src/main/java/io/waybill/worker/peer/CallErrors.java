@@ -28,7 +28,8 @@ public final class CallErrors {
     static CallException unknownWorker(WorkerInfo own, String to) {
         return refused(
                 ErrorCode.UNKNOWN_WORKER,
-                "name:" + own.name() + ",rank:" + own.id() + " could not find destination " + WorkerAddress.describe(to));
+                "name:" + own.name() + ",rank:" + own.id() + " could not find destination "
+                        + WorkerAddress.describe(to));
     }
 
     /**

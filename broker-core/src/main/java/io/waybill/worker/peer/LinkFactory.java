@@ -7,7 +7,6 @@ import io.waybill.home.WorkerDirectory;
 import io.waybill.home.cursor.CursorSlot;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.SafeFiles;
-import io.waybill.host.Threads;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;

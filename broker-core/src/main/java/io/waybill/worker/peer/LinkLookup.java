@@ -1,6 +1,5 @@
 package io.waybill.worker.peer;
 
-import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.WorkerInfo;
 import io.waybill.home.Peer;

@@ -231,7 +231,9 @@ public final class Links {
             problems.remove(peer.id());
             retryAtNs.remove(peer.id());
             return link;
-        } catch (IOException | RuntimeException | InternalError e) { // of one peer's files: the others are linked all the same
+        } catch (IOException
+                | RuntimeException
+                | InternalError e) { // of one peer's files: the others are linked all the same
             if (link != null) {
                 link.reader().close();
             }

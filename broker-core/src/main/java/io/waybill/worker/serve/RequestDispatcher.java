@@ -2,9 +2,6 @@ package io.waybill.worker.serve;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
-import io.waybill.api.MessageId;
-import io.waybill.api.MessageType;
-import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.Absence;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorRefusedException;
@@ -17,9 +14,6 @@ import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
 import io.waybill.handling.Route;
 import io.waybill.host.Clock;
-import io.waybill.host.failure.ForeignErrors;
-import io.waybill.tensor.ReceivedTensors;
-import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.PeerLink;
@@ -38,10 +32,6 @@ import org.slf4j.LoggerFactory;
 public final class RequestDispatcher {
 
     private static final Logger LOG = LoggerFactory.getLogger(RequestDispatcher.class);
-    private static final int SERVED_PER_CLOCK_READ = 8;
-    /** What was sent, or answered, so long after the clock was read says that it is to be read again. */
-    private static final long CLOCK_SHIFT_NS = 1_000_000;
-
     private static final long RELEASE_NS = 1_000_000_000;
 
     private final HandlerRegistry registry;
@@ -49,6 +39,9 @@ public final class RequestDispatcher {
     private final Clock clock;
     private final PollPermit permit;
     private final ExchangePool pool;
+    private final Refusals refusals;
+    private final RequestClock time;
+    private final Admission admission;
     private final WorkerCounters counters;
     private final ParkedRequests parking;
     private final RereadTails reread;
@@ -62,10 +55,6 @@ public final class RequestDispatcher {
     private long nextParkingCheckNs;
     private volatile boolean roomCame; // set by threads of handlers
     private volatile boolean leaving; // set by the thread that closes the worker
-    private long sequence;
-    private long nowNs;
-    private long sentBeforeNs;
-    private int servedUntilClock;
     private Exchange spare;
 
     public RequestDispatcher(
@@ -87,6 +76,9 @@ public final class RequestDispatcher {
         this.clock = clock;
         this.permit = permit;
         this.pool = pool;
+        this.refusals = new Refusals(counters);
+        this.time = new RequestClock(clock, responses);
+        this.admission = new Admission(transit);
         this.reread = reread;
         this.transit = transit;
         this.responses = responses;
@@ -123,11 +115,7 @@ public final class RequestDispatcher {
     /** A request that is in flight or waits is answered once, for all that ask; what is neither may have been answered. */
     private void takeRepeat(Exchange exchange) {
         if (repeats.isFull()) {
-            exchange.refuse(
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.BACK_PRESSURE,
-                    "the answers to " + RepeatedRequests.MAX
-                            + " repeated requests, the most allowed, are looked for already");
+            refusals.tooManyRepeats(exchange);
             return;
         }
         PeerLink link = exchange.link();
@@ -135,8 +123,7 @@ public final class RequestDispatcher {
         long id = exchange.view().id();
         transit.discard(exchange.view(), link); // one with leased tensors is not sent again
         exchange.leave();
-        boolean joined = repeats.has(id) || parking.hasId(id) || open.has(id);
-        if (!joined) {
+        if (!repeats.has(id) && !parking.hasId(id) && !open.has(id)) {
             repeats.add(link, index, id);
         }
     }
@@ -175,21 +162,21 @@ public final class RequestDispatcher {
     private boolean serveNow(Exchange exchange, ParkedRequests.Place left) {
         RecordView request = exchange.view();
         long deadlineNs = request.deadlineNs();
-        if (deadlineNs != 0 && nowNs(request) >= deadlineNs) {
-            return refuseExpired(exchange, Failure.expired(request, clock, "a handler began"));
+        if (deadlineNs != 0 && time.nowNs(request) >= deadlineNs) {
+            refusals.expired(exchange, Failure.expired(request, clock, "a handler began"));
+            return true;
         }
         boolean isForEarlier = earlier.isFor(request);
         if (isForEarlier && !request.isAcrossIncarnations()) {
-            return refuseLost(exchange);
+            refusals.lost(exchange, earlier.epoch());
+            return true;
         }
         if (isForEarlier && earlier.isFromEarlierBoot(request)) {
-            return refuseExpired(exchange, Failure.expiredAtBoot(request));
+            refusals.expired(exchange, Failure.expiredAtBoot(request));
+            return true;
         }
         if (!responses.isComfortable()) {
-            exchange.refuse(
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.JOURNAL_FULL,
-                    "the request was not begun, because the journal's disk has no room for its answer");
+            refusals.noRoomForResponse(exchange);
             return true;
         }
         while (true) {
@@ -201,10 +188,11 @@ public final class RequestDispatcher {
             }
             boolean mayHaveBegun = isForEarlier || exchange.delivered() == Delivered.AGAIN;
             if (mayHaveBegun && entry.delivery() != DeliveryPolicy.AT_LEAST_ONCE) {
-                return refuseLost(exchange);
+                refusals.lost(exchange, earlier.epoch());
+                return true;
             }
             if (entry.isOutOfService()) {
-                exchange.refuse(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_STUCK, outOfService(entry));
+                refusals.outOfService(exchange, entry);
                 return true;
             }
             boolean onPoller = entry.runsOnPoller();
@@ -213,7 +201,7 @@ public final class RequestDispatcher {
                 return true;
             }
             if (entry.begin()) {
-                if (!admit(exchange, entry)) {
+                if (!admission.admit(exchange, entry)) {
                     entry.end(Outcome.FAILED);
                     return true;
                 }
@@ -229,33 +217,6 @@ public final class RequestDispatcher {
         }
     }
 
-    private boolean refuseExpired(Exchange exchange, Failure failure) {
-        counters.countExpired();
-        exchange.refuse(failure.kind(), failure.code(), failure.text());
-        return true;
-    }
-
-    private boolean refuseLost(Exchange exchange) {
-        counters.countExpired();
-        boolean mayHaveBegun = exchange.delivered() == Delivered.AGAIN;
-        exchange.refuse(
-                ErrorKind.UNKNOWN_ERROR,
-                ErrorCode.WORKER_LOST,
-                mayHaveBegun
-                        ? "call " + MessageId.text(exchange.view().id())
-                                + " was sent before to this worker, which may have begun it and did not answer"
-                        : "call " + MessageId.text(exchange.view().id()) + " was sent to generation "
-                                + exchange.view().epoch()
-                                + " of this worker, which did not begin it; this is generation "
-                                + earlier.epoch());
-        return true;
-    }
-
-    private static String outOfService(HandlerEntry entry) {
-        return entry.provider() + " is out of service for " + entry.key().text()
-                + ", because earlier requests are stuck in it; update its bundle or start it anew";
-    }
-
     private HandlerTable tableFor(RecordView request) {
         int code = request.typeCode();
         HandlerTable own = ownHandlers.table();
@@ -269,50 +230,9 @@ public final class RequestDispatcher {
                 || entry.executor().hasRoom();
     }
 
-    /** Whether the request's tensors could be had; its caller has an error otherwise. */
-    private boolean admit(Exchange exchange, HandlerEntry entry) {
-        try {
-            ReceivedTensors tensors = exchange.view().tensorCount() == 0
-                    ? null
-                    : transit.receiver().arrive(exchange.view(), exchange.link().segments());
-            exchange.admit(entry, ++sequence, tensors);
-            if (exchange.view().hasReferences() || exchange.view().type() == MessageType.SCRIPT_REMOTE_CALL) {
-                exchange.takeReferences();
-            }
-            return true;
-        } catch (MalformedRecordException e) {
-            exchange.refuseDecoded(ErrorKind.UNKNOWN_ERROR, ErrorCode.MALFORMED_BODY, e.getMessage());
-        } catch (RejectedMessageException e) {
-            exchange.refuseDecoded(ErrorKind.UNKNOWN_ERROR, e.code(), e.getMessage());
-        } catch (RuntimeException | Error e) { // it has its outcome, whatever the fault is of
-            LOG.error(
-                    "Request {} could not be begun",
-                    MessageId.text(exchange.view().id()),
-                    e);
-            exchange.refuseDecoded(
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.UNKNOWN,
-                    "the request could not be begun: " + ForeignErrors.describe(e));
-        }
-        return false;
-    }
-
-    /**
-     * The time, at most a few requests old: reading the clock costs as much as the rest of this. When this process was stopped meanwhile,
-     * a request that was sent since tells, or else the first response: no more than one request is begun that expired.
-     */
-    private long nowNs(RecordView request) {
-        if (--servedUntilClock <= 0 || request.sentNs() > sentBeforeNs || responses.latestNs() > sentBeforeNs) {
-            now(clock.bootNs());
-        }
-        return nowNs;
-    }
-
     /** The poller read the clock. */
     void now(long bootNs) {
-        nowNs = bootNs;
-        sentBeforeNs = clock.wallNsAt(bootNs) + CLOCK_SHIFT_NS;
-        servedUntilClock = SERVED_PER_CLOCK_READ;
+        time.now(bootNs);
         if (bootNs >= nextReleaseNs) {
             nextReleaseNs = bootNs + RELEASE_NS;
             reread.closeIdle();
@@ -351,32 +271,19 @@ public final class RequestDispatcher {
     private void absent(HandlerTable table, Exchange exchange, ParkedRequests.Place left) {
         RecordView request = exchange.view();
         if (!Route.isNamed(request)) {
-            exchange.refuse(
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.MALFORMED_BODY,
-                    "the payload of a " + request.type() + " begins with the operation's name, and this one does not");
+            refusals.unnamed(exchange);
         } else if (Route.absence(table, request) == Absence.LEFT) {
             park(exchange, Route.key(table, request), left);
         } else {
             HandlerKey key = Route.key(table, request);
-            boolean operation = !(key instanceof HandlerKey.OfType);
-            exchange.refuse(
-                    ErrorKind.UNKNOWN_ERROR,
-                    operation ? ErrorCode.UNKNOWN_OPERATION : ErrorCode.UNKNOWN_TYPE,
-                    operation
-                            ? "no handler for the operation " + key.text() + " here"
-                            : "Request type " + key.text() + " not supported: no handler for it here");
+            refusals.unknown(exchange, key);
         }
     }
 
     /** What had left parking goes back to where it was, before those that came after it. */
     private void park(Exchange exchange, HandlerKey key, ParkedRequests.Place left) {
         if (left == null && parking.size() >= registry.parking().maxMessages()) {
-            exchange.refuse(
-                    ErrorKind.UNKNOWN_ERROR,
-                    ErrorCode.HANDLER_GONE,
-                    "the handler for " + key.text() + " left or is busy, and " + parking.size()
-                            + " requests, the most allowed, wait for handlers already");
+            refusals.tooManyParked(exchange, key, parking.size());
             return;
         }
         if (left != null) {
@@ -464,11 +371,7 @@ public final class RequestDispatcher {
             absent(registry.table(), exchange, place);
             return true;
         }
-        exchange.refuse(
-                ErrorKind.UNKNOWN_ERROR,
-                ErrorCode.HANDLER_GONE,
-                "the handler for " + key.text() + " left, and none came within "
-                        + registry.parking().maxDurationNs() / 1_000_000 + " ms");
+        refusals.parkedTooLong(exchange, key, registry.parking().maxDurationNs());
         return true;
     }
 

@@ -1,0 +1,106 @@
+package io.waybill.worker.serve;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.handling.Delivered;
+import io.waybill.handling.Failure;
+import io.waybill.worker.metrics.WorkerCounters;
+
+/**
+ * Refuses requests that no handler is called for: which code, and which text.
+ *
+ * <p><b>Threads.</b> Belongs to the holder of the poll permit.
+ */
+final class Refusals {
+
+    private final WorkerCounters counters;
+
+    Refusals(WorkerCounters counters) {
+        this.counters = counters;
+    }
+
+    /** Its deadline has passed, or was on the clock of an earlier boot. */
+    void expired(Exchange exchange, Failure failure) {
+        counters.countExpired();
+        exchange.refuse(failure.kind(), failure.code(), failure.text());
+    }
+
+    /** It was for an earlier incarnation of this worker, and may not be run again. */
+    void lost(Exchange exchange, long ownEpoch) {
+        counters.countExpired();
+        String call = "call " + MessageId.text(exchange.view().id());
+        refuse(
+                exchange,
+                ErrorCode.WORKER_LOST,
+                exchange.delivered() == Delivered.AGAIN
+                        ? call + " was sent before to this worker, which may have begun it and did not answer"
+                        : call + " was sent to generation " + exchange.view().epoch()
+                                + " of this worker, which did not begin it; this is generation " + ownEpoch);
+    }
+
+    void outOfService(Exchange exchange, HandlerEntry entry) {
+        refuse(
+                exchange,
+                ErrorCode.HANDLER_STUCK,
+                entry.provider() + " is out of service for " + entry.key().text()
+                        + ", because earlier requests are stuck in it; update its bundle or start it anew");
+    }
+
+    void noRoomForResponse(Exchange exchange) {
+        refuse(
+                exchange,
+                ErrorCode.JOURNAL_FULL,
+                "the request was not begun, because the journal's disk has no room for its answer");
+    }
+
+    void tooManyRepeats(Exchange exchange) {
+        refuse(
+                exchange,
+                ErrorCode.BACK_PRESSURE,
+                "the answers to " + RepeatedRequests.MAX
+                        + " repeated requests, the most allowed, are looked for already");
+    }
+
+    /** Its payload does not begin with a name, as its type demands. */
+    void unnamed(Exchange exchange) {
+        refuse(
+                exchange,
+                ErrorCode.MALFORMED_BODY,
+                "the payload of a " + exchange.view().type()
+                        + " begins with the operation's name, and this one does not");
+    }
+
+    /** No handler for its key was ever here. */
+    void unknown(Exchange exchange, HandlerKey key) {
+        if (key instanceof HandlerKey.OfType) {
+            refuse(
+                    exchange,
+                    ErrorCode.UNKNOWN_TYPE,
+                    "Request type " + key.text() + " not supported: no handler for it here");
+        } else {
+            refuse(exchange, ErrorCode.UNKNOWN_OPERATION, "no handler for the operation " + key.text() + " here");
+        }
+    }
+
+    void tooManyParked(Exchange exchange, HandlerKey key, int parked) {
+        refuse(
+                exchange,
+                ErrorCode.HANDLER_GONE,
+                "the handler for " + key.text() + " left or is busy, and " + parked
+                        + " requests, the most allowed, wait for handlers already");
+    }
+
+    void parkedTooLong(Exchange exchange, HandlerKey key, long maxDurationNs) {
+        refuse(
+                exchange,
+                ErrorCode.HANDLER_GONE,
+                "the handler for " + key.text() + " left, and none came within " + maxDurationNs / 1_000_000 + " ms");
+    }
+
+    private static void refuse(Exchange exchange, ErrorCode code, String text) {
+        exchange.refuse(ErrorKind.UNKNOWN_ERROR, code, text);
+    }
+}
