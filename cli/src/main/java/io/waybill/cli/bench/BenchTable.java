@@ -67,8 +67,10 @@ public final class BenchTable {
 
     private static OptionSpec option(String name, String fallback, String meaning) {
         String sentence = Character.toUpperCase(meaning.charAt(0)) + meaning.substring(1);
-        OptionSpec.Builder option =
-                OptionSpec.builder(name).defaultValue(fallback).description(sentence + "; ${DEFAULT-VALUE}.");
+        OptionSpec.Builder option = OptionSpec.builder(name)
+                .paramLabel("<" + name.substring(2) + ">")
+                .defaultValue(fallback);
+        option.description(sentence + "; ${DEFAULT-VALUE}.");
         switch (name) {
             case "--sizes" -> option.type(List.class).auxiliaryTypes(Long.class).splitRegex(",");
             case "--waiting" -> option.type(Waiting.class).converters(BenchTable::waiting);
