@@ -13,14 +13,13 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.Queue;
-import org.agrona.concurrent.IdleStrategy;
+import java.util.concurrent.BlockingQueue;
 
 /**
  * Runs calls through the handlers of all candidates, one after the other, and compares.
  *
  * <p><b>Threads.</b> Runs on its own; another thread may call {@link #supervision}, {@link #requireRunning} and {@link #stop}, and
- * {@link #current} once it gave this one up.
+ * {@link #batch} once it gave this one up.
  */
 final class HandlerThread implements Runnable {
 
@@ -29,29 +28,29 @@ final class HandlerThread implements Runnable {
     private final RecordingAccess records;
     private final List<ReplayCandidate> candidates;
     private final RunSettings settings;
-    private final Queue<CallToReplay> waiting;
-    private final Queue<ReplayedCall> done;
+    private final BlockingQueue<CallBatch> waiting;
+    private final BlockingQueue<CallBatch> done;
     private final HandlerSupervision supervision;
     private final List<RequestRunner> runners = new ArrayList<>();
     private final MessageBuffer buffer = new MessageBuffer();
-    private CallToReplay current; // null while it waits for one
+    private CallBatch batch; // null while it waits for one
     private volatile boolean stopped;
     private volatile Throwable failure;
 
-    /** @param begun a call of which another thread ran some candidates; null for none */
+    /** @param begun calls of which another thread ran some; null for none */
     HandlerThread(
             RecordingAccess records,
             List<ReplayCandidate> candidates,
             RunSettings settings,
-            Queue<CallToReplay> waiting,
-            Queue<ReplayedCall> done,
-            CallToReplay begun) {
+            BlockingQueue<CallBatch> waiting,
+            BlockingQueue<CallBatch> done,
+            CallBatch begun) {
         this.records = records;
         this.candidates = candidates;
         this.settings = settings;
         this.waiting = waiting;
         this.done = done;
-        this.current = begun;
+        this.batch = begun;
         this.supervision = new HandlerSupervision(records.worker().id());
         RequestRunner.Surroundings surroundings = new RequestRunner.Surroundings(records, supervision, settings);
         for (ReplayCandidate candidate : candidates) {
@@ -65,9 +64,9 @@ final class HandlerThread implements Runnable {
         return supervision;
     }
 
-    /** The call that it runs. */
-    CallToReplay current() {
-        return current;
+    /** The calls that it runs. */
+    CallBatch batch() {
+        return batch;
     }
 
     /** Nothing more is to be run. */
@@ -89,17 +88,14 @@ final class HandlerThread implements Runnable {
     @Override
     public void run() {
         supervision.begin();
-        IdleStrategy idle = WorkerReplay.newIdleStrategy();
         try {
             while (!stopped) {
-                current = current == null ? waiting.poll() : current;
-                if (current == null) {
-                    idle.idle();
-                } else {
-                    idle.reset();
-                    done.add(run(current));
-                    current = null;
+                batch = batch == null ? waiting.take() : batch;
+                while (!batch.isDone()) {
+                    batch.replayed().add(run(batch.current()));
                 }
+                done.add(batch);
+                batch = null;
             }
         } catch (HandlerSupervision.GivenUpError e) {
             return; // another thread goes on

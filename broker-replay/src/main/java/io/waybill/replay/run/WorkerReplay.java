@@ -8,12 +8,13 @@ import io.waybill.replay.compare.Verdict;
 import io.waybill.replay.recording.CallRecording;
 import io.waybill.replay.recording.RecordedCall;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.agrona.CloseHelper;
-import org.agrona.concurrent.BackoffIdleStrategy;
-import org.agrona.concurrent.IdleStrategy;
-import org.agrona.concurrent.OneToOneConcurrentArrayQueue;
 
 /**
  * The replay of what one worker handled. Reads calls, has a thread of its own run their handlers, and gives what became of them to a sink.
@@ -23,30 +24,24 @@ import org.agrona.concurrent.OneToOneConcurrentArrayQueue;
  */
 public final class WorkerReplay {
 
-    private static final int MAX_CALLS_IN_FLIGHT = 1 << 12;
-    private static final long MAX_BYTES_IN_FLIGHT = 16 << 20;
+    private static final int MAX_BATCHES_IN_FLIGHT = 16;
+    private static final int MAX_BATCH_CALLS = 256;
+    private static final long MAX_BATCH_BYTES = 1 << 20;
+    private static final long LOOK_MS = 100;
     /** Time between two looks at a handler counts up to here: a process that was stopped holds nothing against its handlers. */
     private static final long MAX_BETWEEN_LOOKS_NS = 500_000_000;
 
     private static final long NO_TURN = 0;
     private static final long CLOSE_MS = 5_000;
 
-    private static final int MAX_SPINS = 20;
-    private static final int MAX_YIELDS = 0;
-    private static final long MIN_PARK_NS = 20_000;
-    /** Shorter than the calls in flight take. */
-    private static final long MAX_PARK_NS = 500_000;
-
     private final Host host;
     private final RecordingAccess records;
     private final RunSettings settings;
     private final CallSink sink;
     private final CallClassifier classifier;
-    private final OneToOneConcurrentArrayQueue<CallToReplay> waiting =
-            new OneToOneConcurrentArrayQueue<>(MAX_CALLS_IN_FLIGHT);
-    private final OneToOneConcurrentArrayQueue<ReplayedCall> done =
-            new OneToOneConcurrentArrayQueue<>(MAX_CALLS_IN_FLIGHT);
-    private final IdleStrategy idle = newIdleStrategy();
+    private final BlockingQueue<CallBatch> waiting = new ArrayBlockingQueue<>(MAX_BATCHES_IN_FLIGHT);
+    private final BlockingQueue<CallBatch> done = new ArrayBlockingQueue<>(MAX_BATCHES_IN_FLIGHT);
+    private final int batchCalls;
     private List<ReplayCandidate> candidates;
     private HandlerThread handlers;
     private Thread thread; // of the handlers
@@ -68,11 +63,8 @@ public final class WorkerReplay {
         this.settings = settings;
         this.sink = sink;
         this.classifier = new CallClassifier(records.withheld());
-    }
-
-    /** How both threads wait for each other: rarely, as many calls are in flight, so that they take no processor from each other. */
-    static IdleStrategy newIdleStrategy() {
-        return new BackoffIdleStrategy(MAX_SPINS, MAX_YIELDS, MIN_PARK_NS, MAX_PARK_NS);
+        // what is to be seen one by one must not wait for others
+        this.batchCalls = settings.pace() == ReplayPace.FASTEST ? MAX_BATCH_CALLS : 1;
     }
 
     /** Requests that were left out. */
@@ -83,8 +75,8 @@ public final class WorkerReplay {
     /** Runs all calls, each so many times, and closes what it was given. */
     public void run(CallRecording.Handled handled, int times, Opening opening) throws IOException {
         try (handled) {
-            CallToReplay first = read(handled, times);
-            if (first != null) {
+            CallBatch first = readBatch(handled, times);
+            if (!first.calls().isEmpty()) {
                 candidates = opening.open();
                 try {
                     start(null);
@@ -94,30 +86,47 @@ public final class WorkerReplay {
                     CloseHelper.closeAll(candidates);
                 }
             }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while it replayed", e);
         }
     }
 
-    private void run(CallRecording.Handled handled, int times, CallToReplay first) throws IOException {
-        CallToReplay next = first;
+    private void run(CallRecording.Handled handled, int times, CallBatch first)
+            throws IOException, InterruptedException {
+        CallBatch next = first;
         int inFlight = 0;
-        long bytes = 0;
-        while (next != null || inFlight > 0) {
-            ReplayedCall finished = done.poll();
+        while (!next.calls().isEmpty() || inFlight > 0) {
+            boolean hasRoom = !next.calls().isEmpty() && inFlight < MAX_BATCHES_IN_FLIGHT;
+            CallBatch finished = hasRoom ? done.poll() : done.poll(LOOK_MS, TimeUnit.MILLISECONDS);
             if (finished != null) {
                 inFlight--;
-                bytes -= finished.call().bytes();
-                give(finished);
-                idle.reset();
-            } else if (next != null && inFlight < MAX_CALLS_IN_FLIGHT && bytes < MAX_BYTES_IN_FLIGHT) {
+                for (ReplayedCall call : finished.replayed()) {
+                    give(call);
+                }
+            } else if (hasRoom) {
                 waiting.add(next);
                 inFlight++;
-                bytes += next.call().bytes();
-                next = read(handled, times);
+                next = readBatch(handled, times);
             } else {
                 watch();
-                idle.idle();
             }
         }
+    }
+
+    /** The next calls; none after the last. */
+    private CallBatch readBatch(CallRecording.Handled handled, int times) throws IOException {
+        List<CallToReplay> calls = new ArrayList<>(batchCalls);
+        long bytes = 0;
+        while (calls.size() < batchCalls && bytes < MAX_BATCH_BYTES) {
+            CallToReplay call = read(handled, times);
+            if (call == null) {
+                break;
+            }
+            calls.add(call);
+            bytes += call.call().bytes();
+        }
+        return new CallBatch(calls);
     }
 
     /** The next call that handlers respond to; null after the last. */
@@ -148,17 +157,14 @@ public final class WorkerReplay {
         }
     }
 
-    /** @param begun a call of which another thread ran some candidates; null for none */
-    private void start(CallToReplay begun) {
+    /** @param begun calls of which another thread ran some; null for none */
+    private void start(CallBatch begun) {
         handlers = new HandlerThread(records, candidates, settings, waiting, done, begun);
         thread = host.threads().start("waybill-replay-" + records.worker().name(), handlers);
     }
 
     private void watch() throws IOException {
         handlers.requireRunning();
-        if (Thread.currentThread().isInterrupted()) {
-            throw new IOException("interrupted while it replayed");
-        }
         long turn = handlers.supervision().turn();
         boolean inHandler = HandlerSupervision.isInHandler(turn);
         long nowNs = host.clock().monotonicNs();
@@ -176,11 +182,10 @@ public final class WorkerReplay {
     /** The handler that runs keeps its thread. */
     private void replaceThread() {
         thread.interrupt();
-        CallToReplay begun = handlers.current();
+        CallBatch begun = handlers.batch();
+        List<Result> results = begun.current().results();
         String reason = "its handler did not return within " + settings.limit().toMillis() + " ms";
-        begun.results()
-                .add(new Result(
-                        candidates.get(begun.results().size()).name(), Verdict.FAILED, reason, Optional.empty()));
+        results.add(new Result(candidates.get(results.size()).name(), Verdict.FAILED, reason, Optional.empty()));
         watchedTurn = NO_TURN;
         start(begun);
     }
