@@ -1,15 +1,13 @@
 package io.waybill.journal.append;
 
 import io.waybill.journal.Roll;
-import io.waybill.journal.format.Frame;
 import io.waybill.journal.format.QueueStructure;
+import io.waybill.journal.format.RecordSearch;
 import io.waybill.journal.read.TableLock;
-import io.waybill.wire.Envelope;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
-import java.nio.channels.SeekableByteChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -30,8 +28,6 @@ import org.slf4j.LoggerFactory;
 final class QueueRepair {
 
     private static final Logger LOG = LoggerFactory.getLogger(QueueRepair.class);
-    private static final int CHUNK = 64 << 10;
-    private static final int LEAST = Frame.LENGTH + Envelope.HEADER_LENGTH;
 
     private QueueRepair() {}
 
@@ -41,7 +37,7 @@ final class QueueRepair {
         }
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, "*" + Roll.FILE_SUFFIX)) {
             for (Path file : files) {
-                if (QueueStructure.isUnpublished(file) && !mayHoldRecord(file)) {
+                if (QueueStructure.isUnpublished(file) && !RecordSearch.findsAny(file)) {
                     LOG.warn("{}: empty file left by a crash or a full disk; recreating it", file);
                     Files.delete(file);
                 }
@@ -74,34 +70,6 @@ final class QueueRepair {
                 channel.write(free.putLong(0, QueueStructure.LOCK_FREE), at);
             }
         }
-    }
-
-    /** Whether something in the file looks like the beginning of a record. */
-    private static boolean mayHoldRecord(Path file) throws IOException {
-        ByteBuffer chunk = ByteBuffer.allocate(CHUNK).order(ByteOrder.LITTLE_ENDIAN);
-        try (SeekableByteChannel channel =
-                Files.newByteChannel(file, Set.of(StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS))) {
-            while (channel.read(chunk) >= 0 || chunk.position() == CHUNK) {
-                chunk.flip();
-                while (chunk.remaining() >= LEAST) {
-                    if (isRecord(chunk, chunk.position())) {
-                        return true;
-                    }
-                    chunk.position(chunk.position() + Frame.LENGTH);
-                }
-                chunk.compact();
-            }
-        }
-        return false;
-    }
-
-    private static boolean isRecord(ByteBuffer bytes, int at) {
-        int header = at + Frame.LENGTH;
-        return Frame.holds(
-                bytes.getInt(at),
-                bytes.getInt(header + Envelope.MAGIC_AT),
-                bytes.getInt(header + Envelope.PAYLOAD_LENGTH),
-                bytes.getInt(header + Envelope.SECTION_LENGTH));
     }
 
     /** What another process changed in a queue's files, as far as it can be seen behind an exception that only such a change can cause. */

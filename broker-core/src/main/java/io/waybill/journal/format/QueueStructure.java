@@ -247,13 +247,20 @@ public final class QueueStructure {
             return table.listsNewer(file) ? "it is empty, and newer ones follow" : "";
         }
         if (!hasFileHeader(head)) {
-            // what its writer is beginning is not listed yet, and Chronicle does not look at it
-            return isUnpublished(head) && !table.lists(file) ? "" : "there is no header of a queue's file";
+            return isUnpublished(head) && isBeginning(file, table) ? "" : "there is no header of a queue's file";
         }
         if (!table.lists(file)) {
             return "the queue's table does not list it";
         }
         return sizeProblem(file, head);
+    }
+
+    /**
+     * Whether the writer may be about to publish the header. Chronicle lists its newest file before that: a reader passes over a file
+     * without a header at once. Older files, and files that hold records, have lost theirs.
+     */
+    private static boolean isBeginning(Path file, Table table) throws IOException {
+        return !table.lists(file) || !table.listsNewer(file) && !RecordSearch.findsAny(file);
     }
 
     private static String sizeProblem(Path file, ByteBuffer head) throws IOException {

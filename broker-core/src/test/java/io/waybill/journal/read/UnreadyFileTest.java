@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.Roll;
 import io.waybill.journal.WrittenQueue;
+import io.waybill.journal.format.Frame;
 import io.waybill.journal.format.QueueBuilder;
 import io.waybill.journal.format.QueueStructure;
 import io.waybill.wire.MessageBuffer;
@@ -115,8 +116,59 @@ class UnreadyFileTest {
                 assertThat(readOn(tail)).isZero();
             }
         }
-        list();
-        assertThatThrownBy(this::open).hasMessageContaining("no header of a queue's file");
+    }
+
+    @Test
+    void takesAFileForBegunThatIsListedBeforeItsHeaderIsPublished() throws IOException {
+        Path aside = worker.resolve("aside");
+        WrittenQueue.openAt(
+                        aside,
+                        WrittenQueue.settings(),
+                        Duration.ofDays(today + 1).toNanos())
+                .close();
+        Files.copy(aside.resolve(file(1).getFileName()), file(1));
+        try (RandomAccessFile begun = new RandomAccessFile(file(1).toFile(), "rw")) {
+            byte[] header = new byte[Frame.LENGTH];
+            begun.readFully(header);
+            begun.seek(0);
+            begun.write(new byte[Frame.LENGTH]);
+            list(); // as Chronicle does before it publishes the header
+            try (JournalTail tail = open();
+                    JournalTail atEnd = open()) {
+                atEnd.moveToEnd();
+                assertThat(readOn(tail)).isEqualTo(RECORDS);
+                for (int i = 0; i < LOOKS; i++) {
+                    assertThat(readOn(tail)).isZero();
+                    assertThat(readOn(atEnd)).isZero();
+                    open().close();
+                }
+                begun.seek(0);
+                begun.write(header);
+                assertThat(readOn(tail)).isZero();
+                openOn(1).requests(RECORDS, RECORDS + 10).close();
+                assertThat(readOn(tail)).isEqualTo(10);
+                assertThat(readOn(atEnd)).isEqualTo(10);
+            }
+        }
+    }
+
+    @Test
+    void refusesAQueueWithAFileThatLostItsHeader() throws IOException {
+        openOn(1).requests(RECORDS, RECORDS + 10).close();
+        for (int day : new int[] {1, 0}) { // the newest, and one before it
+            byte[] header = new byte[Frame.LENGTH];
+            try (RandomAccessFile file = new RandomAccessFile(file(day).toFile(), "rw")) {
+                file.readFully(header);
+                file.seek(0);
+                file.write(new byte[Frame.LENGTH]);
+                assertThatThrownBy(this::open).hasMessageContaining("no header of a queue's file");
+                file.seek(0);
+                file.write(header);
+            }
+        }
+        try (JournalTail tail = open()) {
+            assertThat(readOn(tail)).isEqualTo(RECORDS + 10);
+        }
     }
 
     @Test
