@@ -6,6 +6,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.Response;
 import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
 import io.waybill.host.failure.CloseSteps;
@@ -43,6 +44,8 @@ public final class EarlierCalls {
 
     private static final Logger LOG = LoggerFactory.getLogger(EarlierCalls.class);
     private static final long LOOK_NS = 2_000_000;
+    /** A live peer's files are complete again within this time, whatever it was doing to them. */
+    private static final long OPEN_LIMIT_NS = 2_000_000_000;
 
     private final WorkerDirectory directory;
     private final Host host;
@@ -54,6 +57,7 @@ public final class EarlierCalls {
     private final StoredResponse responses;
     private final BlockingQueue<OutcomeClaim> added = new LinkedBlockingQueue<>();
     private final List<OutcomeClaim> tooEarly = new ArrayList<>(); // of the claims' thread
+    private final Map<Integer, Exception> unopened = new HashMap<>(); // of the claims' thread: by peer, in this turn
     private boolean running; // guarded by this
     private volatile boolean closed;
 
@@ -129,6 +133,7 @@ public final class EarlierCalls {
     private void serve(Map<Integer, ResponseWatch> watches) {
         try (JournalIndex own = JournalIndex.open(directory.path(), journal, host)) {
             while (!isDone(watches)) {
+                unopened.clear();
                 for (OutcomeClaim claim = added.poll(); claim != null; claim = added.poll()) {
                     addSafely(claim, own, watches);
                 }
@@ -188,12 +193,9 @@ public final class EarlierCalls {
         }
         RecordView request = own.record(JournalQueue.REQUESTS);
         claim.acrossIncarnations(request.isAcrossIncarnations());
-        ResponseWatch watch = watches.get(request.to());
-        if (watch == null) {
-            watch = new ResponseWatch(peer(request.to()), directory.id(), journal, host, responses);
-            watches.put(request.to(), watch);
-        }
-        switch (watch.add(claim)) {
+        Optional<ResponseWatch> watch = watch(request.to(), claim, watches);
+        ResponseWatch.Added outcome = watch.isPresent() ? watch.get().add(claim) : ResponseWatch.Added.TOO_EARLY;
+        switch (outcome) {
             case AWAITED -> {
                 if (claim.way() == OutcomeClaim.Way.REPEAT) {
                     repeat(claim, request);
@@ -206,6 +208,34 @@ public final class EarlierCalls {
             }
             case SETTLED -> {}
         }
+    }
+
+    /**
+     * The responses of a peer; empty when they can't be opened now and the claim can wait: the peer may be starting, and repairing what
+     * its incarnation before left.
+     */
+    private Optional<ResponseWatch> watch(int peerId, OutcomeClaim claim, Map<Integer, ResponseWatch> watches)
+            throws IOException {
+        ResponseWatch watch = watches.get(peerId);
+        if (watch != null) {
+            return Optional.of(watch);
+        }
+        Peer peer = peer(peerId);
+        if (!unopened.containsKey(peerId)) { // one attempt for all claims of a turn: it may take a while
+            try {
+                watch = new ResponseWatch(peer, directory.id(), journal, host, responses);
+                watches.put(peerId, watch);
+                return Optional.of(watch);
+            } catch (IOException | RuntimeException e) {
+                unopened.put(peerId, e);
+            }
+        }
+        boolean waits = !claim.isUnsearchableFor(OPEN_LIMIT_NS, host.clock().monotonicNs());
+        if (waits || peer.state() == PeerState.STARTING) {
+            return Optional.empty();
+        }
+        Exception failure = unopened.get(peerId);
+        throw new IOException(failure.getMessage(), failure);
     }
 
     private void repeat(OutcomeClaim claim, RecordView request) {

@@ -31,6 +31,7 @@ public final class OutcomeClaim {
     private final CompletableFuture<Response> outcome = new CompletableFuture<>();
     private boolean acrossIncarnations;
     private long lostSinceNs; // 0: the peer is there, as far as is known
+    private long unsearchableSinceNs; // on the monotonic clock; 0: the peer's responses could be opened, or nobody tried
 
     /**
      * @param timeoutNs 0 for none
@@ -89,6 +90,12 @@ public final class OutcomeClaim {
 
     void peerIsThere() {
         lostSinceNs = 0;
+    }
+
+    /** The peer's responses can't be opened. Returns whether this was so for that long. */
+    boolean isUnsearchableFor(long limitNs, long nowNs) {
+        unsearchableSinceNs = unsearchableSinceNs == 0 ? nowNs : unsearchableSinceNs;
+        return nowNs - unsearchableSinceNs >= limitNs;
     }
 
     /** The peer is gone, and has not answered. Returns whether that is the outcome. */

@@ -14,11 +14,16 @@ import io.waybill.api.ResponseListener;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.format.QueueStructure;
 import io.waybill.worker.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -142,6 +147,52 @@ class ClaimTest {
         assertCode(
                 ErrorCode.UNKNOWN_CALL,
                 () -> again.claim(MessageId.of(callee.info().id(), 0), LONG));
+    }
+
+    private FileChannel calleesTable() throws IOException {
+        Path queue = JournalQueue.RESPONSES.in(callee.directory().path());
+        return FileChannel.open(queue.resolve(QueueStructure.TABLE), StandardOpenOption.WRITE);
+    }
+
+    @Test
+    void waitsUntilTheReceiversResponsesCanBeOpened() throws Exception {
+        long id = askAndLeave();
+        response();
+        Worker again = workers.join("caller");
+        assertThat(again.unanswered(10)).containsExactly(id);
+        CompletableFuture<Response> claim;
+        CompletableFuture<Response> another;
+        try (FileChannel table = calleesTable()) {
+            FileLock starting = table.lock(); // as the writer holds it while it opens its queue
+            claim = again.claimAsync(id, LONG);
+            another = again.claimAsync(id, LONG);
+            Thread.sleep(500);
+            assertThat(claim).isNotDone();
+            assertThat(another).isNotDone();
+            starting.release();
+        }
+        try (Response response = claim.join();
+                Response same = another.join()) {
+            assertThat(response.text("said")).isEqualTo("hello");
+            assertThat(same.text("said")).isEqualTo("hello");
+        }
+    }
+
+    @Test
+    void failsWhenTheReceiversResponsesStayUnreadable() throws Exception {
+        long id = askAndLeave();
+        response();
+        Worker again = workers.join("caller");
+        assertThat(again.unanswered(10)).containsExactly(id);
+        try (FileChannel table = calleesTable();
+                FileLock held = table.lock()) {
+            assertThat(held.isValid()).isTrue();
+            assertCode(ErrorCode.TIMED_OUT, () -> again.claim(id, SHORT));
+            assertCode(ErrorCode.PEER_CORRUPT, () -> again.claim(id, Duration.ZERO));
+        }
+        try (Response response = again.claim(id, LONG)) {
+            assertThat(response.text("said")).isEqualTo("hello");
+        }
     }
 
     @Test
