@@ -95,9 +95,10 @@ class BadFilesSystemTest {
 
     private static Path only(Path directory, String suffix) throws IOException {
         try (Stream<Path> files = Files.list(directory)) {
-            return files.filter(path -> path.toString().endsWith(suffix))
-                    .findFirst()
-                    .orElseThrow();
+            List<Path> found =
+                    files.filter(path -> path.toString().endsWith(suffix)).toList();
+            assertThat(found).hasSize(1);
+            return found.get(0);
         }
     }
 

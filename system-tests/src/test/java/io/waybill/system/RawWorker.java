@@ -23,7 +23,7 @@ import org.agrona.concurrent.UnsafeBuffer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A worker that lives and whose queues hold whatever the test puts into them. */
+/** A worker that lives and whose queues hold whatever the test puts into them, each in one file. */
 final class RawWorker implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(RawWorker.class);
@@ -33,6 +33,7 @@ final class RawWorker implements AutoCloseable {
     private final ChronicleQueue responses;
     private final ExcerptAppender requestAppender;
     private final ExcerptAppender responseAppender;
+    private final long begunMs = System.currentTimeMillis();
     private long counter;
 
     RawWorker(Home home, String name) throws IOException {
@@ -58,6 +59,7 @@ final class RawWorker implements AutoCloseable {
         return SingleChronicleQueueBuilder.binary(directory.subdirectory(name))
                 .rollCycle(LegacyRollCycles.MINUTELY)
                 .blockSize(4 << 20)
+                .timeProvider(() -> begunMs) // all in one file, however long the test takes
                 .build();
     }
 
