@@ -245,14 +245,28 @@ final class WorkerMain {
         text.append(" pauses=").append(worker.counters().pauses());
         text.append(" pending=").append(worker.pendingCalls());
         text.append(" heap=").append(runtime.totalMemory() - runtime.freeMemory());
+        text.append(" mapped=").append(mappedFiles());
         for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
-            if (line.startsWith("RssAnon") || line.startsWith("VmRSS")) {
+            if (line.startsWith("RssAnon")) {
                 String[] words = line.split("\\s+");
                 text.append(' ').append(words[0].replace(":", "=")).append(Long.parseLong(words[1]) * 1024);
             }
         }
         text.append(" threads=").append(ManagementFactory.getThreadMXBean().getThreadCount());
         return text.toString();
+    }
+
+    /** Bytes of files of the home that are mapped. */
+    private long mappedFiles() throws IOException {
+        String home = worker.directory().home().path().toString();
+        long bytes = 0;
+        for (String line : Files.readAllLines(Path.of("/proc/self/maps"))) {
+            if (line.contains(home)) {
+                String[] range = line.substring(0, line.indexOf(' ')).split("-");
+                bytes += Long.parseUnsignedLong(range[1], 16) - Long.parseUnsignedLong(range[0], 16);
+            }
+        }
+        return bytes;
     }
 
     static String codeOf(CallException e) {
