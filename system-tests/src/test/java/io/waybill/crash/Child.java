@@ -16,7 +16,8 @@ import java.util.concurrent.TimeUnit;
 final class Child implements ChildJvm.Log, AutoCloseable {
 
     private static final int LOG_LINES = 400;
-    private static final int PATIENCE_S = 90;
+    /** A JVM that shares its processor with twenty others takes a minute and more to start. */
+    private static final int PATIENCE_S = 180;
 
     private final Deque<String> lastLines = new ArrayDeque<>();
     private final BufferedWriter file;
@@ -47,6 +48,7 @@ final class Child implements ChildJvm.Log, AutoCloseable {
         try {
             file.write(line);
             file.newLine();
+            file.flush(); // what it said is looked for when the run itself ends
         } catch (IOException e) {
             keep("its log ended: " + e);
         }

@@ -29,6 +29,8 @@ public final class ChildJvm implements AutoCloseable {
         default void end() {}
     }
 
+    private static final int DUMP_S = 5;
+
     private final String name;
     private final Process process;
     private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
@@ -90,9 +92,24 @@ public final class ChildJvm implements AutoCloseable {
     public String answer(String expected, int seconds, Supplier<String> log) throws InterruptedException {
         String line = answers.poll(seconds, TimeUnit.SECONDS);
         if (line == null || !line.startsWith(expected)) {
-            throw new AssertionError(name + ": expected " + expected + ", got " + line + "\n" + log.get());
+            String state = line == null ? " in " + seconds + " s; " + dumpThreads() : "";
+            throw new AssertionError(name + ": expected " + expected + ", got " + line + state + "\n" + log.get());
         }
         return line;
+    }
+
+    /** Makes a process that is silent write its threads into its log. Returns what else is known of it. */
+    private String dumpThreads() throws InterruptedException {
+        if (!process.isAlive()) {
+            return "it ended with " + process.exitValue();
+        }
+        try {
+            signal("QUIT");
+        } catch (Exception | AssertionError e) {
+            return "it lives, and its threads can't be seen: " + e;
+        }
+        TimeUnit.SECONDS.sleep(DUMP_S);
+        return "it lives";
     }
 
     public boolean isAlive() {
