@@ -158,7 +158,8 @@ class RecoverySystemTest {
         for (int incarnation = 1; incarnation <= KILLS; incarnation++) {
             WorkerProcess server = processes.start("server").awaitReady();
             WorkerProcess caller = processes.start("caller").awaitReady();
-            caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, incarnation % 2 == 0 ? WorkerMain.ONCE : WorkerMain.AGAIN);
+            caller.go(
+                    "server", WINDOW, LONG_MS, PAYLOAD, 20, incarnation % 2 == 0 ? WorkerMain.ONCE : WorkerMain.AGAIN);
             awaitAnswers(caller);
             server.kill();
             caller.kill();

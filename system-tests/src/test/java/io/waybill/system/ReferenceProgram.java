@@ -61,7 +61,8 @@ final class ReferenceProgram {
             walk.take(((Value.OfRRef) arguments.get(0)).value().retain(), ((Value.Int) arguments.get(1)).value());
             outbox.respond(Value.NONE);
         } else {
-            outbox.respond(Value.of(keep(((Value.OfRRef) arguments.get(0)).value().retain())));
+            outbox.respond(
+                    Value.of(keep(((Value.OfRRef) arguments.get(0)).value().retain())));
         }
     }
 

@@ -143,7 +143,8 @@ public final class QueueWatch {
         try {
             found = attributes(file.path());
         } catch (NoSuchFileException e) {
-            boolean ours = file != table && file.cycle() < journal.enteredFiles().keptFrom(); // read behind the look
+            boolean ours =
+                    file != table && file.cycle() < journal.enteredFiles().keptFrom(); // read behind the look
             return ours
                     ? ""
                     : file.path()

@@ -16,12 +16,7 @@ import java.util.concurrent.CompletableFuture;
  * <p><b>Threads.</b> Thread-safe.
  */
 record ReplayedReference(
-        ReplayCandidate candidate,
-        RRefId id,
-        int owner,
-        int ownerEpoch,
-        String type,
-        Optional<CallException> failure)
+        ReplayCandidate candidate, RRefId id, int owner, int ownerEpoch, String type, Optional<CallException> failure)
         implements RRef {
 
     /** @param failure why the value was not created; empty when it may have been */

@@ -105,8 +105,7 @@ final class MessageCut {
     }
 
     /** Reads the bytes a second time: a stored entry begins with its checksum, and a damaged one must not be begun. */
-    private void writeEntry(
-            RecordedMessage message, Kind kind, RecordView record, int number, long size, long checksum)
+    private void writeEntry(RecordedMessage message, Kind kind, RecordView record, int number, long size, long checksum)
             throws IOException {
         output.beginEntry(SliceLayout.tensorName(record.id(), kind, number), size, checksum);
         Optional<String> damage = beside.read(message, record, number, output::writePiece);

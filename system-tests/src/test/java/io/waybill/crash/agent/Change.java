@@ -51,7 +51,6 @@ record Change(String owner, String method, Where where, String calledOwner, Stri
     }
 
     private static boolean names(String named, String found) {
-        return named.equals(found)
-                || found.startsWith("io/waybill/") && found.endsWith("/" + named);
+        return named.equals(found) || found.startsWith("io/waybill/") && found.endsWith("/" + named);
     }
 }

@@ -20,12 +20,7 @@ public enum Mutant {
     CURSOR_NOT_ADVANCED(
             "TWO_RESPONSES",
             Runs.KILL_CALLEE,
-            Change.instead(
-                    "PeerReader",
-                    "writePosition",
-                    "CursorSlot",
-                    "requestsIndex",
-                    "keepCursor")),
+            Change.instead("PeerReader", "writePosition", "CursorSlot", "requestsIndex", "keepCursor")),
     OUTCOME_TWICE("TWO_OUTCOMES", Runs.KILL, telling("tellTwice")),
     OUTCOME_DROPPED("NO_OUTCOME", Runs.KILL, telling("tellMost")),
     ANSWERED_CALL_LOST("LOST_TOO_EARLY", Runs.KILL, telling("tellLost")),
@@ -51,11 +46,7 @@ public enum Mutant {
             "OUT_OF_ORDER",
             Runs.UPDATE,
             Change.instead(Names.SERVING, "serveOnce", "ParkedRequests", "has", "nothingParked")),
-    RUN_TWICE(
-            "RAN_TWICE",
-            Runs.KILL,
-            Change.instead(
-                    "HandlerTask", "handle", "MessageHandler", "handle", "runTwice"));
+    RUN_TWICE("RAN_TWICE", Runs.KILL, Change.instead("HandlerTask", "handle", "MessageHandler", "handle", "runTwice"));
 
     private final String caughtAs;
     private final String run;

@@ -36,8 +36,7 @@ final class Rewriting extends ClassVisitor {
      * @throws IllegalStateException when the place of one is not there
      */
     static byte[] apply(byte[] original, String owner, List<Change> all) {
-        List<Change> mine =
-                all.stream().filter(change -> change.isIn(owner)).toList();
+        List<Change> mine = all.stream().filter(change -> change.isIn(owner)).toList();
         ClassReader reader = new ClassReader(original);
         ClassWriter writer = new ClassWriter(reader, ClassWriter.COMPUTE_MAXS);
         Rewriting rewriting = new Rewriting(writer, owner, mine);

@@ -58,7 +58,9 @@ public final class Checker {
         order.check();
         for (Incarnation incarnation : history.incarnations()) {
             if (incarnation.open > 0 && !expected.diskFills()) {
-                problems.add(Problem.Kind.NO_OUTCOME, incarnation + " waited in vain for those of " + incarnation.open + " calls");
+                problems.add(
+                        Problem.Kind.NO_OUTCOME,
+                        incarnation + " waited in vain for those of " + incarnation.open + " calls");
             }
         }
         history.logs().forEach(new SequenceCheck(history, expected, problems)::check);

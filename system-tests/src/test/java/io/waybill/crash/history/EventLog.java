@@ -33,7 +33,9 @@ public final class EventLog implements Closeable {
     /** The log of one incarnation of a worker: {@code <name>-<incarnation>.events}. */
     public static EventLog create(Path logs, String worker, int incarnation) throws IOException {
         return new EventLog(FileChannel.open(
-                logs.resolve(worker + "-" + incarnation + SUFFIX), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE));
+                logs.resolve(worker + "-" + incarnation + SUFFIX),
+                StandardOpenOption.CREATE_NEW,
+                StandardOpenOption.WRITE));
     }
 
     public synchronized void add(Event event) {

@@ -67,7 +67,8 @@ final class HandlerCheck {
         Incarnation begun = first;
         return incarnations.size() == call.runs.size()
                 && call.runs.stream()
-                        .allMatch(run -> run.incarnation() == begun || run.event().code() == Event.REDELIVERY);
+                        .allMatch(
+                                run -> run.incarnation() == begun || run.event().code() == Event.REDELIVERY);
     }
 
     private void checkResponses(Call call) {

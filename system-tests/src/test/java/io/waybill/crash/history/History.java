@@ -164,7 +164,8 @@ public final class History {
     /** Whether a later incarnation of the same worker came to an orderly end: it had the time to claim what was open. */
     boolean hasEndedAfter(Incarnation incarnation) {
         return incarnations.stream()
-                .anyMatch(other -> other.worker.equals(incarnation.worker) && other.number > incarnation.number && other.ended);
+                .anyMatch(other ->
+                        other.worker.equals(incarnation.worker) && other.number > incarnation.number && other.ended);
     }
 
     /** How many calls failed, by the error's number. */
