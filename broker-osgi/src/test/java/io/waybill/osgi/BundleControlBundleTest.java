@@ -42,7 +42,7 @@ class BundleControlBundleTest {
     @Test
     void givesAHandlerItsKeysWhenItsBundleIsInstalled() throws Exception {
         Path jar = forge.bundle("org.acme.count", "1.2.3")
-                .handler("Count", "\"text.count\", \"SCRIPT_CALL\", \"0x142\"", "outbox.reply(Value.of(\"one\"));")
+                .handler("Count", "\"text.count\", \"SCRIPT_CALL\", \"0x142\"", "outbox.respond(Value.of(\"one\"));")
                 .build();
 
         BundleStatus status = node.bundles().install(jar);
@@ -116,7 +116,7 @@ class BundleControlBundleTest {
             node.bundles()
                     .install(forge.bundle("org.acme.count", version)
                             .header("Bundle-SymbolicName", "org.acme.count;singleton:=true")
-                            .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"" + version + "\"));")
+                            .handler("Count", "\"text.count\"", "outbox.respond(Value.of(\"" + version + "\"));")
                             .build());
             assertThat(node.response()).isEqualTo(version);
         }
@@ -131,7 +131,7 @@ class BundleControlBundleTest {
                 .build();
         node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         Path needy = forge.bundle("org.acme.count", "2.0.0")
-                .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"two\"));")
+                .handler("Count", "\"text.count\"", "outbox.respond(Value.of(\"two\"));")
                 .header("Import-Package", "org.lib;version=\"[1.0,2)\",*")
                 .build();
 
@@ -158,7 +158,7 @@ class BundleControlBundleTest {
     void putsTheOldOneBackWhenTheNewOneThrowsOnStart() throws Exception {
         node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
         Path broken = forge.bundle("org.acme.count", "2.0.0")
-                .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"two\"));")
+                .handler("Count", "\"text.count\"", "outbox.respond(Value.of(\"two\"));")
                 .source(
                         "Activator",
                         "public final class Activator implements BundleActivator {"
@@ -346,7 +346,7 @@ class BundleControlBundleTest {
                         .handler(
                                 "Count",
                                 "\"text.count\"",
-                                "outbox.reply(Value.of(\"\" + (Thread.currentThread().getContextClassLoader()"
+                                "outbox.respond(Value.of(\"\" + (Thread.currentThread().getContextClassLoader()"
                                         + " == getClass().getClassLoader())));")
                         .build());
 
@@ -377,7 +377,7 @@ class BundleControlBundleTest {
                                 "Count",
                                 "\"text.count\"",
                                 "org.slf4j.LoggerFactory.getLogger(\"acme\").debug(\"counted\");"
-                                        + " outbox.reply(Value.of(\"one\"));")
+                                        + " outbox.respond(Value.of(\"one\"));")
                         .build());
 
         assertThat(node.call("text.count", Map.of()).value()).isNotNull();

@@ -48,7 +48,7 @@ public final class BundleForge {
     /** A bundle with a handler of {@code text.count} that responses with {@code answer}. */
     Path responding(String symbolicName, String version, String response) throws IOException {
         return bundle(symbolicName, version)
-                .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"" + response + "\"));")
+                .handler("Count", "\"text.count\"", "outbox.respond(Value.of(\"" + response + "\"));")
                 .build();
     }
 

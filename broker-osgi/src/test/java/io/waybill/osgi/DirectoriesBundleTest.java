@@ -94,7 +94,7 @@ class DirectoriesBundleTest {
                 .build();
         Path user = forge.bundle("org.acme.count", "1.0.0")
                 .library("org.lib", "Lib", "public class Lib { public static String text() { return \"own\"; } }")
-                .handler("Count", "\"text.count\"", "outbox.reply(Value.of(org.lib.Lib.text()));")
+                .handler("Count", "\"text.count\"", "outbox.respond(Value.of(org.lib.Lib.text()));")
                 .header("Import-Package", "org.lib;version=\"[1.0,2)\",*")
                 .build();
         drop(library, "z.jar");
@@ -153,7 +153,7 @@ class DirectoriesBundleTest {
                                     public Count(Config config) {
                                         if (config.times() < 1) { throw new IllegalArgumentException("times must be above 0"); }
                                     }
-                                    public void handle(Message m, Outbox outbox) { outbox.reply(Value.of("one")); }
+                                    public void handle(Message m, Outbox outbox) { outbox.respond(Value.of("one")); }
                                 }
                                 """)
                         .build());
@@ -178,7 +178,7 @@ class DirectoriesBundleTest {
                             private final String text;
                             @Activate
                             public Count(Config config) { text = config.greeting().repeat(config.times()); }
-                            public void handle(Message m, Outbox outbox) { outbox.reply(Value.of(text)); }
+                            public void handle(Message m, Outbox outbox) { outbox.respond(Value.of(text)); }
                         }
                         """).build();
     }

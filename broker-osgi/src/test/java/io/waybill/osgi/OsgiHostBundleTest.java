@@ -58,7 +58,7 @@ class OsgiHostBundleTest {
                 .build();
         Path user = forge.bundle("org.acme.count", "1.0.0")
                 .library("org.lib", "Lib", "public class Lib { public static String text() { return \"own\"; } }")
-                .handler("Count", "\"text.count\"", "outbox.reply(Value.of(org.lib.Lib.text()));")
+                .handler("Count", "\"text.count\"", "outbox.respond(Value.of(org.lib.Lib.text()));")
                 .header("Import-Package", "org.lib;version=\"[1.0,2)\",*")
                 .build();
         ship(9, library);
@@ -123,7 +123,7 @@ class OsgiHostBundleTest {
                 .handler(
                         "Count",
                         "\"text.count\"",
-                        "outbox.reply(Value.of(new org.agrona.concurrent.UnsafeBuffer(new byte[3]).capacity() + \" bytes\"));")
+                        "outbox.respond(Value.of(new org.agrona.concurrent.UnsafeBuffer(new byte[3]).capacity() + \" bytes\"));")
                 .header("Import-Package", "org.agrona.concurrent,*;resolution:=optional")
                 .build();
         Map<String, String> more =
@@ -140,9 +140,9 @@ class OsgiHostBundleTest {
                 .handler("Count", "\"text.count\"", """
                         try {
                             Class.forName(String.join(".", "io.waybill.osgi", "OsgiHost"));
-                            outbox.reply(Value.of("seen"));
+                            outbox.respond(Value.of("seen"));
                         } catch (ClassNotFoundException e) {
-                            outbox.reply(Value.of("hidden"));
+                            outbox.respond(Value.of("hidden"));
                         }
                         """)
                 .build();

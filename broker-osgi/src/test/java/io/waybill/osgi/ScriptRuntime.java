@@ -13,7 +13,7 @@ final class ScriptRuntime {
 
     static Path build(BundleForge forge, String version) throws IOException {
         return forge.bundle("org.acme.runtime", version)
-                .handler("Type", "\"SCRIPT_CALL\"", "outbox.reply(Value.of(\"type\"));")
+                .handler("Type", "\"SCRIPT_CALL\"", "outbox.respond(Value.of(\"type\"));")
                 .source("Runner", RUNNER)
                 .build();
     }
@@ -53,7 +53,7 @@ final class ScriptRuntime {
                     Dictionary<String, Object> properties = new Hashtable<>();
                     properties.put("waybill.handles.message", "function:" + script.module() + ".f");
                     properties.put("service.ranking", script.ranking());
-                    MessageHandler handler = (message, outbox) -> outbox.reply(Value.of(text));
+                    MessageHandler handler = (message, outbox) -> outbox.respond(Value.of(text));
                     ServiceRegistration<MessageHandler> served =
                             context.registerService(MessageHandler.class, handler, properties);
                     script.accepted(List.of("f() -> str"));

@@ -44,7 +44,7 @@ class StartingNodeBundleTest {
         Files.createDirectories(directory.resolve("node/watched"));
         Files.move(
                 forge.bundle("org.acme.count", "1.0.0")
-                        .handler("Count", "\"text.count\"", "outbox.reply().int64(\"words\", 6);")
+                        .handler("Count", "\"text.count\"", "outbox.response().int64(\"words\", 6);")
                         .build(),
                 directory.resolve("node/watched/count.jar"));
         Host host = Host.real();

@@ -48,7 +48,7 @@ class StuckBundleTest {
                 java.util.concurrent.locks.LockSupport.parkNanos(1_000_000);
                 Thread.interrupted();
             }
-            outbox.reply(Value.of("late"));
+            outbox.respond(Value.of("late"));
             """;
 
     @TempDir
@@ -98,7 +98,7 @@ class StuckBundleTest {
 
     private Path mended() throws Exception {
         return forge.bundle("org.acme.hang", "2.0.0")
-                .handler("Hang", "\"text.hang\"", "outbox.reply(Value.of(\"mended\"));")
+                .handler("Hang", "\"text.hang\"", "outbox.respond(Value.of(\"mended\"));")
                 .build();
     }
 

@@ -35,7 +35,7 @@ class SwapBundleTest {
                     throw new IllegalStateException("interrupted");
                 }
             }
-            outbox.reply(Value.of("waited"));
+            outbox.respond(Value.of("waited"));
             """;
 
     @TempDir
@@ -216,7 +216,7 @@ class SwapBundleTest {
                         }, "pin");
                         pin.setDaemon(true);
                         pin.start();
-                        outbox.reply(Value.of("pinned"));
+                        outbox.respond(Value.of("pinned"));
                         """)
                 .build();
         System.setProperty("waybill.test.hold", "yes");
@@ -278,7 +278,7 @@ class SwapBundleTest {
 
     private Path hanging(String version, String stop) throws Exception {
         return forge.bundle("org.acme.count", version)
-                .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"hung\"));")
+                .handler("Count", "\"text.count\"", "outbox.respond(Value.of(\"hung\"));")
                 .source("Activator", """
                         public final class Activator implements BundleActivator {
                             public void start(BundleContext c) {
@@ -324,7 +324,7 @@ class SwapBundleTest {
         startNode(Duration.ofMillis(100), Duration.ofSeconds(3));
         node.bundles()
                 .install(forge.bundle("org.acme.count", "1.0.0")
-                        .handler("Count", "\"text.count\"", "outbox.reply(Value.of(\"one\"));")
+                        .handler("Count", "\"text.count\"", "outbox.respond(Value.of(\"one\"));")
                         .source("Activator", """
                                 public final class Activator implements BundleActivator {
                                     public void start(BundleContext c) {}

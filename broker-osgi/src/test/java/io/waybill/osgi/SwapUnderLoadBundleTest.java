@@ -104,7 +104,7 @@ class SwapUnderLoadBundleTest {
                                 + " public void handle(Message message, Outbox outbox) {"
                                 + " ((java.util.function.LongConsumer) System.getProperties().get(\"" + RAN
                                 + "\")).accept(message.id());"
-                                + " outbox.reply().text(\"version\", \"" + version + "\"); } }")
+                                + " outbox.response().text(\"version\", \"" + version + "\"); } }")
                 .build();
     }
 

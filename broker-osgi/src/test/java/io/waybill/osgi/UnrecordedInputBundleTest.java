@@ -88,7 +88,7 @@ class UnrecordedInputBundleTest {
                         java.time.LocalDate.now(clock);
                         new Date(clock.millis()); new Random(7).nextInt(); new GregorianCalendar(2000, 1, 1);
                         Collections.shuffle(new ArrayList<>(List.of(1, 2)), new Random(7));
-                        outbox.reply(Value.of(1));
+                        outbox.respond(Value.of(1));
                         """).build());
         assertThat(run()).isEmpty();
     }
@@ -158,7 +158,7 @@ class UnrecordedInputBundleTest {
                                 "public final class Pool { public static long age() { return System.nanoTime(); } }")
                         .build());
         node.bundles()
-                .install(reading("outbox.reply(Value.of(org.lib.Pool.age() == 0));")
+                .install(reading("outbox.respond(Value.of(org.lib.Pool.age() == 0));")
                         .library("org.lib", "Pool", "public final class Pool { public static native long age(); }")
                         .header("Import-Package", "org.lib;version=\"[1.0,2)\",*")
                         .build());
@@ -179,7 +179,7 @@ class UnrecordedInputBundleTest {
         node.close();
         node = new TestNode(directory.resolve("another"));
         node.bundles()
-                .install(reading("outbox.reply(Value.of(System.nanoTime() != 0));")
+                .install(reading("outbox.respond(Value.of(System.nanoTime() != 0));")
                         .build());
         assertThat(run()).isEmpty();
         assertThat(node.call("time.read", Map.of()).value()).isEqualTo(Value.of(true));

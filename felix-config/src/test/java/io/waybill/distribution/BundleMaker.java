@@ -67,7 +67,7 @@ final class BundleMaker {
         private final Manifest manifest = new Manifest();
         private String version = "1.0.0";
         private boolean nonBlocking;
-        private String body = "outbox.reply(Value.of(\"on\"));";
+        private String body = "outbox.respond(Value.of(\"on\"));";
         private String members = "";
 
         private Draft(String name, String operation) {

@@ -50,7 +50,7 @@ class ReplayIT {
     private static final String COUNT_WRONGLY = """
             try {
                 int words = new java.util.StringTokenizer(message.text("text")).countTokens();
-                outbox.reply().int64("words", words == 7 ? 8 : words);
+                outbox.response().int64("words", words == 7 ? 8 : words);
             } catch (RejectedMessageException e) {
                 throw new IllegalStateException(e);
             }
