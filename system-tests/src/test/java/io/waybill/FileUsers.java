@@ -77,6 +77,7 @@ final class FileUsers {
             "OsgiHost",
             "QueueRepair",
             "QueueStructure",
+            "RecordSearch",
             "ScriptBundles",
             "ScriptStaging",
             "ShippedBundles",
