@@ -31,7 +31,7 @@ public final class OutcomeClaim {
     private final CompletableFuture<Response> outcome = new CompletableFuture<>();
     private boolean acrossIncarnations;
     private long lostSinceNs; // 0: the peer is there, as far as is known
-    private long unsearchableSinceNs; // on the monotonic clock; 0: the peer's responses could be opened, or nobody tried
+    private long unsearchableSinceNs; // on the monotonic clock; 0: the peer's responses could be opened
 
     /**
      * @param timeoutNs 0 for none
