@@ -44,7 +44,9 @@ class SizesTest {
         sources().forEach(file -> lines.put(file.getFileName().toString(), lines(file)));
         assertThat(lines).hasSizeGreaterThan(700);
         assertThat(above(lines, MAX_LINES, LONGER_FILES))
-                .as("files of more than %s lines, and listed ones that grew or are small enough to leave the list", MAX_LINES)
+                .as(
+                        "files of more than %s lines, and listed ones that grew or are small enough to leave the list",
+                        MAX_LINES)
                 .isEmpty();
     }
 
@@ -54,7 +56,9 @@ class SizesTest {
         sources().forEach(file -> types.merge(packageOf(file), 1, Integer::sum));
         assertThat(types).hasSizeGreaterThan(50);
         assertThat(above(types, MAX_TYPES, LARGER_PACKAGES))
-                .as("packages of more than %s types, and listed ones that grew or are small enough to leave the list", MAX_TYPES)
+                .as(
+                        "packages of more than %s types, and listed ones that grew or are small enough to leave the list",
+                        MAX_TYPES)
                 .isEmpty();
     }
 

@@ -87,7 +87,8 @@ class NoticeIT {
     }
 
     private static boolean isOwn(Path file) {
-        return file.toString().endsWith(".jar") && entry(file, "META-INF/NOTICE").startsWith("Waybill\n");
+        return file.toString().endsWith(".jar")
+                && entry(file, "META-INF/NOTICE").startsWith("Waybill\n");
     }
 
     private static String name(Path file) {
