@@ -26,8 +26,7 @@ class SizesTest {
     private static final int MAX_LINES = 400;
     private static final int MAX_TYPES = 25;
 
-    private static final Map<String, Integer> LONGER_FILES =
-            Map.of("Worker.java", 896, "Plan.java", 427, "ParameterType.java", 425);
+    private static final Map<String, Integer> LONGER_FILES = Map.of("Plan.java", 427, "ParameterType.java", 425);
 
     private static final Map<String, Integer> LARGER_PACKAGES = Map.of(
             "io/waybill/api", 36,

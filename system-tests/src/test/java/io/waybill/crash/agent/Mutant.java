@@ -98,7 +98,7 @@ public enum Mutant {
     /** Classes that several are planted in. */
     private static final class Names {
         static final String JOURNAL = "Journal";
-        static final String WORKER = "Worker";
+        static final String WORKER = "WorkerParts";
         static final String RECEIVER = "ResponseReceiver";
         static final String DELIVERY = "OutcomeDelivery";
         static final String PENDING = "PendingCalls";

@@ -1,0 +1,159 @@
+package io.waybill.worker;
+
+import io.waybill.host.failure.CloseSteps;
+import java.io.IOException;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How a worker leaves: once, in an order in which no part uses another that is closed, and with every step attempted.
+ *
+ * <p><b>Threads.</b> Thread-safe. The first caller closes, the others wait; inside a callback of the worker a thread of its own closes.
+ */
+final class WorkerClosing {
+
+    private static final Logger LOG = LoggerFactory.getLogger(WorkerClosing.class);
+    /** How long a poll may take to end, at least: it may be in a listener of the program. */
+    private static final long MIN_POLL_LIMIT_NS = 1_000_000_000L;
+
+    private static final long POLL_LOOK_NS = 20_000;
+
+    private final WorkerParts parts;
+    private final Object closing = new Object();
+    private Thread closer; // guarded by closing; null until a close begins
+    private boolean closed; // guarded by closing: nothing is left to do
+
+    WorkerClosing(WorkerParts parts) {
+        this.parts = parts;
+    }
+
+    /**
+     * Leaves, as {@link Worker#close} says.
+     *
+     * @param limit how long requests in flight may take to end
+     */
+    void close(Duration limit) throws IOException {
+        boolean isInside = parts.waiting.isInside();
+        synchronized (closing) {
+            if (closer == Thread.currentThread() || closer != null && isInside) {
+                return;
+            }
+            if (closer != null) {
+                awaitClosed();
+                return;
+            }
+            if (isInside) {
+                closer = parts.host.threads().start(parts.directory.name() + "-closer", () -> endSafely(limit));
+                return;
+            }
+            closer = Thread.currentThread();
+        }
+        end(limit);
+    }
+
+    /** Under the lock. */
+    private void awaitClosed() {
+        boolean interrupted = false;
+        while (!closed) {
+            try {
+                closing.wait();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Leaves at once, because of this failure, which is given what failed in that. */
+    void closeAfter(Throwable failure) {
+        try {
+            close(Duration.ZERO);
+        } catch (Throwable e) { // the failure is what counts
+            failure.addSuppressed(e);
+        }
+    }
+
+    private void endSafely(Duration limit) {
+        try {
+            end(limit);
+        } catch (Throwable e) { // nobody waits for it
+            LOG.error("Worker {} could not leave in order", parts.directory.info(), e);
+        }
+    }
+
+    private void end(Duration limit) throws IOException {
+        CloseSteps steps = new CloseSteps();
+        if (!limit.isZero() && parts.rpc.serves()) {
+            steps.attempt(() -> parts.drain.await(limit));
+        }
+        boolean interrupted = Thread.interrupted(); // or no file could be written, and no wait would rest
+        try {
+            leave(steps);
+        } finally {
+            synchronized (closing) {
+                closed = true;
+                closing.notifyAll();
+            }
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+        LOG.debug("Worker {} left", parts.directory.info());
+        steps.finish();
+    }
+
+    private void leave(CloseSteps steps) {
+        steps.attempt(parts.references::close)
+                .attempt(parts.requestWriter::close)
+                .attempt(parts.earlierCalls::close)
+                .attempt(parts.sender::close)
+                .attempt(parts.housekeeper::close)
+                .attempt(parts.retention::close)
+                .attempt(parts.poller::close);
+        boolean nobodyPolls = stopPolling();
+        steps.attempt(
+                () -> parts.responseReceiver.failAll(id -> parts.requestWriter.ended(id, parts.directory.name())));
+        steps.attempt(parts.deviceResponses::close);
+        if (nobodyPolls) {
+            steps.attempt(parts.lowWatermarks::update)
+                    .attempt(parts.reread::closeAll)
+                    .attempt(parts.links::close);
+        }
+        steps.attempt(parts.indexer::close) // may take a second, when the others know already
+                .attempt(parts.archive::close)
+                .attempt(parts.transit::close)
+                .attempt(parts.responseWriter::close);
+        if (parts.syncer != null) {
+            steps.attempt(parts.syncer::close); // what it answered last can be read then
+        }
+        steps.attempt(parts.ownQueues::note)
+                .attempt(parts.directory::leave)
+                .attempt(parts.requestAppender::close)
+                .attempt(parts.responseAppender::close);
+    }
+
+    /**
+     * Takes the permit for good, so that nobody polls any more: after at most one poll, unless a listener does not come back.
+     *
+     * @return whether it is had; what a poll uses must stay open otherwise
+     */
+    private boolean stopPolling() {
+        long untilNs = parts.host.clock().monotonicNs() + Math.max(MIN_POLL_LIMIT_NS, parts.drainLimit.toNanos());
+        boolean mine = parts.permit.tryAcquire();
+        while (!mine && parts.host.clock().monotonicNs() - untilNs < 0) {
+            parts.poller.relieveOfListener(); // which the housekeeper does not do any more
+            parts.host.threads().pause(POLL_LOOK_NS);
+            mine = parts.permit.tryAcquire();
+        }
+        if (!mine) {
+            LOG.error(
+                    "Worker {} leaves while its poller does not come back from a listener of the program; the files that it"
+                            + " reads stay open",
+                    parts.directory.info());
+        }
+        return mine;
+    }
+}

@@ -1,0 +1,106 @@
+package io.waybill.worker;
+
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.cursor.Cursors;
+import io.waybill.home.error.HomeException;
+import io.waybill.host.Host;
+import io.waybill.journal.DiskSpace;
+import io.waybill.journal.Durability;
+import io.waybill.journal.JournalFullException;
+import io.waybill.journal.JournalQueue;
+import io.waybill.journal.Quota;
+import io.waybill.journal.Roll;
+import io.waybill.journal.append.Journal;
+import io.waybill.journal.append.JournalOpener;
+import io.waybill.journal.check.StructureCheck;
+import io.waybill.journal.recover.QueueBeginning;
+import io.waybill.worker.recover.QueueWitnesses;
+import io.waybill.worker.upkeep.FileSpace;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/**
+ * Opens what a worker needs of its home: its directory and its two journals, behind everything that is proved of them.
+ *
+ * <p><b>Threads.</b> Stateless.
+ */
+final class WorkerOpener {
+
+    private WorkerOpener() {}
+
+    /**
+     * @param opened is given what is open already when this throws
+     * @throws io.waybill.home.error.NameTakenException when a live worker has the name
+     */
+    static WorkerParts open(
+            Opened opened, Home home, String name, JoinOptions options, WorkerSettings wanted, HandlerRegistry registry)
+            throws IOException {
+        // all workers of a home roll alike, or they could not read each other
+        WorkerSettings settings =
+                wanted.withJournal(wanted.retention().fit(wanted.journal()).withRoll(Roll.named(home.rollCycle())));
+        WorkerDirectory directory = opened.add(home.join(name, options));
+        Cursors cursors = directory.cursors();
+        if (settings.journal().durability() == Durability.EACH) {
+            cursors.holdReaders();
+        } else {
+            cursors.freeReaders();
+        }
+        Quota quota = new Quota(
+                new FileSpace(home.host().files()), settings.retention().maxBytes());
+        QueueWitnesses witnesses =
+                QueueWitnesses.hear(directory, settings.journal().roll());
+        QueueBeginning asking =
+                beginning(directory, JournalQueue.REQUESTS, settings, cursors.requestsOnDiskBefore(), witnesses);
+        QueueBeginning responding =
+                beginning(directory, JournalQueue.RESPONSES, settings, cursors.responsesOnDiskBefore(), witnesses);
+        Journal requests = opened.add(openJournal(directory, JournalQueue.REQUESTS, settings, quota, asking));
+        Journal responses = opened.add(openJournal(directory, JournalQueue.RESPONSES, settings, quota, responding));
+        return new WorkerParts(opened, directory, settings, registry, quota, requests, responses, asking, responding);
+    }
+
+    private static QueueBeginning beginning(
+            WorkerDirectory directory,
+            JournalQueue queue,
+            WorkerSettings settings,
+            long onDiskBefore,
+            QueueWitnesses witnesses)
+            throws IOException {
+        Host host = directory.home().host();
+        Path path = directory.subdirectory(queue.directoryName());
+        host.files().requireQueueDirectory(path);
+        return QueueBeginning.find(
+                path,
+                settings.journal(),
+                host,
+                new FileSpace(host.files()),
+                directory.epoch(),
+                onDiskBefore,
+                witnesses.of(queue));
+    }
+
+    private static Journal openJournal(
+            WorkerDirectory directory,
+            JournalQueue queue,
+            WorkerSettings settings,
+            DiskSpace disk,
+            QueueBeginning beginning)
+            throws IOException {
+        Host host = directory.home().host();
+        Path path = queue.in(directory.path());
+        try {
+            return JournalOpener.open(path, settings.journal(), host.clock(), disk, beginning);
+        } catch (JournalFullException e) {
+            throw new HomeException("no room for the journal of worker " + directory.name() + ": " + e.getMessage(), e);
+        } catch (RuntimeException | InternalError e) { // of files that are damaged
+            String damage = StructureCheck.firstDamage(path, settings.journal(), host.files());
+            throw new HomeException(
+                    "the " + queue.directoryName() + " of worker " + directory.name() + " can't be opened: "
+                            + (damage.isEmpty() ? path + ": " + e.getMessage() : damage)
+                            + "; waybill journal verify says what is damaged, waybill journal salvage copies the rest",
+                    e);
+        }
+    }
+}

@@ -1,0 +1,364 @@
+package io.waybill.worker;
+
+import io.waybill.api.MessageId;
+import io.waybill.archive.Archive;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.Membership;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.home.WorkerRecord;
+import io.waybill.home.cursor.Cursors;
+import io.waybill.host.ChangeWatch;
+import io.waybill.host.Host;
+import io.waybill.journal.Durability;
+import io.waybill.journal.JournalSettings;
+import io.waybill.journal.Quota;
+import io.waybill.journal.append.Journal;
+import io.waybill.journal.index.IndexBuilder;
+import io.waybill.journal.read.JournalTail;
+import io.waybill.journal.recover.QueueBeginning;
+import io.waybill.worker.call.AwaitedReturns;
+import io.waybill.worker.call.CallSettings;
+import io.waybill.worker.call.Calls;
+import io.waybill.worker.call.DeviceResponses;
+import io.waybill.worker.call.FaultInjectingSender;
+import io.waybill.worker.call.OutcomeDelivery;
+import io.waybill.worker.call.PendingCalls;
+import io.waybill.worker.call.RecordPool;
+import io.waybill.worker.call.RequestSender;
+import io.waybill.worker.call.RequestWriter;
+import io.waybill.worker.call.ResponseReceiver;
+import io.waybill.worker.call.WorkerRpc;
+import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.peer.LinkLookup;
+import io.waybill.worker.peer.Links;
+import io.waybill.worker.peer.Quarantine;
+import io.waybill.worker.peer.QueueAppender;
+import io.waybill.worker.peer.RecordReader;
+import io.waybill.worker.peer.RereadTails;
+import io.waybill.worker.peer.SelfTails;
+import io.waybill.worker.peer.TensorTransit;
+import io.waybill.worker.poll.CallOrigin;
+import io.waybill.worker.poll.Deadlines;
+import io.waybill.worker.poll.FaultAlarm;
+import io.waybill.worker.poll.HandlerSlots;
+import io.waybill.worker.poll.PollPermit;
+import io.waybill.worker.poll.PollTurns;
+import io.waybill.worker.poll.Poller;
+import io.waybill.worker.poll.WaitingCallers;
+import io.waybill.worker.recover.EarlierCalls;
+import io.waybill.worker.recover.Recovery;
+import io.waybill.worker.recover.UnansweredScan;
+import io.waybill.worker.recover.UnclaimedScan;
+import io.waybill.worker.reference.WorkerReferences;
+import io.waybill.worker.serve.Exchange;
+import io.waybill.worker.serve.ExchangePool;
+import io.waybill.worker.serve.HandlerErrorLog;
+import io.waybill.worker.serve.OpenRequests;
+import io.waybill.worker.serve.ParkedRequests;
+import io.waybill.worker.serve.PeerReceiver;
+import io.waybill.worker.serve.PreviousIncarnation;
+import io.waybill.worker.serve.RepeatedRequests;
+import io.waybill.worker.serve.RequestDispatcher;
+import io.waybill.worker.serve.RequestReceiver;
+import io.waybill.worker.serve.ResponseWriter;
+import io.waybill.worker.serve.ServingContext;
+import io.waybill.worker.upkeep.GroupShutdown;
+import io.waybill.worker.upkeep.Housekeeper;
+import io.waybill.worker.upkeep.Indexer;
+import io.waybill.worker.upkeep.LowWatermarks;
+import io.waybill.worker.upkeep.OwnQueues;
+import io.waybill.worker.upkeep.QueueReaders;
+import io.waybill.worker.upkeep.RequestDrain;
+import io.waybill.worker.upkeep.Retention;
+import io.waybill.worker.upkeep.Syncer;
+import io.waybill.worker.upkeep.Watchdog;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The parts of one worker, wired. Each is made before those that need it, and what holds a resource is given to {@link Opened}.
+ *
+ * <p><b>Threads.</b> Made and started by the thread that joins; each part says which threads may use it.
+ */
+final class WorkerParts {
+
+    private static final Logger LOG = LoggerFactory.getLogger(WorkerParts.class);
+
+    final WorkerDirectory directory;
+    final Host host;
+    final HandlerRegistry registry;
+    final WorkerCounters counters = new WorkerCounters();
+    final QueueAppender requestAppender;
+    final QueueAppender responseAppender;
+    final PollPermit permit = new PollPermit();
+    final Archive archive;
+    final TensorTransit transit;
+    final Links links;
+    final Poller poller;
+    final PeerReceiver receiver;
+    final ResponseReceiver responseReceiver;
+    final DeviceResponses deviceResponses;
+    final RereadTails reread;
+    final RequestSender sender;
+    final String injects; // empty when no fault is injected
+    final RequestWriter requestWriter;
+    final Calls calls;
+    final PendingCalls pending;
+    final WorkerReferences references;
+    final WorkerRpc rpc;
+    final GroupShutdown groupShutdown;
+    final UnclaimedScan unclaimed;
+    final EarlierCalls earlierCalls;
+    final Recovery recovery;
+    final LowWatermarks lowWatermarks;
+    final OwnQueues ownQueues;
+    final String lost; // of its files, before it joined; empty when nothing was
+    final Housekeeper housekeeper;
+    final Indexer indexer;
+    final Syncer syncer; // null when nothing is synced
+    final String durability;
+    final Retention retention;
+    final WaitingCallers waiting;
+    final RequestDrain drain;
+    final ResponseWriter responseWriter;
+    final Duration drainLimit;
+
+    WorkerParts(
+            Opened opened,
+            WorkerDirectory directory,
+            WorkerSettings settings,
+            HandlerRegistry registry,
+            Quota quota,
+            Journal requests,
+            Journal responses,
+            QueueBeginning asking,
+            QueueBeginning responding)
+            throws IOException {
+        this.directory = directory;
+        this.host = directory.home().host();
+        this.registry = registry;
+        int id = directory.id();
+        boolean serves = settings.role() == WorkerSettings.Role.SERVES;
+        long behindLast = requests.lastId() == MessageId.NONE ? 0 : MessageId.counter(requests.lastId()) + 1;
+        long firstCounter = Math.max(asking.firstCounter(), behindLast);
+        lost = (asking.loss() + " " + responding.loss()).trim();
+        archive = opened.add(Archive.open(
+                settings.archive(),
+                directory.path(),
+                id,
+                directory.epoch(),
+                host,
+                requests.size(),
+                responses.size(),
+                2 * settings.journal().reserveBytes()));
+        transit = opened.add(new TensorTransit(directory, settings.tensors(), archive));
+        Deadlines deadlines = new Deadlines();
+        HandlerSlots invocations = new HandlerSlots();
+        FaultAlarm faults = new FaultAlarm();
+        requestAppender = new QueueAppender(requests, archive.requests());
+        responseAppender = new QueueAppender(responses, archive.responses());
+        pending = new PendingCalls(id, settings.limits().calls(), firstCounter);
+        links = new Links(directory, new Membership(directory.home()), serves, settings.journal(), permit, transit);
+        opened.add(links::close);
+        PollTurns turns = new PollTurns(directory.name(), permit, directory.cursors(), faults);
+        poller = new Poller(
+                directory.name(),
+                settings.waiting(),
+                host.clock(),
+                host.threads(),
+                turns,
+                invocations,
+                deadlines,
+                directory.cursors(),
+                directory.doorbell());
+        waiting = new WaitingCallers(settings.waiting(), host.clock(), turns, invocations, poller);
+        injects = settings.injection().text();
+        sender = settings.injection().isNone()
+                ? RequestSender.into(requests)
+                : new FaultInjectingSender(
+                        directory.name(), settings.injection(), host, requestAppender, pending, poller, faults);
+        CallSettings callSettings = new CallSettings(
+                settings.defaultTimeout(),
+                settings.limits(),
+                settings.journal().maxRecordBytes(),
+                !settings.recovery().returnLimit().isZero());
+        requestWriter = new RequestWriter(
+                id,
+                callSettings,
+                host.clock(),
+                requestAppender,
+                pending,
+                new LinkLookup(links, host),
+                transit,
+                poller,
+                waiting,
+                counters,
+                sender);
+        calls = new Calls(requestWriter, settings.defaultTimeout(), host.clock(), poller, waiting);
+        responseWriter = new ResponseWriter(
+                id,
+                responseAppender,
+                host.clock(),
+                transit,
+                settings.journal().maxRecordBytes(),
+                invocations,
+                counters);
+        references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
+        rpc = new WorkerRpc(calls, references, CallOrigin.PROGRAM);
+        groupShutdown = new GroupShutdown(directory, host, waiting, pending, registry, counters);
+        links.onIncarnation(references);
+        unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
+        earlierCalls =
+                new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, requestWriter);
+        ServingContext context = new ServingContext(
+                host.clock(), responseWriter, calls, transit, invocations, references, faults, new HandlerErrorLog());
+        OpenRequests open = new OpenRequests();
+        ExchangePool pool = new ExchangePool(own -> new Exchange(context, own), open);
+        ParkedRequests parking = new ParkedRequests();
+        PreviousIncarnation earlier = PreviousIncarnation.of(directory);
+        UnansweredScan scan =
+                new UnansweredScan(id, earlier.epoch(), settings.journal(), responses.directory(), responses.size());
+        recovery = new Recovery(directory.name(), earlier, scan, host.threads(), faults);
+        links.onMake(recovery::made);
+        lowWatermarks = new LowWatermarks(links, open, parking, responseAppender);
+        reread = new RereadTails(id, link -> JournalTail.open(link.reader().requestsDirectory(), settings.journal()));
+        RequestDispatcher serving = new RequestDispatcher(
+                registry,
+                references.handlers(),
+                host.clock(),
+                permit,
+                pool,
+                parking,
+                reread,
+                transit,
+                responseWriter,
+                earlier,
+                new RepeatedRequests(
+                        host, directory.name(), directory.path(), settings.journal(), responseWriter, poller::wake),
+                open,
+                counters);
+        drainLimit = settings.drainLimit();
+        registry.onRoom(() -> {
+            serving.roomCame();
+            poller.wake();
+        });
+        links.onDrop(reread::close);
+        SelfTails selfTails = new SelfTails(requestAppender, responseAppender);
+        OutcomeDelivery delivery = new OutcomeDelivery(permit, counters);
+        RecordPool records = new RecordPool();
+        deviceResponses = new DeviceResponses(directory.name(), host, pending, delivery, records, counters);
+        Quarantine quarantine = new Quarantine(links, host.clock(), faults);
+        RecordReader reader = new RecordReader(id, quarantine, counters);
+        responseReceiver = new ResponseReceiver(
+                host.clock(),
+                pending,
+                deadlines,
+                transit,
+                references,
+                quarantine,
+                reader,
+                new AwaitedReturns(links, settings.recovery().returnLimit()),
+                delivery,
+                deviceResponses,
+                records,
+                counters);
+        receiver = new PeerReceiver(
+                host.clock(),
+                links,
+                deadlines,
+                responseReceiver,
+                new RequestReceiver(serving, pool, reader),
+                serving,
+                selfTails,
+                quarantine,
+                permit);
+        indexer =
+                opened.add(new Indexer(IndexBuilder.open(directory.path(), settings.journal(), host), counters, host));
+        QueueReaders readers = new QueueReaders(
+                directory,
+                settings.journal(),
+                settings.retention().absentPeers().toNanos(),
+                links::members);
+        retention = new Retention(
+                directory,
+                settings.retention(),
+                settings.journal(),
+                quota,
+                readers,
+                pending,
+                requestAppender,
+                responseAppender);
+        Watchdog watchdog = new Watchdog(invocations, open, settings.stuck(), registry, host.clock(), counters);
+        drain = new RequestDrain(host, serving, open, waiting, watchdog);
+        ChangeWatch changes =
+                opened.add(ChangeWatch.open(host.calls(), directory.home().workersPath()));
+        links.changesEnd(changes);
+        ownQueues = new OwnQueues(directory, pending, requestAppender, responseAppender);
+        housekeeper = new Housekeeper(
+                host,
+                changes,
+                links,
+                poller,
+                watchdog,
+                references,
+                faults,
+                lowWatermarks,
+                counters,
+                ownQueues,
+                requests,
+                responses);
+        durability = settings.journal().promise();
+        syncer = openSyncer(
+                directory, settings.journal(), links, requestAppender, responseAppender); // the last that can fail
+    }
+
+    private static Syncer openSyncer(
+            WorkerDirectory directory,
+            JournalSettings settings,
+            Links links,
+            QueueAppender requests,
+            QueueAppender responses)
+            throws IOException {
+        if (settings.durability() == Durability.PROCESS) {
+            directory.cursors().requestsOnDisk(Cursors.UNKNOWN);
+            directory.cursors().responsesOnDisk(Cursors.UNKNOWN);
+            return null;
+        }
+        Syncer syncer = Syncer.open(directory.home().host(), settings, directory.cursors(), links, requests, responses);
+        if (settings.durability() == Durability.EACH) {
+            links.announceBy(syncer);
+        }
+        return syncer;
+    }
+
+    /**
+     * Starts the threads. From now on this worker can call and be called.
+     *
+     * @param failed is given why the journal failed, once, by any thread
+     */
+    void start(Consumer<IOException> failed) throws IOException {
+        if (!rpc.serves()) {
+            directory.show(WorkerRecord.ROLE, WorkerRecord.CALLS_ONLY); // nobody need wait for it to read requests
+        }
+        references.restore(); // before anybody can ask for what an earlier incarnation kept
+        if (!injects.isEmpty()) {
+            LOG.warn("Worker {} injects faults: {}", directory.info(), injects);
+        }
+        links.onChange(poller::wake);
+        recovery.onDone(poller::wake);
+        registry.onChange(poller::wake);
+        links.refresh();
+        directory.takesCalls(); // before it can make a call: who hears of this incarnation can call it
+        poller.start(receiver);
+        housekeeper.start(directory.name(), failed::accept);
+        indexer.start(directory.name(), host.threads());
+        archive.start(directory.name(), host.threads());
+        retention.start(directory.name(), host.threads());
+        if (syncer != null) {
+            syncer.start(directory.name(), host.threads(), failed::accept);
+        }
+    }
+}
