@@ -9,7 +9,7 @@ import java.util.concurrent.CompletionException;
 /**
  * Answers on their way into one list.
  *
- * <p><b>Threads.</b> Any. <b>Ownership.</b> Owns what has come until all are there, and what comes when nobody wants it any more.
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Owns what has come until all are there, and what comes when no caller wants it any more.
  */
 final class GatheredResponses {
 
@@ -67,7 +67,7 @@ final class GatheredResponses {
         return missing == 0 && !unwanted ? Optional.of(List.of(arrived)) : Optional.empty();
     }
 
-    /** The list has failed, or whoever was to get it gave up. */
+    /** The list has failed, or its receiver gave up. */
     private void abandon() {
         List<Response> there = new ArrayList<>();
         synchronized (this) {

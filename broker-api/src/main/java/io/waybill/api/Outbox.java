@@ -63,7 +63,7 @@ public interface Outbox {
 
     /**
      * Random numbers, the same ones again in a replay: one {@link java.util.Random} for the request, whose seed goes on record with the
-     * answer. Any thread may draw, but a replay can't repeat in which order several of them did. Not for secrets: whoever reads the
+     * answer. Any thread may draw, but a replay can't repeat in which order several of them did. Not for secrets: any reader of the
      * journal knows the numbers.
      */
     RandomGenerator random();

@@ -12,7 +12,7 @@ import org.osgi.annotation.versioning.ProviderType;
  *
  * <p>What is fetched on a handler's thread is fetched on behalf of its request: as a nested call, which ends at its deadline at the latest.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Whoever got it from {@link Rpc} or {@link #retain} closes it. A handle among the
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The receiver of a reference from {@link Rpc} or {@link #retain} closes it. A handle among the
  * arguments of a request is the broker's, and ends with the request; one in a response ends when the {@link Response} is closed.
  *
  * <p><b>Errors.</b> A {@link CallException}: the error of the value's creation; {@link ErrorCode#REFERENCE_DELETED} after the last handle
@@ -46,7 +46,7 @@ public interface RRef extends AutoCloseable {
 
     /**
      * Keeps the value on the owner's disk, on its owner, from when this returns; waits until it has been created. It outlives the owner's
-     * process then: when the owner joins again under its name, those who have the reference find the value. It goes when nobody has the
+     * process then: when the owner joins again under its name, those who have the reference find the value. It is removed when no worker has the
      * reference any more. Once more does nothing.
      *
      * @throws IllegalStateException when this worker is not the owner, or on the worker's poller

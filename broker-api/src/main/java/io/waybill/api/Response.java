@@ -57,7 +57,7 @@ public interface Response extends AutoCloseable {
      * as one of them fails, without waiting for the others. When it fails or is cancelled, the other responses are closed, whether they are
      * there or still come.
      *
-     * @param responses futures of calls, each once; nobody else takes their responses
+     * @param responses futures of calls, each once; no other caller takes their responses
      */
     static CompletableFuture<List<Response>> all(List<CompletableFuture<Response>> responses) {
         return GatheredResponses.of(responses);

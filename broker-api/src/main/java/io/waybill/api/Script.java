@@ -8,7 +8,7 @@ import org.osgi.annotation.versioning.ProviderType;
  * A file of TorchScript that an operator deployed: a service that the node publishes for the bundle that runs scripts, as long as the
  * script is to be served.
  *
- * <p>Whoever runs scripts looks at each one when its service appears, before the registration returns: makes its functions ready,
+ * <p>The bundle that runs scripts looks at each one when its service appears, before the registration returns: makes its functions ready,
  * publishes a {@link MessageHandler} for them, and calls {@link #accepted}; or calls {@link #refused}. A new version is another service,
  * and the old one is withdrawn after the new one was accepted, never before.
  *

@@ -8,7 +8,7 @@ import java.util.Objects;
  *
  * <p>With {@code d} sparse dimensions and {@code n} elements, {@code indices} has the sizes {@code [d, n]} and {@code values} the sizes
  * {@code [n, …]}, where {@code …} are the sizes of the dense dimensions, the last ones. The constructor checks that; it does not read
- * the indices, so that a place outside of the sizes is found by whoever uses them.
+ * the indices, so that a place outside of the sizes is found by their user.
  *
  * <p>Immutable; the bytes are not. Whether it requires a gradient says its values' {@link Tensor#requiresGrad()}. Holds no count of the
  * storages.

@@ -6,7 +6,7 @@ import org.osgi.annotation.versioning.ProviderType;
 /**
  * The bytes behind one or more tensors, outside the Java heap. May be larger than 2 GiB.
  *
- * <p><b>Ownership.</b> A storage is counted. Whoever allocated it holds one count and gives it back with {@link #release()};
+ * <p><b>Ownership.</b> A storage is counted. Its allocator holds one count and releases it with {@link #release()};
  * {@link #retain()} takes another. A storage that arrived with a message is the broker's and dies when the handler returns or the
  * response's callback ends, unless it was retained. Giving back the last count frees the bytes; using them afterwards is an error.
  *

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * A storage that waits to be archived, or the note that it will not be.
  *
- * <p><b>Threads.</b> Thread-safe. The region is let go by who ends it: the archive's thread when it has copied the bytes, or whoever needs
+ * <p><b>Threads.</b> Thread-safe. The region is let go by who ends it: the archive's thread when it has copied the bytes, or the thread that needs
  * the memory before.
  */
 final class WaitingStorage {

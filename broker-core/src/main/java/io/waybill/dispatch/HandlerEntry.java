@@ -129,7 +129,7 @@ public final class HandlerEntry {
         return withdrawn;
     }
 
-    /** Whether the handler left while it still ran requests, and nobody waits for them any more. */
+    /** Whether the handler left while it still ran requests, and no caller waits for them any more. */
     public boolean isGivenUp() {
         return givenUp;
     }

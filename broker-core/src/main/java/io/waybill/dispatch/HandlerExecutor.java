@@ -112,7 +112,7 @@ public final class HandlerExecutor {
     }
 
     /**
-     * When something waits, and nobody is on the way to it, sends one more thread, which looks after a delay whether it is needed. Under
+     * When something waits, and no thread is on the way to it, sends one more thread, which looks after a delay whether it is needed. Under
      * lock.
      *
      * @return an idle thread that is to be woken for it; null when there is none
@@ -189,7 +189,7 @@ public final class HandlerExecutor {
         }
     }
 
-    /** Whether one more task would be taken now; otherwise whoever listens is told when one would. False once it is closed, too. */
+    /** Whether one more task would be taken now; otherwise the listener is notified when one would. False once it is closed, too. */
     public boolean hasRoom() {
         synchronized (lock) {
             boolean hasRoom = !closed && running + waiting.size() < settings.maxTasks();
@@ -198,7 +198,7 @@ public final class HandlerExecutor {
         }
     }
 
-    /** Whether there is room now that somebody waits for. Under lock. */
+    /** Whether there is room now that a task waits for. Under lock. */
     private boolean takeWantedRoom() {
         boolean came = roomIsWanted && !closed && running + waiting.size() < settings.maxTasks();
         roomIsWanted &= !came;

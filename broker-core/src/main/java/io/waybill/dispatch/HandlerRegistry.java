@@ -235,7 +235,7 @@ public final class HandlerRegistry {
                 entries.forEach(HandlerRegistry.this::remove);
                 publish();
             }
-            // after publishing: whoever is refused by an entry does not find it in the table again
+            // after publishing: a request that an entry refuses does not find it in the table again
             entries.forEach(HandlerEntry::withdraw);
             listeners.forEach(Runnable::run);
             long stillRunning = 0;

@@ -12,7 +12,7 @@ import java.util.Objects;
  * @param ranking of several handlers for a key the one with the highest ranking is used, then the oldest
  * @param contextClassLoader set for every call of the handler
  * @param delivery what becomes of its requests when the worker dies and returns
- * @param executor the provider's; closed by whoever made it, after the handler was withdrawn
+ * @param executor the provider's; closed by its maker, after the handler was withdrawn
  */
 public record HandlerSpec(
         List<HandlerKey> keys,

@@ -46,12 +46,12 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
 
     /** The handler returned, and gave no response. */
     public static Failure noResponse(int worker, HandlerEntry entry) {
-        return of(ErrorCode.NO_RESPONSE, worker, entry.provider() + " returned without an answer to " + entry.key());
+        return of(ErrorCode.NO_RESPONSE, worker, entry.provider() + " returned without a response to " + entry.key());
     }
 
     /** A late response was sent, and there was none in it. */
     public static Failure emptyLateResponse(int worker) {
-        return of(ErrorCode.NO_RESPONSE, worker, "a late answer was sent without a body");
+        return of(ErrorCode.NO_RESPONSE, worker, "a late response was sent without a body");
     }
 
     /** A late response was an error; of the kind that its text begins with, as in PyTorch. */

@@ -17,7 +17,7 @@ public class HeldResponse extends ResponseFields {
     private final List<? extends RRef> references;
     private boolean closed; // guarded by this
 
-    /** @param payload the values alone, which nobody changes */
+    /** @param payload the values alone, which do not change */
     public HeldResponse(
             MessageType type,
             long id,

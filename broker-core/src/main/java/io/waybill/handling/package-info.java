@@ -1,5 +1,5 @@
 /**
- * What a handler is given and what it gives, whoever runs it: a worker, or a replay.
+ * What a handler is given and what it gives, in a worker or a replay.
  *
  * <h2>Starting points</h2>
  * <ul>

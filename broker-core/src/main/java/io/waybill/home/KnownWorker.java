@@ -102,7 +102,7 @@ final class KnownWorker {
                     + host.files().owner() + ", found uid " + found.process().uid());
         }
         if (record == null && !claims.idOf(info.name()).equals(Optional.of(info.id()))) {
-            throw new MalformedHomeFileException(file + ": nobody claimed id " + info.id() + " for this name");
+            throw new MalformedHomeFileException(file + ": no worker claimed id " + info.id() + " for this name");
         }
     }
 

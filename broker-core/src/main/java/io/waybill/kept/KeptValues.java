@@ -17,7 +17,7 @@ import java.util.regex.Pattern;
 
 /**
  * The values that one worker keeps on the disk: {@code <created_on>.<local_id>.value} each, in a directory that is there from the first one
- * on. A file gets its name when it is whole. Nothing is synced: after a power cut nobody lives who could want a value.
+ * on. A file gets its name when it is whole. Nothing is synced: after a power cut no process is left that could want a value.
  *
  * <p><b>Threads.</b> Thread-safe, as long as each reference is written, read and forgotten by one thread at a time.
  */

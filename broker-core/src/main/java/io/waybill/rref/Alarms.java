@@ -3,7 +3,7 @@ package io.waybill.rref;
 import io.waybill.host.Clock;
 import java.util.PriorityQueue;
 
-/** What is to happen at a time. Guarded by the {@link Gate}; rings when somebody calls {@link #ring}. */
+/** What is to happen at a time. Guarded by the {@link Gate}; rings when a thread calls {@link #ring}. */
 final class Alarms {
 
     private record Alarm(long dueNs, long order, Runnable action) implements Comparable<Alarm> {

@@ -72,7 +72,7 @@ final class ControlSends {
         return open.size();
     }
 
-    /** What is on its way to a worker that died has come to nothing; nobody is told. */
+    /** What is on its way to a worker that died is lost; no listener is notified. */
     void drop(Holder dead) {
         for (Send send : new ArrayList<>(open)) {
             if (send.to == dead.worker() && send.toEpoch <= dead.epoch()) {

@@ -66,7 +66,7 @@ public final class Creations {
         }
     }
 
-    /** Takes back a value of an earlier incarnation. It goes unless somebody claims a fork of it within the grace period. */
+    /** Takes back a value of an earlier incarnation. It is removed unless a worker claims a fork of it within the grace period. */
     public OwnerReference restore(RRefId id, OwnedValue value, String type) {
         gate.enter();
         try {
@@ -77,7 +77,7 @@ public final class Creations {
         }
     }
 
-    /** A value of an earlier incarnation can't be had, and whoever claims a fork of it within the grace period is told why. */
+    /** A value of an earlier incarnation can't be had, and a worker that claims a fork of it within the grace period gets the reason. */
     public OwnerReference restoreFailed(RRefId id, CallException why) {
         gate.enter();
         try {
@@ -119,7 +119,7 @@ public final class Creations {
         gate.run(() -> owners.finish(id, value, null));
     }
 
-    /** The body failed, and so will whoever wants the value. */
+    /** The body failed, and so will all that wait for the value. */
     public void finishFailed(RRefId id, CallException why) {
         gate.run(() -> owners.finish(id, null, why));
     }

@@ -3,7 +3,7 @@ package io.waybill.rref;
 import java.util.function.Consumer;
 
 /**
- * The graceful end of a worker's references: wait until everything is settled, give back all forks, wait until nobody has a fork of a
+ * The graceful end of a worker's references: wait until everything is settled, give back all forks, wait until no worker has a fork of a
  * value of this worker. Each wait is bounded.
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}, and looked at whenever something may have changed.

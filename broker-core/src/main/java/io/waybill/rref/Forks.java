@@ -91,7 +91,7 @@ public final class Forks {
         return owners.take(data);
     }
 
-    /** A request with this reference was read, and will not be begun; or a response, and nobody waits for it. */
+    /** A request with this reference was read, and will not be begun; or a response, and no caller waits for it. */
     public void decline(ForkData data, Holder from) {
         gate.run(() -> {
             peers.meet(from);

@@ -8,7 +8,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * The one lock of a worker's references, and what is to be done once it is free.
  *
  * <p>References are reached by threads of every kind (a program's, a bundle's, the poller), each for a step or two over a few maps. One
- * lock keeps these steps whole; nobody is called under it. Sending, answering, closing a value and telling a listener are put off with
+ * lock keeps these steps whole; no foreign code is called under it. Sending, answering, closing a value and telling a listener are put off with
  * {@link #later} and happen on the same thread after the lock is free.
  */
 final class Gate {

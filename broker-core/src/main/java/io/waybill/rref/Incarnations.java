@@ -41,7 +41,7 @@ final class Incarnations {
         return isOver(incarnation.worker(), incarnation.epoch());
     }
 
-    /** Whether this incarnation says that the one before it is over, which nobody has told. */
+    /** Whether this incarnation says that the one before it is over, which no worker has said yet. */
     boolean endsAnother(Holder incarnation) {
         return incarnation.epoch() > 1 && !isOver(incarnation.worker(), incarnation.epoch() - 1);
     }

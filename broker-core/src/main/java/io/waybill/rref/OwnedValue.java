@@ -8,7 +8,7 @@ package io.waybill.rref;
  */
 public interface OwnedValue extends AutoCloseable {
 
-    /** Nobody can reach it any more, now or later. */
+    /** No worker can reach it any more, now or later. */
     @Override
     void close();
 

@@ -167,7 +167,7 @@ final class OwnerTable {
         }
     }
 
-    /** Forgets everything, whoever has it. */
+    /** Forgets everything, whichever worker has it. */
     void clear() {
         table.clear();
         forks = 0;

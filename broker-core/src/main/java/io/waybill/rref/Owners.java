@@ -9,8 +9,8 @@ import java.util.function.Consumer;
 /**
  * The values of this worker, and who holds forks of them.
  *
- * <p>A value is in the table while somebody elsewhere may reach it: while there are forks, while it is being created, or while somebody
- * waits for its creation to begin. It is closed when it is in the table no more, no local handle is left and nobody reads it. What left
+ * <p>A value is in the table while another worker may reach it: while there are forks, while it is being created, or while a caller
+ * waits for its creation to begin. It is closed when it is in the table no more, no local handle is left and no thread reads it. What left
  * the table is remembered for a while, so that who comes too late is told instead of waiting.
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}.
@@ -256,7 +256,7 @@ final class Owners {
         }
     }
 
-    /** Closes every value that nobody reads, and tells those who wait that none will come. */
+    /** Closes every value that no thread reads, and tells those who wait that none will come. */
     void close(ReferenceListener listener) {
         int kept = 0;
         for (OwnerReference entry : table.allHeld()) {
@@ -291,7 +291,7 @@ final class Owners {
         });
     }
 
-    /** A line for each fork; one in the owner's own name for a value that nobody else has. */
+    /** A line for each fork; one in the owner's own name for a value that no other worker has. */
     void list(Consumer<ReferenceStatus> lines) {
         for (OwnerReference entry : table.allHeld()) {
             if (entry.forks.isEmpty()) {

@@ -35,7 +35,7 @@ final class Peers {
         this.listener = listener;
     }
 
-    /** Whatever comes from an incarnation says that it is there, though nobody has told so before. */
+    /** A message from an incarnation shows that it is there, even before it was announced. */
     void meet(Holder incarnation) {
         if (incarnations.endsAnother(incarnation)) {
             lost(new Holder(incarnation.worker(), incarnation.epoch() - 1));

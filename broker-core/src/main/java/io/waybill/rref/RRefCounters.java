@@ -6,7 +6,7 @@ import java.util.Map;
 /**
  * How many references there are, at one moment.
  *
- * @param ownerRRefs values that this worker owns and somebody may reach from elsewhere
+ * @param ownerRRefs values that this worker owns and that other workers may reach
  * @param forks forks of them that are known
  * @param pendingUsers references that their owner has not confirmed
  * @param pendingFutures control messages without an acknowledgement

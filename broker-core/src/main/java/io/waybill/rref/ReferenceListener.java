@@ -10,7 +10,7 @@ public interface ReferenceListener {
     void onOverdue(ControlMessage message, int to, String why);
 
     /**
-     * The worker closes while somebody still has a fork of its value, which goes; while it has a fork itself that was not given back; or
+     * The worker closes while another worker still has a fork of its value, which goes; while it has a fork itself that was not given back; or
      * while a fork that it made was not reported.
      */
     void onLeak(ReferenceStatus leaked);

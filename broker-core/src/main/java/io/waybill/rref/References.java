@@ -15,7 +15,7 @@ import java.util.function.Consumer;
  * All references of one worker: the values it owns, and its forks of others' values.
  *
  * <p><b>Threads.</b> Thread-safe: one lock, see {@link Gate}. Transport, waiters, listeners and values are called without it, on the
- * thread that brought the change. Nothing happens by itself: somebody calls {@link #tick} when {@link #nextDueNs} has come.
+ * thread that brought the change. Nothing happens by itself: the owner calls {@link #tick} when {@link #nextDueNs} has come.
  */
 public final class References implements AutoCloseable {
     private final Holder self;
@@ -216,7 +216,7 @@ public final class References implements AutoCloseable {
     // ---- the end
 
     /**
-     * Begins the graceful end: waits until every reference is settled, gives back every fork, waits until nobody has a fork of a value of
+     * Begins the graceful end: waits until every reference is settled, gives back every fork, waits until no worker has a fork of a value of
      * this worker. Half of the limit goes to the first wait at most.
      */
     public void drain(Duration limit, Consumer<DrainReport> notified) {
@@ -228,7 +228,7 @@ public final class References implements AutoCloseable {
         });
     }
 
-    /** The abrupt end: sends nothing more, closes every value, fails whoever waits, and tells of whatever was not given back. */
+    /** The abrupt end: sends nothing more, closes every value, fails all that wait, and reports what was not released. */
     @Override
     public void close() {
         gate.run(() -> {

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A fork of somebody else's value.
+ * A fork of another worker's value.
  *
  * <p><b>Threads.</b> The identity never changes; everything else is guarded by the {@link Gate}, and only {@link Users} touches it.
  */
@@ -26,7 +26,7 @@ public final class UserReference implements Reference {
     private final ForkId fork;
     private final String type;
 
-    /** Who shared it and still waits to hear of it; {@link #NO_PARENT} when nobody does. */
+    /** The worker that shared it and still waits for its notification; {@link #NO_PARENT} without one. */
     int awaitingParent;
 
     final boolean created;
@@ -41,7 +41,7 @@ public final class UserReference implements Reference {
     boolean orphan;
     /** The owner's life that a fork request is on its way to; 0 for none. */
     int requestedOf;
-    /** The owner has no fork of this name, so that nobody need be told of the end. */
+    /** The owner has no fork of this name, so no worker need be notified of the end. */
     boolean unknownToOwner;
 
     boolean ended;

@@ -72,7 +72,7 @@ final class Users {
 
     // ---- arriving
 
-    /** A fork that somebody shared with this worker, as an open handle. */
+    /** A fork that another worker shared with this worker, as an open handle. */
     UserReference take(ForkData data) {
         UserReference known = pending.containsKey(data.fork()) ? pending.get(data.fork()) : confirmed.get(data.fork());
         if (known != null) {
@@ -97,7 +97,7 @@ final class Users {
         return user;
     }
 
-    /** Gives a fork back that arrived in a message that nobody reads, unless the message had come before. */
+    /** Gives a fork back that arrived in a message that no handler reads, unless the message had come before. */
     void decline(ForkData data) {
         if (pending.containsKey(data.fork()) || confirmed.containsKey(data.fork())) {
             ignored++;
@@ -332,7 +332,7 @@ final class Users {
         }
     }
 
-    /** Tells of what was not given back: nobody will. */
+    /** Reports what was not released, and never will be. */
     void close(ReferenceListener listener) {
         list(leaked -> gate.later(() -> listener.onLeak(leaked)));
         for (UserReference user : everyone()) {

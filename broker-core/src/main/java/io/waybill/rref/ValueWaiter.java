@@ -16,7 +16,7 @@ public interface ValueWaiter {
         onFailure(RRefErrors.waitedTooLong(rref));
     }
 
-    /** When nobody waits any more, on the clock of {@link References}; {@link Long#MAX_VALUE} for never. */
+    /** When no caller waits any more, on the clock of {@link References}; {@link Long#MAX_VALUE} for never. */
     default long deadlineNs() {
         return Long.MAX_VALUE;
     }

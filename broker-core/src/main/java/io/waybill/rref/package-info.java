@@ -3,7 +3,7 @@
  *
  * <p>This is the protocol alone. It sends through a {@link io.waybill.rref.ControlTransport}, reads the time from a
  * {@link io.waybill.host.Clock}, starts no thread and opens no file, so that several workers of it run in one thread of a test. What a
- * value is made of is nobody's business here: an owner holds a {@link io.waybill.rref.OwnedValue}, which is broker's memory and never an
+ * value is made of does not matter here: an owner holds a {@link io.waybill.rref.OwnedValue}, which is broker's memory and never an
  * object of a bundle's class loader.
  *
  * <p>Two guarantees hold, as in PyTorch. G1: an owner is told when a fork is gone. G2: a fork is not given back before the owner knows

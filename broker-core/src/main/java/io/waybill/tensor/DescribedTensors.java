@@ -21,7 +21,7 @@ public final class DescribedTensors {
     private DescribedTensors() {}
 
     /**
-     * The tensors of a record that has passed its own check. Whoever asks a storage for bytes that were not inlined, or for an address, gets
+     * The tensors of a record that has passed its own check. Asking a storage for bytes that were not inlined, or for an address, gets
      * an exception.
      *
      * @throws MalformedRecordException when the record's tensor section is none

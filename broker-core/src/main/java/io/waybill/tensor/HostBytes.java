@@ -6,7 +6,7 @@ import io.waybill.api.Storage;
 interface HostBytes extends Storage {
 
     /**
-     * The address of the first byte, for reading within the broker: other than {@link #address()} it does not say that somebody may
+     * The address of the first byte, for reading within the broker: other than {@link #address()} it does not say that a receiver may
      * write.
      */
     long readAddress();

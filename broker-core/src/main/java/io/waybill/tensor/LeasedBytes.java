@@ -5,7 +5,7 @@ import java.nio.file.Path;
 /**
  * The bytes of one storage that a message names in a segment, with a hold of their region: it is not used again before {@link #letGo}.
  *
- * <p><b>Threads.</b> Immutable. <b>Ownership.</b> Whoever was given it lets go, once.
+ * <p><b>Threads.</b> Immutable. <b>Ownership.</b> Its receiver releases it, once.
  */
 public final class LeasedBytes {
 

@@ -115,7 +115,7 @@ final class Leases implements LeaseSink {
         }
     }
 
-    /** Ends all leases: nobody will read what receivers release any more. Those of a message that is being written end with that. */
+    /** Ends all leases: what receivers release is not read any more. Those of a message that is being written end with that. */
     synchronized void endAll() {
         ended = true;
         for (int receiver :

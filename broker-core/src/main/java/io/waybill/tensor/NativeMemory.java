@@ -15,14 +15,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.agrona.UnsafeApi;
 
 /**
- * Copies native memory, shows it as buffers, and holds back its end while somebody might still look at it: whoever keeps a view of a
+ * Copies native memory, shows it as buffers, and defers its release while it may still be read: a holder of a view of a
  * storage longer than the storage reads other bytes than he thinks, but does not take the process down.
  *
  * <p><b>Threads.</b> Thread-safe. It has no thread of its own: what was held back is freed by later calls of {@link #reap}.
  */
 public final class NativeMemory {
 
-    /** From here on libc copies: outside the JVM's safepoints, so that a long copy or a slow page holds up nobody else. */
+    /** From here on libc copies: outside the JVM's safepoints, so that a long copy or a slow page holds up no other thread. */
     private static final long LIBC_COPY_FROM = 32 << 10;
 
     private final NativeCalls calls;
@@ -112,7 +112,7 @@ public final class NativeMemory {
         }
     }
 
-    /** Address space that is released and waits until nobody can look at it any more. */
+    /** Address space that is released and waits until it can't be read any more. */
     public long heldBackBytes() {
         return heldBackBytes.get();
     }

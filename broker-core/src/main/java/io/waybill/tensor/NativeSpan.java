@@ -10,7 +10,7 @@ import java.util.List;
  *
  * <p>A buffer reaches over less than 2 GiB, so a larger span is seen through several windows that overlap.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Whoever made it closes it, once. The memory is freed then, or when the last view
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Its maker closes it, once. The memory is freed then, or when the last view
  * can't be reached any more.
  */
 final class NativeSpan {

@@ -12,7 +12,7 @@ import org.agrona.collections.Long2ObjectHashMap;
 /**
  * The segment files of one peer, mapped when a message first names them.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Made by {@link TensorReceiver#peer}; whoever asked for it closes it when the peer is
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Made by {@link TensorReceiver#peer}; its caller closes it when the peer is
  * gone. Storages in use keep their mapping until they are released.
  */
 public final class PeerSegments implements AutoCloseable {

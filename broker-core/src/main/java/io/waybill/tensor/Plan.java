@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * tensor whose storage has at least 8 KiB and at least twice the bytes of its elements travels as its elements alone, contiguous.
  *
  * <p>Order of calls: {@link #sectionLength}, {@link #write}, then {@link #committed} or {@link #abandoned}, after which it belongs to
- * nobody.
+ * no thread.
  *
  * <p><b>Threads.</b> Owned by the thread that asked {@link TensorSender} for it.
  */

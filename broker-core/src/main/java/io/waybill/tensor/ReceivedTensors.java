@@ -24,9 +24,9 @@ public final class ReceivedTensors {
 
     /** What becomes of the private copy of a record. */
     public enum RecordCopy {
-        /** Nobody uses it: the next record may take its place. */
+        /** It is unused: the next record may take its place. */
         FREE,
-        /** Storages that somebody retained lie in it: it is theirs, and the next record needs another one. */
+        /** Retained storages lie in it: it is theirs, and the next record needs another one. */
         IN_USE
     }
 

@@ -3,7 +3,7 @@ package io.waybill.tensor;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Whole pages of a segment in use. Goes back to its pool when nobody holds it: neither the worker itself nor a lease.
+ * Whole pages of a segment in use. Returns to its pool when it is not held any more: neither the worker itself nor a lease.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Made with one hold.
  */

@@ -78,7 +78,7 @@ final class SegmentMapping {
             return mapping.endsBefore(offset + length);
         }
 
-        /** Makes it show the file again, after somebody may have written. Whole pages: only when nothing else in them is in use. */
+        /** Makes it show the file again, after a receiver may have written. Whole pages: only when nothing else in them is in use. */
         void dropPrivatePages() {
             if (length > 0 && !isAlone()) {
                 mapping.memory.dropPages(address(), length);

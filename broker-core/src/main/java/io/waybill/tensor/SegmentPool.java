@@ -27,8 +27,8 @@ import org.slf4j.LoggerFactory;
  * <p><b>Threads.</b> Thread-safe. A new segment is made under the lock.
  *
  * <p><b>Ownership.</b> The worker closes it, which removes the files; receivers that have mapped them keep what they have, and so does
- * this process: a segment stays mapped until the last region of it is let go, by whoever still copies into it or holds a storage. Files that an earlier process of this worker left behind are the worker's to remove
- * ({@link #removeLeftovers}) when nobody will read the messages that name them.
+ * this process: a segment stays mapped until the last region of it is let go, by the last thread that copies into it or holds a storage. Files that an earlier process of this worker left behind are the worker's to remove
+ * ({@link #removeLeftovers}) when no worker will read the messages that name them.
  *
  * <p><b>Errors.</b> {@link CallException} with {@link ErrorCode#DEVICE_FULL} when the limit or the disk leaves no room, with
  * {@link ErrorCode#CLOSED} once it is closed.

@@ -127,7 +127,7 @@ public final class TensorReceiver {
         }
     }
 
-    /** Gives back what was leased with a record whose tensors nobody will use. */
+    /** Gives back what was leased with a record whose tensors will not be used. */
     public void discard(RecordView record, PeerSegments peer) throws MalformedRecordException {
         if (record.tensorCount() == 0) {
             return;

@@ -38,7 +38,7 @@ import org.slf4j.LoggerFactory;
  * A process that joined a home under a name: it calls other workers, and serves their calls with the handlers of its registry. Works
  * with and without OSGi.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Whoever joined closes.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The program that joined closes it.
  */
 public final class Worker implements Caller, AutoCloseable {
 
@@ -104,7 +104,7 @@ public final class Worker implements Caller, AutoCloseable {
         parts.requestWriter.fail("the journal of worker " + parts.directory.name() + " failed: " + cause.getMessage());
         try {
             closing.close(Duration.ZERO); // no response can be written any more
-        } catch (Throwable e) { // whoever waits for the failure is told in any case
+        } catch (Throwable e) { // the failure is reported in any case
             LOG.warn("Worker {} could not leave in order after its journal failed", parts.directory.info(), e);
         } finally {
             failure.complete(cause);
@@ -287,7 +287,7 @@ public final class Worker implements Caller, AutoCloseable {
      * serves. What is left to do is to {@linkplain #close close} it.
      *
      * @param others names or ids; this worker itself may be among them
-     * @return what it waited for in vain; empty when all has ended
+     * @return what it waited for without success; empty when all has ended
      * @throws IllegalStateException on the worker's poller
      */
     public String shutdown(Duration limit, Collection<String> others) {
@@ -306,7 +306,7 @@ public final class Worker implements Caller, AutoCloseable {
      * responses. Then calls without an outcome fail with {@link ErrorCode#CLOSED}, the others are told, and the name is given back. Every
      * step is attempted, whatever one of them throws.
      *
-     * <p><b>Threads.</b> Any. Whoever calls again, or at the same time, waits until it is done. In a callback of this worker (a
+     * <p><b>Threads.</b> Any. Another call, also at the same time, waits until it is done. In a callback of this worker (a
      * {@link ResponseListener}, a stage of a future, or a handler) nothing can be waited for: it begins there, goes on on a thread of its
      * own, and its errors are logged.
      *

@@ -79,7 +79,7 @@ final class WorkerClosing {
     private void endSafely(Duration limit) {
         try {
             end(limit);
-        } catch (Throwable e) { // nobody waits for it
+        } catch (Throwable e) { // no caller waits for it
             LOG.error("Worker {} could not leave in order", parts.directory.info(), e);
         }
     }
@@ -136,7 +136,7 @@ final class WorkerClosing {
     }
 
     /**
-     * Takes the permit for good, so that nobody polls any more: after at most one poll, unless a listener does not come back.
+     * Takes the permit for good, so that no thread polls any more: after at most one poll, unless a listener does not come back.
      *
      * @return whether it is had; what a poll uses must stay open otherwise
      */

@@ -341,7 +341,7 @@ final class WorkerParts {
      */
     void start(Consumer<IOException> failed) throws IOException {
         if (!rpc.serves()) {
-            directory.show(WorkerRecord.ROLE, WorkerRecord.CALLS_ONLY); // nobody need wait for it to read requests
+            directory.show(WorkerRecord.ROLE, WorkerRecord.CALLS_ONLY); // no peer need wait for it to read requests
         }
         references.restore(); // before anybody can ask for what an earlier incarnation kept
         if (!injects.isEmpty()) {

@@ -1,6 +1,6 @@
 package io.waybill.host;
 
-/** Hosts that were started anew, as far as processes can tell. */
+/** Hosts that were restarted, as far as processes can tell. */
 public final class Boots {
 
     private Boots() {}

@@ -228,7 +228,7 @@ final class SimulatedNetwork {
         if (responded) {
             refused.ifPresentOrElse(why -> fail(at, call, why), () -> respond(at, call, List.of()));
         }
-        if (responded && home.chance(5) && refused.isEmpty()) { // a response that nobody waits for any more
+        if (responded && home.chance(5) && refused.isEmpty()) { // a response that no caller waits for any more
             home.time.in(1000 * MS, () -> {
                 if (call.caller.alive) {
                     outcome.acknowledged();

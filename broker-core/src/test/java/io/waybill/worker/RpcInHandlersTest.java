@@ -106,7 +106,7 @@ class RpcInHandlersTest {
         }
     }
 
-    /** ResponseWriter with a reference to a reference to ... a number, each level of which was left with the other worker. */
+    /** Responds with a reference to a reference to ... a number, each level of which was left with the other worker. */
     private static void left(Rpc rpc, String other, long depth, Outbox outbox) {
         if (depth == 0) {
             outbox.respond(Value.of("bottom"));

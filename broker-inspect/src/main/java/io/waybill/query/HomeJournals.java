@@ -224,7 +224,7 @@ public final class HomeJournals implements Closeable {
         new CallList(journals, filter, progress).read(newest, sink);
     }
 
-    /** Follows the journals; whoever asked closes. */
+    /** Follows the journals; the caller closes. */
     public JournalFollower follow(MessageFilter filter) {
         return new JournalFollower(journals, filter);
     }

@@ -16,7 +16,7 @@ import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
 /**
- * Copies the records of one queue, as they are. A record that a misdirected write has brought here is left out: it is from somebody else,
+ * Copies the records of one queue, as they are. A record that a misdirected write has brought here is left out: it is from another queue,
  * or its number is not between its neighbours'. So each waits until the one behind it is known.
  *
  * <p>One thread, once.

@@ -10,7 +10,7 @@ import java.util.List;
  * @param records that were copied
  * @param bytes of those
  * @param gaps numbers of records that are missing among them, the first ten thousand ranges
- * @param lost how many those are; what is missing at the end nobody knows
+ * @param lost how many those are; what is missing at the end is unknown
  * @param damages ranges of bytes that hold no record where one must be
  * @param strangers whole records that don't belong where they lay, and were left out
  */

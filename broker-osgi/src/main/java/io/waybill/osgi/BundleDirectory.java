@@ -31,7 +31,7 @@ final class BundleDirectory {
     private final BundleControl control;
     private final KeptJars kept;
     private final Map<Path, Seen> files = new HashMap<>();
-    private final Map<Path, String> problems = new ConcurrentSkipListMap<>(); // also read by whoever lists bundles
+    private final Map<Path, String> problems = new ConcurrentSkipListMap<>(); // also read when bundles are listed
     private boolean atStart;
 
     private enum Standing {

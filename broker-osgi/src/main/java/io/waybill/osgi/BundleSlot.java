@@ -9,7 +9,7 @@ import org.osgi.framework.Bundle;
 /**
  * One handler bundle and the jar that runs in it.
  *
- * <p><b>Threads.</b> Changed by the one operation that runs, read by whoever asks for its status: hence the volatile fields.
+ * <p><b>Threads.</b> Changed by the one operation that runs, read by threads that ask for its status: hence the volatile fields.
  */
 final class BundleSlot {
 

@@ -8,7 +8,7 @@ import org.osgi.framework.wiring.BundleRequirement;
 import org.osgi.framework.wiring.BundleRevision;
 
 /**
- * Lets a candidate be resolved beside the bundle that it is to replace as if that one were gone, and lets nobody else use what the
+ * Lets a candidate be resolved beside the bundle that it is to replace as if that one were gone, and lets no other bundle use what the
  * candidate offers. A candidate is known by its location.
  *
  * <p><b>Threads.</b> Any; without state.

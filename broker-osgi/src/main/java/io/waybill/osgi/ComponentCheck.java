@@ -122,7 +122,7 @@ final class ComponentCheck {
                     + (unsatisfied.target == null ? "" : " with " + unsatisfied.target));
         }
         return new Problem(
-                configuration.description.name + " needs a service that nobody publishes: "
+                configuration.description.name + " needs a service that no bundle publishes: "
                         + String.join(", ", missing),
                 true);
     }

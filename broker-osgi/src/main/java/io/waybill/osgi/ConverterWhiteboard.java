@@ -58,7 +58,7 @@ final class ConverterWhiteboard implements ServiceTrackerCustomizer<DeviceConver
 
     @Override
     public void modifiedService(ServiceReference<DeviceConverter> reference, DeviceConverter converter) {
-        // The type is a converter's identity: one that wants another is registered anew.
+        // The type is a converter's identity: one that wants another is registered again.
     }
 
     @Override

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What tells whether a file changed since somebody looked.
+ * What tells whether a file changed since the last look.
  *
  * @param identity the inode, which is another when the file was replaced
  */

@@ -157,7 +157,7 @@ final class HandlerWhiteboard
 
     @Override
     public void modifiedService(ServiceReference<MessageHandler> reference, Published published) {
-        // Keys are a handler's identity: one that wants others is registered anew.
+        // Keys are a handler's identity: one that wants others is registered again.
     }
 
     @Override

@@ -74,12 +74,12 @@ final class Resolution {
     private String describe(BundleRequirement requirement) {
         String filter = requirement.getDirectives().getOrDefault(Constants.FILTER_DIRECTIVE, "");
         if (!requirement.getNamespace().equals(PackageNamespace.PACKAGE_NAMESPACE)) {
-            return "needs " + requirement.getNamespace() + " " + shorten(filter) + ": nobody provides it";
+            return "needs " + requirement.getNamespace() + " " + shorten(filter) + ": no bundle provides it";
         }
         String name = value(filter, PACKAGE, "?");
         String exported = exportedVersions(name, requirement.getRevision().getBundle());
         return "needs package " + name + range(filter)
-                + (exported.isEmpty() ? ": nobody exports it" : ": it is exported as " + exported + " only");
+                + (exported.isEmpty() ? ": no bundle exports it" : ": it is exported as " + exported + " only");
     }
 
     private static String range(String filter) {

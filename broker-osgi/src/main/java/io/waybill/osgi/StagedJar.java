@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import org.osgi.framework.Version;
 
 /**
- * The private copy of a bundle that was checked, and that runs: nobody else can change it in between. Immutable.
+ * The private copy of a bundle that was checked, and that runs: no other process can change it in between. Immutable.
  *
  * @param copy in the staging directory
  * @param source where it was taken from

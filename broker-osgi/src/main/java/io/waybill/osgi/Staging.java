@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * The directory into which every bundle is copied before it is looked at. It is private to this process's user, and what is checked there
  * is what runs.
  *
- * <p>A source is taken only when nobody but its owner may change it, and its owner is this process's user or root.
+ * <p>A source is taken only when its owner alone may change it, and its owner is this process's user or root.
  *
  * <p><b>Threads.</b> Any.
  */

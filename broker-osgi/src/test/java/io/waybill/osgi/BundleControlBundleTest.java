@@ -138,7 +138,7 @@ class BundleControlBundleTest {
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().install(needy))
                 .withMessage(
-                        "org.acme.count 2.0.0 does not resolve: needs package org.lib [1.0.0,2.0.0): nobody exports it")
+                        "org.acme.count 2.0.0 does not resolve: needs package org.lib [1.0.0,2.0.0): no bundle exports it")
                 .extracting(BundleRefusedException::reason)
                 .isEqualTo(Reason.UNRESOLVED);
         assertThat(node.response()).isEqualTo("one");
@@ -209,7 +209,7 @@ class BundleControlBundleTest {
 
         assertThatExceptionOfType(BundleRefusedException.class)
                 .isThrownBy(() -> node.bundles().install(jar))
-                .withMessageContaining("acme.Count needs a service that nobody publishes: io.waybill.api.Caller");
+                .withMessageContaining("acme.Count needs a service that no bundle publishes: io.waybill.api.Caller");
         assertThat(node.bundles().list())
                 .noneMatch(bundle -> bundle.symbolicName().equals("org.acme.count"));
         assertThat(node.absence("text.count")).isEqualTo(Absence.NEVER_KNOWN);

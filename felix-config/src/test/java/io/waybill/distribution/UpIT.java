@@ -123,7 +123,7 @@ class UpIT {
             assertThat(ended.exitCode()).as(ended.err()).isZero();
             assertThat(ended.out()).contains("stopped ops: exit code 0").contains("stopped main: exit code 0");
         }
-        assertThat(waybill("workers").err()).startsWith("Nobody is there");
+        assertThat(waybill("workers").err()).startsWith("No worker is there");
     }
 
     @Test

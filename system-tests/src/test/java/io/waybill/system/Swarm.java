@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** Workers of this process that response with what they are sent. Closes those that are open. */
+/** Workers of this process that respond with what they are sent. Closes those that are open. */
 final class Swarm implements AutoCloseable {
 
     private final Host host = Host.real();

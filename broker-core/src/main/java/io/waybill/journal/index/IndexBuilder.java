@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Builds the index of a worker's own queues, behind them: it reads what was appended, in its own time, and never meets a caller.
  *
- * <p>The index is derived. What is damaged, belongs to other queues or is no index at all is removed and built anew from the queues.
+ * <p>The index is derived. What is damaged, belongs to other queues or is no index at all is removed and rebuilt from the queues.
  * What can't be written now (a full disk) is tried again later; meanwhile {@link JournalIndex} reads the queues themselves.
  *
  * <p><b>Threads.</b> One calls {@link #step} and {@link #close}; RocksDB adds two of its own, at low priority. <b>Errors.</b> None are
@@ -60,7 +60,7 @@ public final class IndexBuilder implements Closeable {
     /**
      * Prepares to build.
      *
-     * @param workerDirectory of a worker that this process is: nobody else may write there
+     * @param workerDirectory of a worker that this process is: no other process may write there
      */
     public static IndexBuilder open(Path workerDirectory, JournalSettings settings, Host host) {
         IndexBuilder builder = new IndexBuilder(workerDirectory, host, settings);
@@ -107,7 +107,7 @@ public final class IndexBuilder implements Closeable {
             }
             suspend("a new index can't be opened: " + problem, null);
         } catch (IOException e) {
-            suspend("the index can't be made anew: " + e.getMessage(), e);
+            suspend("the index can't be rebuilt: " + e.getMessage(), e);
         }
         return false;
     }
@@ -133,7 +133,7 @@ public final class IndexBuilder implements Closeable {
 
     private boolean useless(String text, Exception cause) {
         problem = text;
-        LOG.warn("The index in {} is of no use and will be built anew from the queues: {}", directory.path(), text);
+        LOG.warn("The index in {} is unusable and is rebuilt from the queues: {}", directory.path(), text);
         LOG.debug("The index is of no use", cause);
         release();
         return false;
@@ -157,7 +157,7 @@ public final class IndexBuilder implements Closeable {
         }
     }
 
-    /** How many times an index was removed to be built anew. */
+    /** How many times an index was removed to be rebuilt. */
     public long rebuilds() {
         return rebuilds;
     }

@@ -136,7 +136,7 @@ final class IndexStore implements Closeable {
         }
     }
 
-    /** Opens somebody's as it is now, and writes nothing. Empty while its owner has written nothing of it to the disk. */
+    /** Opens another worker's index as it is now, and writes nothing. Empty while its owner has written nothing of it to the disk. */
     static Optional<IndexStore> openReadOnly(Path directory, SafeFiles files) throws IOException, RocksDBException {
         requireSafe(directory, files);
         if (!Files.exists(directory.resolve(BEGUN_FILE), LinkOption.NOFOLLOW_LINKS)) {

@@ -59,7 +59,7 @@ final class SharedStore implements Closeable {
         }
     }
 
-    /** Opens anew when the worker has written, but not more than once a second. */
+    /** Reopens when the worker has written, but not more than once a second. */
     void refresh() throws IOException {
         if (host.clock().monotonicNs() - openedAtNs < REFRESH_NS || !directory.exists()) {
             return;

@@ -5,7 +5,7 @@ import io.waybill.api.Response;
 import io.waybill.worker.poll.WaitCondition;
 import java.util.concurrent.locks.LockSupport;
 
-/** A call that a thread waits for. Settled by whoever polls, read by the thread that waits. */
+/** A call that a thread waits for. Completed by the polling thread, read by the thread that waits. */
 final class BlockingCall implements RetainingListener, WaitCondition {
 
     private final Thread waiter = Thread.currentThread();

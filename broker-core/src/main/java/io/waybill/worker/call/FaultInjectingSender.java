@@ -130,7 +130,7 @@ public final class FaultInjectingSender implements RequestSender {
         release(first);
     }
 
-    /** Writes what was written once more, for each further copy. Nobody waits for the responses. */
+    /** Writes what was written once more, for each further copy. No caller waits for the responses. */
     private void repeat(MessageBuffer request, PeerLink link, int copies, long wallNs) {
         try {
             for (int i = 1; i < copies; i++) {

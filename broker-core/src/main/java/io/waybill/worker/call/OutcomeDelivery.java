@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * Tells listeners the outcomes of their calls: the boundary around listeners. One that throws is logged and counted. One that does not
  * return loses the permit of the thread that it is on to another thread, see {@link io.waybill.worker.poll.PollTurns#relieve}.
  *
- * <p><b>Threads.</b> Any; each call has one outcome because whoever takes it from {@link PendingCalls} is the only one to tell it.
+ * <p><b>Threads.</b> Any; each call has one outcome because only the thread that takes it from {@link PendingCalls} delivers it.
  */
 public final class OutcomeDelivery {
 

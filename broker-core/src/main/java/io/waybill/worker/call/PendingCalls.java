@@ -14,7 +14,7 @@ import java.util.function.Predicate;
 /**
  * The calls that have no outcome yet, by message id. A table of slots that are used again and again: nothing is allocated per call.
  *
- * <p><b>Threads.</b> {@link #claim} under the lock of the request lane; everything else from any thread. Whoever {@link #take takes} a
+ * <p><b>Threads.</b> {@link #claim} under the lock of the request lane; everything else from any thread. The thread that {@link #take takes} a
  * call is the only one to settle it.
  */
 public final class PendingCalls {
@@ -145,7 +145,7 @@ public final class PendingCalls {
         return counter;
     }
 
-    /** The next id, of a request whose response nobody waits for. Under the lock, as {@link #claim}. */
+    /** The next id, of a request whose response no caller waits for. Under the lock, as {@link #claim}. */
     long spareId() {
         return MessageId.of(workerId, nextCounter());
     }

@@ -216,7 +216,7 @@ public final class RequestWriter {
                     PendingCalls.Slot slot = pending.claim(listener, link, length, flags, deadlineNs, timeoutNs);
                     if (slot != null) {
                         link.flow().sent(length);
-                        if (link.isSwept()) { // since it was found open: nobody else will settle this call
+                        if (link.isSwept()) { // since it was found open: no other thread will complete this call
                             return endAtOnce(slot, link);
                         }
                         return append(
@@ -297,7 +297,7 @@ public final class RequestWriter {
         throw new IllegalStateException("a link that is open was swept");
     }
 
-    /** Sends a request again, under its id, to the incarnation of its receiver that is there now. Nobody here waits for the response. */
+    /** Sends a request again, under its id, to the incarnation of its receiver that is there now. No caller here waits for the response. */
     public void repeat(RecordView request, long deadlineNs) {
         PeerLink link = lookup.require(request.to(), deadlineNs);
         int length = request.buffer().length();

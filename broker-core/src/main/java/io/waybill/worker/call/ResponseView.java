@@ -32,7 +32,7 @@ public final class ResponseView extends ResponseFields {
         return retained;
     }
 
-    /** Gives the references to somebody who releases them. */
+    /** Gives the references to an owner that releases them. */
     ReceivedReferences takeReferences() {
         ReceivedReferences taken = references;
         references = ReceivedReferences.none();

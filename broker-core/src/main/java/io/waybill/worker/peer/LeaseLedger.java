@@ -57,7 +57,7 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
         try {
             own.slot(sender).releaseLease(leaseId);
         } catch (HomeException e) {
-            // not the fault of whoever releases, on whatever thread; the lease ends with this process
+            // not the fault of the releasing thread, on whatever thread; the lease ends with this process
             if (withoutSlot.add(sender)) {
                 LOG.error(
                         "Worker {} is not told which of its segments' regions are released: it leased them to this one, whose"

@@ -111,7 +111,7 @@ public final class Links {
         }
     }
 
-    /** How long nobody need refresh unless a wait for changes ends; 0 while links are to be made, tried again or closed. */
+    /** How long no refresh is needed unless a wait for changes ends; 0 while links are to be made, tried again or closed. */
     public long restNs() {
         synchronized (refreshing) {
             return ended.all().isEmpty() && retryAtNs.isEmpty() && !awaitsLinks ? membership.restNs() : 0;
@@ -265,7 +265,7 @@ public final class Links {
                         .orElse(true);
     }
 
-    /** Closes the links of peers that are gone and from which nothing more is to be read, when nobody polls. */
+    /** Closes the links of peers that are gone and from which nothing more is to be read, when no thread polls. */
     private boolean dropSwept() {
         if (!ended.isAnySwept() || !permit.tryAcquire()) {
             return false;

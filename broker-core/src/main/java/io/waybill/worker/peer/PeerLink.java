@@ -116,7 +116,7 @@ public final class PeerLink {
 
     // ---- incarnation and condition
 
-    /** Whether the peer claims that it joined again, and nobody looked for that incarnation yet. */
+    /** Whether the peer claims that it joined again, and that incarnation was not looked for yet. */
     boolean isOutlived() {
         return peerCursors.epoch() > lookedFor;
     }

@@ -62,7 +62,7 @@ public final class QueueAppender {
         }
     }
 
-    /** Ends the journal; whoever comes later is told so. */
+    /** Ends the journal; later callers get an error. */
     public void close() {
         lock.lock();
         try {

@@ -65,7 +65,7 @@ public final class TensorTransit implements AutoCloseable {
         return receiver;
     }
 
-    /** Gives back what was leased with a record that nobody will use. */
+    /** Gives back what was leased with a record that will not be used. */
     public void discard(RecordView record, PeerLink from) {
         if (record.tensorCount() > 0) {
             try {

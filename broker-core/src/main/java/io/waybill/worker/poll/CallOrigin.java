@@ -5,7 +5,7 @@ import io.waybill.api.MessageId;
 /** On whose behalf calls are made. */
 public interface CallOrigin {
 
-    /** A program's: nobody's request. */
+    /** A program's: of no request. */
     CallOrigin PROGRAM = new CallOrigin() {
         @Override
         public long parent() {

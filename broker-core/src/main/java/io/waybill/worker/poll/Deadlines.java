@@ -3,7 +3,7 @@ package io.waybill.worker.poll;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The earliest deadline of the calls without an outcome, as an upper bound of how long nobody needs to look. Thread-safe.
+ * The earliest deadline of the calls without an outcome, as an upper bound of how long no look is needed. Thread-safe.
  */
 public final class Deadlines {
 
@@ -28,7 +28,7 @@ public final class Deadlines {
         return earliestNs.get();
     }
 
-    /** Before the calls are looked at: deadlines added from now on count anew. */
+    /** Before the calls are looked at: deadlines added from now on count from zero. */
     public void restart() {
         earliestNs.set(Long.MAX_VALUE);
     }

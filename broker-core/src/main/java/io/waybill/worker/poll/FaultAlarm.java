@@ -5,7 +5,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Faults on mapped memory that came to light where it can't be told whose file it was. Whoever polls next looks at the files of all peers.
+ * Faults on mapped memory that came to light where it is not known which file it was. The thread that polls next looks at the files of all peers.
  *
  * <p><b>Threads.</b> Any may raise it; the holder of the {@link PollPermit} lowers it.
  */

@@ -28,6 +28,6 @@ public interface HandlerCall extends CallOrigin {
         return id();
     }
 
-    /** ResponseWriter the request in the handler's place, if this is still the one of that number and nobody answered it. */
+    /** Responds to the request in place of its handler, if this is still the one of that number and it has no response. */
     void abandon(long sequence);
 }

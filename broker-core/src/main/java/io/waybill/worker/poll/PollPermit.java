@@ -4,7 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The right to poll: one thread at a time reads the peers' journals and settles calls. The worker's poller has it when nobody else
+ * The right to poll: one thread at a time reads the peers' journals and settles calls. The worker's poller has it when no other thread
  * wants it; a thread that waits for a response takes it to poll for itself. Everything that one holder wrote is seen by the next.
  *
  * <p>While its holder is inside of a listener, which is foreign and may not return, the permit can be revoked: the holder learns it from
@@ -31,9 +31,9 @@ public final class PollPermit {
     private volatile long foreign;
     private volatile Thread revokedFrom; // and has not come back; null for none
     private long entered; // of the holder
-    private long revocations; // of who revokes while the permit is held by nobody, read by the holder
+    private long revocations; // of who revokes while no thread holds the permit, read by the holder
 
-    /** Takes the permit when nobody has it. */
+    /** Takes the permit if it is free. */
     public boolean tryAcquire() {
         return holder == null && HOLDER.compareAndSet(this, null, Thread.currentThread());
     }

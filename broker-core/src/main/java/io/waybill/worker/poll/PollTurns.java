@@ -112,7 +112,7 @@ public final class PollTurns {
 
     /**
      * A caller gives the permit back. When the poller sleeps, peers must ring again from now on, and what they wrote before they knew is
-     * read here: nobody rings for it, and one poll reads no more than a part of a burst. A peer that rings ends the poller's sleep, and
+     * read here: no peer rings for it, and one poll reads no more than a part of a burst. A peer that rings ends the poller's sleep, and
      * with it this caller's turn.
      */
     void leftByCaller() {

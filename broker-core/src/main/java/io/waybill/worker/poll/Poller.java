@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The thread that polls when nobody else does.
+ * Background poller: polls when no caller does.
  *
  * <p>It steps aside while {@link WaitingCallers} poll, and looks now and then whether one still does. When it is caught in a
  * non-blocking handler that does not come back, a second thread takes its role; the first becomes the spare when it returns.
@@ -177,7 +177,7 @@ public final class Poller {
         }
     }
 
-    /** Sleeps on the doorbell, while whoever wants it may take the permit. Returns whether this thread has it again. */
+    /** Sleeps on the doorbell, while other threads may take the permit. Returns whether this thread has it again. */
     private boolean sleep() {
         turns.readClock();
         long untilNs = Math.min(clock.bootNs() + MAX_SLEEP_NS, deadlines.earliestNs());
@@ -214,7 +214,7 @@ public final class Poller {
         }
     }
 
-    /** The same when nobody polls. */
+    /** The same while no thread polls. */
     void unparkIfStandingBy() {
         if (!turns.isSleeping() && permit.isFree()) {
             unpark();
@@ -262,7 +262,7 @@ public final class Poller {
     }
 
     /**
-     * Gives the role to another thread when the poller's serves the same request at two looks, or a listener keeps it, and nobody polls.
+     * Gives the role to another thread when the poller's serves the same request at two looks, or a listener keeps it, and no thread polls.
      * For the housekeeper. A handler costs one thread at most: until it comes back, its other requests don't run on a poller.
      */
     public void relieve() {

@@ -80,7 +80,7 @@ public final class OutcomeClaim {
         fail(new CallException(ErrorKind.UNKNOWN_ERROR, code, id, text));
     }
 
-    /** Whether nobody waits any more, the time being over or not. */
+    /** Whether no caller waits any more, the time being over or not. */
     boolean isOver(long nowNs, String peer) {
         if (deadlineNs != 0 && nowNs >= deadlineNs) {
             fail(CallErrors.timedOut(id, timeoutNs, peer));

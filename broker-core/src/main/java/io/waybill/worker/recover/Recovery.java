@@ -55,7 +55,7 @@ public final class Recovery {
         doneListener = listener;
     }
 
-    /** A link was made that nobody polls yet. */
+    /** A link was made that is not polled yet. */
     public synchronized void made(PeerLink link) {
         boolean isFirst = begun.add(link.id());
         List<PeerLink> others = waiting.get(link.id());

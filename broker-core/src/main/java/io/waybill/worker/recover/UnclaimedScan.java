@@ -101,7 +101,7 @@ public final class UnclaimedScan {
         }
     }
 
-    /** A peer whose responses can't be read hurts nobody else's: of what it was asked, all that may have no outcome is told. */
+    /** A peer whose responses can't be read affects no other peer's: all calls to it that may have no outcome are returned. */
     private void lookAtReadable(Place place, LongHashSet found) {
         try {
             if (JournalTail.exists(JournalQueue.RESPONSES.in(place.peer().path()))) {

@@ -125,7 +125,7 @@ public final class ReferenceHandle implements RRef {
         return read(value -> new LocalValue(owner(), value), Response::close);
     }
 
-    /** @param untaken what to do with what was taken of the value when nobody waits any more */
+    /** @param untaken what to do with what was taken of the value when no caller waits any more */
     private <T> CompletableFuture<T> read(Function<StoredValue, T> take, Consumer<T> untaken) {
         CompletableFuture<T> told = new CompletableFuture<>();
         home.references().read((OwnerReference) reference, new ValueWaiter() {

@@ -16,7 +16,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * ResponseWriter the control operation that lists a worker's references.
+ * Responds the control operation that lists a worker's references.
  *
  * <pre>
  * control:rrefs.list  limit  {references: [{part, rref, fork, peer, epoch, state, handles, kept, type}], left_out,

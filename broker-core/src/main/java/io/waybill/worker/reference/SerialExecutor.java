@@ -9,7 +9,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs one thing after the other on the threads of an executor: what may wait for room in a journal, and must not hold up whoever asks for
+ * Runs one thing after the other on the threads of an executor: what may wait for room in a journal, and must not hold up the thread that asks for
  * it.
  *
  * <p><b>Threads.</b> Thread-safe.

@@ -35,7 +35,7 @@ public final class StoredValue implements OwnedValue {
     private final List<Storage> storages;
     private final List<ReferenceHandle> references;
     private ValueKeeper keeper; // guarded by this; null until it is kept
-    // Written by the thread that keeps it, read by whoever lists or closes it; null until it is kept.
+    // Written by the thread that keeps it, read by the threads that list or close it; null until it is kept.
     private volatile RRefId keptAs;
 
     private StoredValue(

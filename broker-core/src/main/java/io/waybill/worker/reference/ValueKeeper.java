@@ -118,7 +118,7 @@ public final class ValueKeeper {
 
     // ---- forgetting
 
-    /** Nobody can reach the value any more. */
+    /** No worker can reach the value any more. */
     void forget(RRefId id) {
         forgotten.add(id);
         disk.run(this::removeForgotten);
@@ -129,7 +129,9 @@ public final class ValueKeeper {
             try {
                 values.forget(id);
             } catch (IOException e) {
-                LOG.warn("The file of a value that nobody has can't be removed; the next life of this worker will", e);
+                LOG.warn(
+                        "The file of a value without references can't be removed; the next incarnation of this worker removes it",
+                        e);
             }
         }
     }

@@ -197,7 +197,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
     }
 
     /**
-     * The references of a response, which may be used at once: whoever shared them keeps them alive until their owners know of this worker.
+     * The references of a response, which may be used at once: the worker that shared them keeps them alive until their owners know of this one.
      *
      * @throws RejectedMessageException when they can't be had; those that could be read were given back
      */
@@ -216,7 +216,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
         return ReceivedReferences.take(this, table, holder(from));
     }
 
-    /** Gives back the references of a response that nobody waits for. */
+    /** Gives back the references of a response that no caller waits for. */
     public void declineAnswered(RecordView response, PeerLink from) {
         if (!response.hasReferences()) {
             return;

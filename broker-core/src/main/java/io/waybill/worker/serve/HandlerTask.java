@@ -50,7 +50,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         begun.lazySet(false);
     }
 
-    /** When the handler began, by the wall clock; 0 when it did not, or when nobody read the clock. */
+    /** When the handler began, by the wall clock; 0 when it did not, or when the clock was not read. */
     long begunNs() {
         return begunNs;
     }

@@ -60,7 +60,7 @@ final class Observer implements InstantSource {
         return random;
     }
 
-    /** What is left until a deadline. A look after the response is not put on record: whoever looks was too late. */
+    /** What is left until a deadline. A look after the response is not put on record: the look was too late. */
     synchronized long leftNs(long deadlineNs) {
         long leftNs = deadlineNs - clock.bootNs();
         if (!ended) {

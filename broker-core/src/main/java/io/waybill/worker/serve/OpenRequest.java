@@ -8,7 +8,7 @@ import java.lang.invoke.VarHandle;
 /**
  * Which request an {@link Exchange} has in flight that is not finished.
  *
- * <p><b>Threads.</b> Written by whoever the exchange belongs to, read by the housekeeper. What it reads may be a request that is finished
+ * <p><b>Threads.</b> Written by the thread that the exchange belongs to, read by the housekeeper. What it reads may be a request that is finished
  * already, never one that was not yet taken in flight.
  */
 public final class OpenRequest {

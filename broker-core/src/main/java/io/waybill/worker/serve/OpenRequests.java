@@ -37,7 +37,7 @@ public final class OpenRequests {
         return false;
     }
 
-    /** How many are in flight. Exact while nobody polls, since requests are begun by who does. */
+    /** How many are in flight. Exact while no thread polls, since the polling thread begins requests. */
     public int count() {
         int count = 0;
         for (OpenRequest each : all) {

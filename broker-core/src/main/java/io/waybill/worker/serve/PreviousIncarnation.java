@@ -43,7 +43,7 @@ public final class PreviousIncarnation {
         return request.epoch() != epoch;
     }
 
-    /** Whether a request to an earlier incarnation has a deadline on a clock that began anew since. Nobody waits for it any more. */
+    /** Whether a request to an earlier incarnation has a deadline on a clock that was restarted since. No caller waits for it any more. */
     boolean isFromEarlierBoot(RecordView request) {
         return !sameBoot && request.deadlineNs() != 0;
     }

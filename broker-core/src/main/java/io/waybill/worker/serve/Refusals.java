@@ -46,7 +46,7 @@ final class Refusals {
                 exchange,
                 ErrorCode.HANDLER_STUCK,
                 entry.provider() + " is out of service for " + entry.key().text()
-                        + ", because earlier requests are stuck in it; update its bundle or start it anew");
+                        + ", because earlier requests are stuck in it; update its bundle or restart it");
     }
 
     void noRoomForResponse(Exchange exchange) {

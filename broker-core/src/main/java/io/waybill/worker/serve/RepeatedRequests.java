@@ -151,7 +151,7 @@ public final class RepeatedRequests {
             }
             RecordView response = own.record(JournalQueue.RESPONSES);
             if (response.to() != repeat.link().id()) {
-                return Verdict.RUN_AGAIN; // somebody else's id
+                return Verdict.RUN_AGAIN; // another worker's id
             }
             if (response.handlerSequence() == 0) {
                 return response.isAcrossIncarnations() ? Verdict.RUN_AGAIN : Verdict.RUN;

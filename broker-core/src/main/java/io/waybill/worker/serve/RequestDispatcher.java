@@ -343,7 +343,7 @@ public final class RequestDispatcher {
                     return Polled.PERMIT_LOST;
                 }
                 if (present && registry.table() != table) {
-                    return served; // it may have left again: look anew
+                    return served; // it may have left again: look again
                 }
                 place = parking.first(key);
             }

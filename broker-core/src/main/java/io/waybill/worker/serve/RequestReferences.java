@@ -23,7 +23,7 @@ import java.util.function.Consumer;
 /**
  * The references of a request that is being served: those among its arguments, and the one to what it creates.
  *
- * <p>Belongs to whoever the {@link Exchange} belongs to.
+ * <p>Belongs to the thread that the {@link Exchange} belongs to.
  */
 final class RequestReferences {
 

@@ -76,7 +76,7 @@ final class ResponseBody implements ResponseWriter.Content {
         response.raw(value.payload(), value.tensors(), taken);
     }
 
-    /** When its handler began, by the wall clock; 0 when nobody looked at it. */
+    /** When its handler began, by the wall clock; 0 when no clock was read. */
     void begunAt(long wallNs) {
         begunNs = wallNs;
     }

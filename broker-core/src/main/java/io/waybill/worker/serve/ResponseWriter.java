@@ -69,7 +69,7 @@ public final class ResponseWriter {
     private final HandlerSlots invocations;
     private final AtomicLong unwritten = new AtomicLong();
     private volatile boolean closed; // set by the thread that closes the worker
-    private long latestNs; // of whoever answers, read by who polls, which most often is the same thread
+    private long latestNs; // of the responding thread, read by the polling one, which most often is the same thread
 
     public ResponseWriter(
             int workerId,
@@ -115,7 +115,7 @@ public final class ResponseWriter {
     }
 
     /**
-     * ResponseWriter with what the handler gave, or, when that can't be sent, with the error that says why: in any case with one response, unless
+     * Responds with what the handler gave, or, when that can't be sent, with the error that says why: in any case with one response, unless
      * the journal takes none. Does not throw.
      *
      * @return whether it was what the handler gave
@@ -266,7 +266,7 @@ public final class ResponseWriter {
         }
     }
 
-    /** ResponseWriter with an error. */
+    /** Responds with an error. */
     void fail(
             PeerLink to,
             long id,
@@ -318,7 +318,7 @@ public final class ResponseWriter {
     /**
      * An error.
      *
-     * @param begunNs when the handler began, by the wall clock; 0 when none did, or nobody looked at the clock
+     * @param begunNs when the handler began, by the wall clock; 0 when none did, or the clock was not read
      * @param observed what it observed until then, as it stands in a record
      */
     record Error(ErrorKind kind, ErrorCode code, byte[] utf8, long begunNs, byte[] observed) implements Content {
@@ -388,7 +388,7 @@ public final class ResponseWriter {
         }
     }
 
-    /** The worker leaves: whoever still responds is too late. */
+    /** The worker leaves: a later response is refused. */
     public void close() {
         closed = true;
     }

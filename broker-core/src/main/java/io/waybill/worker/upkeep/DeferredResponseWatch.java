@@ -55,7 +55,7 @@ final class DeferredResponseWatch {
         this.clock = clock;
     }
 
-    /** The worker closes: nobody waits for what has expired. */
+    /** The worker closes: no caller waits for what has expired. */
     void leave() {
         leaving = true;
     }
@@ -127,7 +127,7 @@ final class DeferredResponseWatch {
         }
     }
 
-    /** Whether it was given; or it never will be, and nobody asks any more. */
+    /** Whether it was given; or it never will be, and no caller waits any more. */
     private boolean isOver(Stuck each) {
         DeferredOutcome late = each.late().get();
         if (late != null && late.isGiven()) {

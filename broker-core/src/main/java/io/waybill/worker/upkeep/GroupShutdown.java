@@ -67,7 +67,7 @@ public final class GroupShutdown {
      * Waits until the work of this worker and the others has ended.
      *
      * @param others names or ids; its own is passed over
-     * @return for people, what it waited for in vain; empty when all has ended
+     * @return for people, what it waited for without success; empty when all has ended
      */
     public synchronized String await(Collection<String> others, Duration limit) {
         waits.requireMayBlock();

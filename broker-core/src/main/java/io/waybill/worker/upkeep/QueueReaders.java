@@ -26,7 +26,7 @@ import java.util.function.Supplier;
  * what was never written is not believed.
  *
  * <p>A live peer needs what it has not read of a queue that it reads. One that has not said how far it is needs what was written since it
- * joined. One that died may come back, and is waited for as long as the settings say; one that left is not. Nobody is waited for that was
+ * joined. One that died may come back, and is waited for as long as the settings say; one that left is not. No peer is waited for that was
  * {@linkplain Home#forget forgotten}.
  *
  * <p><b>Threads.</b> One.
@@ -101,7 +101,7 @@ public final class QueueReaders {
     }
 
     /**
-     * The oldest file of a queue that somebody needs.
+     * The oldest file of a queue that a reader needs.
      *
      * @param files of the queue, oldest first
      * @param newest the number of the file that is being written
@@ -197,7 +197,7 @@ public final class QueueReaders {
             }
             return table.slotFor(ownId).orElse(null);
         } catch (IOException e) {
-            return null; // it is only starting, or nobody can read its table: as if it had said nothing
+            return null; // it is only starting, or its table can't be read: as if it had said nothing
         }
     }
 }

@@ -60,7 +60,7 @@ public final class RequestDrain {
         }
     }
 
-    /** Looked at while nobody polls: whoever polled before may have begun requests that it had read already. */
+    /** Looked at while no thread polls: an earlier poll may have begun requests that it had read already. */
     private boolean isDone() {
         left = open.count();
         return left == 0 && waits.whileNobodyPolls(() -> left = open.count()) && left == 0;

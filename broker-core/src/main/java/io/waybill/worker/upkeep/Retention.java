@@ -31,7 +31,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Removes the files of this worker's journal that are too old, too many or too large, oldest first, as far as nobody needs them.
+ * Removes the files of this worker's journal that are too old, too many or too large, oldest first, as far as no reader needs them.
  *
  * <p>What a live peer has not read stays, and what this worker waits for a response to. What a peer that died has not read stays for a
  * while, but not when the quota is reached: a process that was killed must not stop a node.

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  *   <li>A non-blocking one that is in the same call at two looks keeps a polling thread: until it comes back its other requests run on the
  *       threads of its bundle.
  *   <li>A call that goes on long after its deadline is stuck: it is logged with its stack and counted, and its thread gets a replacement.
- *   <li>A handler with too many stuck calls is out of service until some come back, or its bundle is started anew.
+ *   <li>A handler with too many stuck calls is out of service until some come back, or its bundle is restarted.
  *   <li>A deferred response that does not come counts like a call that does not come back: see {@link DeferredResponseWatch}.
  *   <li>A non-blocking handler that still runs when its bundle has left is interrupted, and its request answered. What runs on threads of
  *       the bundle ends with those.
@@ -57,7 +57,7 @@ public final class Watchdog {
         this.late = new DeferredResponseWatch(open, settings, counted, clock);
     }
 
-    /** The worker closes: nobody waits for deferred responses whose requests have expired. Any thread. */
+    /** The worker closes: no caller waits for deferred responses whose requests have expired. Any thread. */
     void leave() {
         late.leave();
     }

@@ -34,7 +34,7 @@ final class WorkerJournal {
         return IndexBuilder.open(path, WrittenQueue.settings(), WrittenQueue.HOST);
     }
 
-    /** Indexes all there is. Returns how often the index was made anew. */
+    /** Indexes all there is. Returns how often the index was rebuilt. */
     long index() {
         try (IndexBuilder builder = builder()) {
             catchUp(builder);

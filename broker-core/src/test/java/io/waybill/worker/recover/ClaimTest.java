@@ -2,6 +2,7 @@ package io.waybill.worker.recover;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
@@ -28,6 +29,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -166,9 +168,10 @@ class ClaimTest {
             FileLock starting = table.lock(); // as the writer holds it while it opens its queue
             claim = again.claimAsync(id, LONG);
             another = again.claimAsync(id, LONG);
-            Thread.sleep(500);
-            assertThat(claim).isNotDone();
-            assertThat(another).isNotDone();
+            CompletableFuture<?> any = CompletableFuture.anyOf(claim, another);
+            assertThatThrownBy(() -> any.get(500, TimeUnit.MILLISECONDS))
+                    .as("a claim while the receiver starts")
+                    .isInstanceOf(TimeoutException.class);
             starting.release();
         }
         try (Response response = claim.join();

@@ -52,7 +52,7 @@ class HeldInValuesTest {
         c = join("c");
     }
 
-    /** ResponseWriter with its arguments. No worker waits for an owner that left. */
+    /** Responds with its arguments. No worker waits for an owner that left. */
     private Worker join(String name) throws IOException {
         HandlerRegistry handlers = workers.registry();
         workers.handle(

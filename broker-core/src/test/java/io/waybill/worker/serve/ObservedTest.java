@@ -112,7 +112,7 @@ class ObservedTest {
         return instant.getEpochSecond() * 1_000_000_000 + instant.getNano();
     }
 
-    /** ResponseWriter with the time, a random number, and the time. */
+    /** Responds with the time, a random number, and the time. */
     private static final MessageHandler LOOKS = (message, outbox) -> {
         long first = ns(outbox.clock().instant());
         long drawn = outbox.random().nextLong();

@@ -47,7 +47,7 @@ public final class StoredJournals implements Closeable {
         try {
             entries = home.host().files().list(home.workersPath(), MAX_DIRECTORIES);
         } catch (NoSuchFileException e) {
-            return; // a home that nobody joined
+            return; // a home that no worker joined
         }
         for (Path entry : entries) {
             Matcher name = DIRECTORY.matcher(entry.getFileName().toString());

@@ -16,7 +16,7 @@ import io.waybill.wire.RecordView;
  * @param from worker id of the sender, as written
  * @param sentNs wall clock in ns since 1970
  * @param deadlineNs of a request, on the clock that goes on during suspension; 0 for none
- * @param begunNs of a response: when the handler began, in ns since 1970; 0 when none did, or nobody looked at the clock
+ * @param begunNs of a response: when the handler began, in ns since 1970; 0 when none did, or the clock was not read
  * @param traceHigh first half of the trace id
  * @param errorKind of an exception; {@link ErrorKind#UNKNOWN_ERROR} otherwise
  * @param errorCode of an exception

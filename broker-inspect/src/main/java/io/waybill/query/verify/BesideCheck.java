@@ -176,7 +176,7 @@ final class BesideCheck {
     }
 
     /**
-     * When the queues have been read: looks whether they reach as far as somebody read.
+     * When the queues have been read: looks whether they reach as far as a reader read.
      *
      * @param ends of the queues of each worker
      */

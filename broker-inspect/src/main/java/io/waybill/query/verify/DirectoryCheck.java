@@ -89,7 +89,7 @@ final class DirectoryCheck {
                         journal,
                         Optional.of(queue),
                         table,
-                        "there is none: its worker makes it anew when it starts");
+                        "there is none: its worker recreates it when it starts");
             }
         } catch (IOException e) {
             find(Severity.DAMAGE, journal, Optional.of(queue), queue.directoryName(), String.valueOf(e.getMessage()));

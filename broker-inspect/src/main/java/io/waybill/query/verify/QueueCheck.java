@@ -203,7 +203,7 @@ final class QueueCheck implements Closeable {
         return directory.resolve(reader.place().fileName());
     }
 
-    /** Checks that the queue reaches as far as somebody saw it reach. */
+    /** Checks that the queue reaches as far as a reader saw it reach. */
     void requireReaches(OptionalLong sequence) {
         if (sequence.isPresent() && sequence.getAsLong() > lastSequence) {
             find(

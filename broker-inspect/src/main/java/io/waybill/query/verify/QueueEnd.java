@@ -16,7 +16,7 @@ import java.util.OptionalInt;
 record QueueEnd(Optional<RecordPosition> last, OptionalInt newest, Roll roll) {
 
     /**
-     * Whether somebody who has read up to this position has read what is not there. The start of a file may not be written yet, and a place
+     * Whether a reader at this position has read what is not there. The start of a file may not be written yet, and a place
      * in a file behind which newer ones were begun is passed by: after a power cut its worker goes on so.
      */
     boolean isBehind(long position) {

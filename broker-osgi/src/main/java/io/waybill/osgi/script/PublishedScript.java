@@ -10,7 +10,7 @@ import org.osgi.framework.ServiceRegistration;
 /** A script as a service, and what became of it. Thread-safe; registered and withdrawn by the shelf. */
 final class PublishedScript implements Script {
 
-    /** What whoever runs scripts said last. */
+    /** What the bundle that runs scripts said last. */
     private sealed interface Verdict {
         record Accepted(List<String> schemas) implements Verdict {}
 
@@ -20,7 +20,7 @@ final class PublishedScript implements Script {
     final StagedScript staged;
     final long sinceWallNs;
     private final int ranking;
-    private volatile Verdict verdict; // written by the bundle that runs it, read by whoever asks; null before
+    private volatile Verdict verdict; // written by the bundle that runs it, read by any thread; null before
     private ServiceRegistration<Script> registration; // the shelf's
 
     PublishedScript(StagedScript staged, int ranking, long sinceWallNs) {
@@ -29,7 +29,7 @@ final class PublishedScript implements Script {
         this.sinceWallNs = sinceWallNs;
     }
 
-    /** When this returns, whoever runs scripts has said what becomes of it; unless there is nobody. */
+    /** When this returns, the bundle that runs scripts has decided on it, if there is one. */
     void register(BundleContext context) {
         registration = context.registerService(Script.class, this, null);
     }

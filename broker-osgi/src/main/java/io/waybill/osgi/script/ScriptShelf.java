@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The scripts of a node, each at its place, with what is wrong with them. A script that is put where one is takes over when whoever runs
+ * The scripts of a node, each at its place, with what is wrong with them. A script that is put where one is takes over when the bundle that runs
  * scripts accepted it; until then, and when it is refused, the one that was there serves on.
  *
  * <p><b>Threads.</b> Any; changes wait for each other, {@link #list()} does not. A change waits until calls to what is replaced have ended,
@@ -76,7 +76,7 @@ public final class ScriptShelf {
     }
 
     /**
-     * Whether there is nobody now who could say whether another script is better than the one at a place, as while the bundle that runs
+     * Whether no bundle could say now whether another script is better than the one at a place, as while the bundle that runs
      * scripts is updated.
      */
     boolean mustWait(String place) {

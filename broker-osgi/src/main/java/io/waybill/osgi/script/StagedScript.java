@@ -6,7 +6,7 @@ import java.nio.file.Path;
 /**
  * A script that was copied to where only this process may write.
  *
- * @param copy whoever staged it discards it
+ * @param copy discarded by the class that staged it
  * @param origin where it was put, for texts
  */
 record StagedScript(ScriptName name, Path copy, String origin, String sha256) {

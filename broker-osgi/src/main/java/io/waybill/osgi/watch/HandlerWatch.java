@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicReference;
  * Notes the first {@link UnrecordedInput} of one run of a handler: of the thread that runs it, and of those that are started from there.
  *
  * <p><b>Threads.</b> {@link #begin} and {@link #leave} belong to the thread that runs the handler; the rest is for any.
- * <b>Lifetime.</b> Until {@link #end}. A thread that lives on counts to nobody then.
+ * <b>Lifetime.</b> Until {@link #end}. A thread that lives on is not counted then.
  */
 public final class HandlerWatch {
 

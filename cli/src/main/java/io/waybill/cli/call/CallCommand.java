@@ -87,7 +87,7 @@ public final class CallCommand implements Callable<Integer> {
             names = "--timeout",
             paramLabel = "TIME",
             converter = DurationOption.class,
-            description = "How long to wait, such as 500ms or 5s; 0 for ever. Default: 60s.")
+            description = "How long to wait, such as 500ms or 5s; 0 for no limit. Default: 60s.")
     private Duration timeout;
 
     @Option(

@@ -70,7 +70,7 @@ public final class CallingWorker implements AutoCloseable {
     }
 
     /**
-     * Calls and waits, also for a worker that is only starting: until it is ready nobody knows what it will serve.
+     * Calls and waits, also for a worker that is only starting: until it is ready it is not known what it will serve.
      *
      * @return the response, the caller's to close
      * @throws CallException when the call fails

@@ -56,7 +56,7 @@ public final class ExitCleanup implements AutoCloseable {
         try {
             close();
         } catch (IOException e) {
-            // there is nobody left to tell
+            // no reader is left
         }
     }
 

@@ -27,7 +27,7 @@ public final class Progress {
     /**
      * Does something that may take long.
      *
-     * @param what is waited for; asked anew for every line
+     * @param what is waited for; asked again for every line
      */
     public static <T> T during(Surroundings surroundings, Threads threads, Supplier<String> what, Supplier<T> work) {
         if (surroundings.watcher() == Surroundings.Watcher.PROGRAM) {

@@ -32,7 +32,7 @@ public record Surroundings(
 
     /** Who reads standard error. */
     public enum Watcher {
-        /** Somebody at a terminal: progress is shown. */
+        /** A person at a terminal: progress is shown. */
         PERSON,
         /** A file or a program. */
         PROGRAM

@@ -109,7 +109,7 @@ public final class Demo {
 
     /** Finds a message by its id in the journals. */
     public void lookUp(Caller caller) throws DemoFailedException {
-        story.step("Every request and response stays in the journal of who sent it, and is found by its id.");
+        story.step("Every request and response stays in the journal of its sender, and is found by its id.");
         String id;
         try (Response response = caller.call(count())) {
             id = MessageId.text(response.id());

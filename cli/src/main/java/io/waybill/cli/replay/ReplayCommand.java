@@ -103,7 +103,7 @@ public final class ReplayCommand implements Callable<Integer> {
             names = "--limit",
             paramLabel = "TIME",
             converter = DurationOption.class,
-            description = "How long one call may take, such as 10s; 0 for ever. Default: 60s.")
+            description = "How long one call may take, such as 10s; 0 for no limit. Default: 60s.")
     private Duration limit;
 
     @Option(

@@ -7,7 +7,7 @@ import java.time.Duration;
  *
  * @param first the wait after the first death; each further one doubles it
  * @param max no wait is longer
- * @param steadyAfter a node that ran so long begins anew with {@code first}
+ * @param steadyAfter a node that ran so long starts over with {@code first}
  */
 public record RestartSettings(Duration first, Duration max, Duration steadyAfter) {
 

@@ -53,7 +53,9 @@ final class ForgetCommand implements Callable<Integer> {
                         + ": it will read what it has not read yet; end it first");
             }
             opened.forget(peer);
-            surroundings.out().println("nobody waits any more for worker " + peer.name() + " (id " + peer.id() + ")");
+            surroundings
+                    .out()
+                    .println("no worker waits any more for worker " + peer.name() + " (id " + peer.id() + ")");
         }
         return 0;
     }

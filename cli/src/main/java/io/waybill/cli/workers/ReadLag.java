@@ -21,7 +21,7 @@ import java.util.Optional;
  */
 final class ReadLag {
 
-    /** Beyond this nobody needs the exact number. */
+    /** Beyond this the exact number does not matter. */
     private static final long MAX = 100_000;
 
     private final Host host;

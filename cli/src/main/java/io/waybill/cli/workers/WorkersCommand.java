@@ -110,9 +110,9 @@ public final class WorkersCommand implements Callable<Integer> {
         if (hidden > 0) {
             surroundings
                     .err()
-                    .println((shown == 0 ? "Nobody is there; " : "") + hidden + " left or died: --all shows them");
+                    .println((shown == 0 ? "No worker is there; " : "") + hidden + " left or died: --all shows them");
         } else if (shown == 0) {
-            surroundings.err().println("Nobody is there; start a node: waybill node --name NAME");
+            surroundings.err().println("No worker is there; start a node: waybill node --name NAME");
         }
     }
 

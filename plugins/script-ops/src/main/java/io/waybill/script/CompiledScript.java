@@ -28,7 +28,7 @@ import org.bytedeco.pytorch.global.torch;
 /**
  * One version of a script: its functions, and what libtorch keeps for them.
  *
- * <p><b>Lifetime.</b> Whoever compiled it closes it. A call enters before it runs a function and leaves afterwards; the native side is
+ * <p><b>Lifetime.</b> Its compiler closes it. A call enters before it runs a function and leaves afterwards; the native side is
  * freed when it is closed and the last call has left. <b>Threads.</b> Any.
  */
 final class CompiledScript implements AutoCloseable {
@@ -125,7 +125,7 @@ final class CompiledScript implements AutoCloseable {
         return all;
     }
 
-    /** What libtorch finds to be the type of a function's result, where the function calls nobody and so compiles by itself. */
+    /** What libtorch finds to be the type of a function's result, where the function makes no calls and so compiles by itself. */
     private String resultType(String function, String textWithoutCalls) throws ScriptRefusedException {
         String why = "it calls other workers itself";
         try {

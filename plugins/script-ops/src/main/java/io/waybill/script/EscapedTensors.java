@@ -10,7 +10,7 @@ import org.bytedeco.pytorch.Tensor;
  * Arguments that a script kept beyond its call: in an attribute of a module, or in a task that it forked and did not wait for. Their bytes
  * are a message's, and stay as long as libtorch has a use for them.
  *
- * <p><b>Threads.</b> Any. <b>Ownership.</b> Holds a count of each storage until nobody else uses libtorch's tensor over it, which is
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Holds a count of each storage until libtorch's tensor over it is not used any more, which is
  * looked at before every call.
  */
 final class EscapedTensors {

@@ -9,7 +9,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Answers SCRIPT_CALL for the functions of one script. Functions may run long: this runs on the bundle's threads.
+ * Serves SCRIPT_CALL for the functions of one script. Functions may run long: this runs on the bundle's threads.
  *
  * <p><b>Threads.</b> Any number at once. <b>Errors.</b> Those of {@link ScriptEngine#run}.
  */

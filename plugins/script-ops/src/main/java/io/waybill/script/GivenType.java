@@ -17,7 +17,7 @@ final class GivenType {
     /** As in PyTorch, where an empty list or dict has the same. */
     private static final String EMPTY = "Tensor";
 
-    /** More are read anew each time: their number is in the callers' hands. */
+    /** More are read again each time: their number is in the callers' hands. */
     private static final int MAX_KNOWN = 256;
 
     private static final Map<String, Type.TypePtr> KNOWN = new ConcurrentHashMap<>();

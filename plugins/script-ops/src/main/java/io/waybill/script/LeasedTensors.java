@@ -52,7 +52,7 @@ final class LeasedTensors {
         return new LeasedTensors(true);
     }
 
-    /** Frees libtorch's tensors, but for those that somebody in libtorch still uses: they go to {@code escaped} with their bytes. */
+    /** Frees libtorch's tensors, but for those that libtorch still uses: they go to {@code escaped} with their bytes. */
     void letGo(EscapedTensors escaped) {
         for (int i = 0; i < storages.size(); i++) {
             Leased leased = storages.get(i);

@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 
 /**
  * Which operators a call may run. Operators compute: what reaches beyond its arguments and its result, to files, to the network or to the
- * process, is refused unless the configuration names it, and so is what nobody has looked at. Immutable.
+ * process, is refused unless the configuration names it, and so is what was not reviewed. Immutable.
  *
  * <p>The lists are those of libtorch 2.10. A test reads all schemas of the libtorch at hand and fails when one is new to them.
  */

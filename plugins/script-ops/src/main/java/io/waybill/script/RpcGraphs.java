@@ -79,7 +79,7 @@ final class RpcGraphs {
         List<JitNode> nodes = nodes(block);
         for (int i = nodes.size() - 1; i >= 0; i--) {
             if (nodes.get(i).address() != butFor.address()) {
-                nodes.get(i).destroy(); // from behind: nobody may use its results any more
+                nodes.get(i).destroy(); // from behind: its results are not used any more
             }
         }
     }

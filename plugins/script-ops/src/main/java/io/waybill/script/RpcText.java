@@ -128,7 +128,7 @@ final class RpcText {
         return annotated.isEmpty() ? inference.resultType(target.function, withoutCallers()) : annotated;
     }
 
-    /** The functions that call nobody: what the type of the others' results may be found out with. */
+    /** The functions that make no calls: what the type of the others' results may be found out with. */
     private String withoutCallers() {
         List<Integer> starts = new ArrayList<>();
         Matcher header = HEADER.matcher(masked);
@@ -223,7 +223,7 @@ final class RpcText {
 
     /**
      * The function that stands for the call, and the one that leaves libtorch, whose body is never run. The assertion sees to it that
-     * libtorch does not leave out a call whose result nobody uses.
+     * libtorch does not leave out a call whose result is not used.
      */
     private static String helpers(Target target, String result) {
         String type = target.way == Way.RPC_SYNC ? result : "Future[" + result + "]";

@@ -26,7 +26,7 @@ import org.bytedeco.pytorch.Tuple;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * What one run of a function calls on other workers, on behalf of the request that it answers. To libtorch a call that was not waited for, and a reference, are futures that nobody completes: the function's
+ * What one run of a function calls on other workers, on behalf of the request that it serves. To libtorch a call that was not waited for, and a reference, are futures that nobody completes: the function's
  * waiting comes here first, and completes them.
  *
  * <p><b>Threads.</b> The one that runs the function. <b>Ownership.</b> Holds the responses, whose tensors the function computes with, and the handles of the
@@ -103,7 +103,7 @@ final class ScriptCalls implements AutoCloseable {
             }
             throw new AssertionError(site.way());
         } finally {
-            given.release(); // whoever sends copies first
+            given.release(); // the sender copies first
         }
     }
 

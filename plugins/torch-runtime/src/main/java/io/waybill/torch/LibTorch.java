@@ -20,7 +20,7 @@ import org.osgi.service.component.annotations.Component;
  * folder is this component's setting {@code native.directory}, or else the framework's property {@value #NATIVES_PROPERTY}.
  *
  * <p><b>Threads.</b> Immutable. <b>Lifetime.</b> Native libraries stay loaded as long as the process lives: a node that is to use
- * another version of this bundle is started anew.
+ * another version of this bundle is restarted.
  */
 @Component(service = LibTorch.class)
 public final class LibTorch {
@@ -166,7 +166,7 @@ public final class LibTorch {
         String text = String.valueOf(error.getMessage());
         if (text.contains("already loaded in another classloader")) {
             return "libtorch is in use by an earlier version of this bundle, and native libraries load once per process: "
-                    + "start the node anew";
+                    + "restart the node";
         }
         return "libtorch cannot be loaded: " + file + ": " + text
                 + "; it needs Linux on x86-64 with glibc 2.35 and the "
