@@ -1,10 +1,10 @@
 package io.waybill.dispatch;
 
-import static io.waybill.dispatch.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.waybill.host.Clock;
+import io.waybill.testing.core.Waits;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -72,15 +72,15 @@ class HandlerExecutorTest {
             }
             executor.execute(ran::incrementAndGet);
         }
-        eventually("all ran", () -> ran.get() == 20_000);
-        eventually("none is counted as running", () -> executor.taskCount() == 0);
+        Waits.until("all ran", () -> ran.get() == 20_000);
+        Waits.until("none is counted as running", () -> executor.taskCount() == 0);
     }
 
     @Test
     void namesItsThreadsForTheProvider() {
         Set<String> names = ConcurrentHashMap.newKeySet();
         executor.execute(() -> names.add(Thread.currentThread().getName()));
-        eventually("it ran", () -> !names.isEmpty());
+        Waits.until("it ran", () -> !names.isEmpty());
         assertThat(names).allMatch(name -> name.matches("acme-handler-\\d+"));
     }
 
@@ -116,7 +116,7 @@ class HandlerExecutorTest {
             }
             assertThat(allRun.await(20, TimeUnit.SECONDS)).isTrue();
             release.countDown();
-            eventually("the round ended", () -> executor.taskCount() == 0);
+            Waits.until("the round ended", () -> executor.taskCount() == 0);
             assertThat(quick).hasValue(50);
         }
     }
@@ -133,10 +133,10 @@ class HandlerExecutorTest {
                 .extracting(ExecutorRefusedException::reason)
                 .isEqualTo(ExecutorRefusedException.Reason.FULL);
         release.countDown();
-        eventually("room again", () -> executor.taskCount() == 0);
+        Waits.until("room again", () -> executor.taskCount() == 0);
         AtomicBoolean ran = new AtomicBoolean();
         executor.execute(() -> ran.set(true));
-        eventually("it ran", ran::get);
+        Waits.until("it ran", ran::get);
     }
 
     @Test
@@ -144,7 +144,7 @@ class HandlerExecutorTest {
         CountDownLatch deepest = new CountDownLatch(1);
         nest(50, deepest);
         assertThat(deepest.await(20, TimeUnit.SECONDS)).isTrue();
-        eventually("all ended", () -> executor.taskCount() == 0);
+        Waits.until("all ended", () -> executor.taskCount() == 0);
     }
 
     private void nest(int depth, CountDownLatch done) {
@@ -168,10 +168,10 @@ class HandlerExecutorTest {
             brief.execute(() -> await(release));
         }
         release.countDown();
-        eventually("no thread is left", () -> brief.threadCount() == 0);
+        Waits.until("no thread is left", () -> brief.threadCount() == 0);
         AtomicBoolean ran = new AtomicBoolean();
         brief.execute(() -> ran.set(true));
-        eventually("it starts one again", ran::get);
+        Waits.until("it starts one again", ran::get);
         brief.close(LONG);
     }
 
@@ -182,14 +182,14 @@ class HandlerExecutorTest {
             throw new IllegalStateException("expected by this test");
         });
         executor.execute(() -> ran.set(true));
-        eventually("the next ran", ran::get);
+        Waits.until("the next ran", ran::get);
     }
 
     @Test
     void endsItsThreadsWhenClosed() {
         CountDownLatch never = new CountDownLatch(1);
         executor.execute(() -> await(never));
-        eventually("it runs", () -> executor.threadCount() == 1);
+        Waits.until("it runs", () -> executor.threadCount() == 1);
 
         assertThat(executor.close(LONG)).isZero();
         assertThat(executor.threadCount()).isZero();
@@ -219,12 +219,12 @@ class HandlerExecutorTest {
                 told.set(true);
             }
         });
-        eventually("it runs", runs::get);
+        Waits.until("it runs", runs::get);
 
         assertThat(executor.close(Duration.ofMillis(50))).isEqualTo(1);
         assertThat(told).isTrue();
         release.set(true);
-        eventually("the thread ends by itself", () -> executor.threadCount() == 0);
+        Waits.until("the thread ends by itself", () -> executor.threadCount() == 0);
     }
 
     @Test
@@ -237,7 +237,7 @@ class HandlerExecutorTest {
                 await(never);
             });
         }
-        eventually("all run", () -> stuck.size() == MAX_TASKS);
+        Waits.until("all run", () -> stuck.size() == MAX_TASKS);
         assertThat(executor.hasRoom()).isFalse();
         Thread one = stuck.iterator().next();
 
@@ -252,7 +252,7 @@ class HandlerExecutorTest {
         assertThat(executor.threadCount()).isEqualTo(MAX_TASKS + 1);
 
         never.countDown();
-        eventually("all ended", () -> executor.taskCount() == 0);
+        Waits.until("all ended", () -> executor.taskCount() == 0);
         assertThat(executor.writeOff(one)).as("it has no task").isFalse();
         runsEveryTaskOnce();
     }

@@ -1,6 +1,5 @@
 package io.waybill.dispatch;
 
-import static io.waybill.dispatch.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
@@ -8,6 +7,7 @@ import static org.assertj.core.api.Assertions.tuple;
 import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.host.ManualClock;
+import io.waybill.testing.core.Waits;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
@@ -204,8 +204,8 @@ class HandlerRegistryTest {
         assertThat(entry.begin()).isTrue();
 
         CompletableFuture<Drained> drained = CompletableFuture.supplyAsync(() -> registration.withdraw(LONG));
-        eventually("the handler left the table", () -> registry.table().forKey(COUNT) == null);
-        eventually("it refuses more", () -> !entry.begin());
+        Waits.until("the handler left the table", () -> registry.table().forKey(COUNT) == null);
+        Waits.until("it refuses more", () -> !entry.begin());
         assertThat(drained).isNotDone();
         assertThat(registry.statuses()).extracting(HandlerStatus::state).contains(HandlerStatus.State.DRAINING);
 

@@ -14,6 +14,7 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;

@@ -22,6 +22,7 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.tensor.TensorConfig;
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -479,7 +480,7 @@ class ForeignCodeTest {
     }
 
     private void until(String what, BooleanSupplier condition) {
-        Waits.until(place == null ? what : place + " with " + fault + ": " + what, condition);
+        Waits.until(place == null ? what : place + " with " + fault + ": " + what, condition::getAsBoolean);
     }
 
     /** A program's own thread that hangs in its own storage, or its own converter, hangs. */

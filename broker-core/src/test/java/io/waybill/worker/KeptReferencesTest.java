@@ -21,6 +21,7 @@ import io.waybill.kept.KeptValues;
 import io.waybill.rref.ControlRetries;
 import io.waybill.rref.Keeping;
 import io.waybill.rref.RRefSettings;
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -18,6 +18,7 @@ import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;

@@ -20,6 +20,7 @@ import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.handling.Route;
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

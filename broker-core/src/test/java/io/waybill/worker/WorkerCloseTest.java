@@ -16,6 +16,7 @@ import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.journal.Durability;
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

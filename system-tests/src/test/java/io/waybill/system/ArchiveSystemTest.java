@@ -10,6 +10,7 @@ import io.waybill.journal.JournalQueue;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.testing.core.Seeds;
+import io.waybill.testing.core.Waits;
 import io.waybill.wire.RecordView;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

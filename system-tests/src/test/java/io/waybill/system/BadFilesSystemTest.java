@@ -15,6 +15,7 @@ import io.waybill.api.ResponseListener;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
 import io.waybill.host.failure.MappedFaults;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.poll.Waiting;
 import java.io.IOException;

@@ -14,6 +14,7 @@ import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.journal.read.JournalTail;
 import io.waybill.journal.read.Poll;
+import io.waybill.testing.core.Waits;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;

@@ -7,6 +7,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.ByteBuffer;

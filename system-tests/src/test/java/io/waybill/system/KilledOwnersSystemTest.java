@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.waybill.kept.KeptValues;
 import io.waybill.rref.Keeping;
 import io.waybill.testing.core.Seeds;
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

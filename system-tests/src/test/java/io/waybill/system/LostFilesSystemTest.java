@@ -2,6 +2,7 @@ package io.waybill.system;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;

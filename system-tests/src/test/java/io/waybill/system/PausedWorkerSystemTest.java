@@ -2,6 +2,7 @@ package io.waybill.system;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.testing.core.Waits;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;

@@ -3,6 +3,7 @@ package io.waybill.system;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.testing.core.Seeds;
+import io.waybill.testing.core.Waits;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Random;

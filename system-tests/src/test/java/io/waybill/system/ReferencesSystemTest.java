@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.kept.KeptValues;
 import io.waybill.rref.Keeping;
+import io.waybill.testing.core.Waits;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

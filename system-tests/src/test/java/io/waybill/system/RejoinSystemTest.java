@@ -9,6 +9,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;

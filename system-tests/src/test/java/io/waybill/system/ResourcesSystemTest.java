@@ -10,6 +10,7 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.Storage;
 import io.waybill.api.Tensor;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -3,6 +3,7 @@ package io.waybill.system;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.journal.RetentionSettings;
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -1,6 +1,7 @@
 package io.waybill.system;
 
 import io.waybill.process.ChildJvm;
+import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -13,7 +13,8 @@ import org.agrona.concurrent.AgentRunner;
  * was never started.
  *
  * <p><b>Errors.</b> Whatever a duty cycle throws is counted and given to the error handler, and the next one follows after a back-off from
- * 10 ms to 1 s. Neither an {@link Error} nor an interrupt ends the agent; an {@link org.agrona.concurrent.AgentTerminationException} does.
+ * 10 ms to 1 s. What a wait throws is handled in the same way. Neither an {@link Error} nor an interrupt ends the agent; an
+ * {@link org.agrona.concurrent.AgentTerminationException} does.
  */
 public final class AgentThread implements AutoCloseable {
 
@@ -37,7 +38,7 @@ public final class AgentThread implements AutoCloseable {
         this.threadName = threadName;
         this.idle = idle;
         this.retried = new RetriedAgent(agent, idle, failures);
-        this.runner = new AgentRunner(idle, failures, null, retried);
+        this.runner = new AgentRunner(retried, failures, null, retried);
     }
 
     /** Starts the thread. Once only. */
@@ -45,7 +46,7 @@ public final class AgentThread implements AutoCloseable {
         thread = threads.start(threadName, runner);
     }
 
-    /** Number of duty cycles that failed. */
+    /** Number of duty cycles and waits that failed. */
     public long failures() {
         return retried.failures();
     }

@@ -1,15 +1,17 @@
 package io.waybill.host.agent;
 
+import java.util.concurrent.locks.LockSupport;
 import org.agrona.concurrent.Agent;
 import org.agrona.concurrent.AgentTerminationException;
+import org.agrona.concurrent.IdleStrategy;
 
 /**
- * An agent whose failed duty cycles are retried. {@link org.agrona.concurrent.AgentRunner} by itself ends at an {@link Error} and at an
- * interrupt.
+ * An agent, with its idle strategy, whose failed duty cycles and waits are retried. {@link org.agrona.concurrent.AgentRunner} by itself
+ * ends at an {@link Error} and at an interrupt.
  *
  * <p><b>Threads.</b> {@link #stop} and {@link #failures} by any; the rest by the runner's.
  */
-final class RetriedAgent implements Agent {
+final class RetriedAgent implements Agent, IdleStrategy {
 
     private static final long MIN_BACK_OFF_NS = 10_000_000;
     private static final long MAX_BACK_OFF_NS = 1_000_000_000;
@@ -23,6 +25,7 @@ final class RetriedAgent implements Agent {
     private volatile boolean stopped; // set by any thread
     private volatile long failures; // written by the runner's thread alone
     private long backOffNs;
+    private boolean lastWaitFailed;
 
     RetriedAgent(Agent agent, WakeableIdleStrategy idle, FailureLog log) {
         this.agent = agent;
@@ -63,13 +66,43 @@ final class RetriedAgent implements Agent {
                 idle.rest(0);
             }
             backOffNs = 0;
-            log.succeeded();
+            if (!lastWaitFailed) {
+                log.succeeded();
+            }
         } catch (AgentTerminationException e) {
             throw e;
         } catch (Throwable e) { // whatever it is, the next duty cycle may succeed
             failed(e);
         }
         return SOME_WORK;
+    }
+
+    @Override
+    public void idle(int workCount) {
+        idle();
+    }
+
+    @Override
+    public void idle() {
+        try {
+            idle.idle();
+            lastWaitFailed = false;
+        } catch (Throwable e) { // JDK 17 may throw a fault in a mapped file late, such as when the thread parks
+            lastWaitFailed = true;
+            failures++;
+            log.onError(e);
+            LockSupport.parkNanos(MIN_BACK_OFF_NS);
+        }
+    }
+
+    @Override
+    public void reset() {
+        idle.reset();
+    }
+
+    @Override
+    public String alias() {
+        return idle.alias();
     }
 
     private void failed(Throwable e) {

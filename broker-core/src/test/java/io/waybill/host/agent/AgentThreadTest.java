@@ -35,13 +35,13 @@ class AgentThreadTest {
     }
 
     @Test
-    void restsAsLongAsTheAgentSaysAndWakesBefore() throws InterruptedException {
+    void restsAsLongAsTheAgentSaysAndWakesBefore() {
         start(() -> {
             idle.rest(HOUR_NS);
             return 0;
         });
         await(1);
-        Thread.sleep(50);
+        assertThat(thread.join(50_000_000)).isFalse();
         assertThat(cycles).hasValue(1);
         idle.wake();
         await(2);
@@ -97,6 +97,41 @@ class AgentThreadTest {
         await(2);
     }
 
+    @Test
+    void retriesWhateverAWaitThrows() {
+        AtomicInteger waits = new AtomicInteger();
+        WakeableIdleStrategy failing = new WakeableIdleStrategy() {
+            @Override
+            public void rest(long maxNs) {
+                idle.rest(0);
+            }
+
+            @Override
+            public void wake() {
+                idle.wake();
+            }
+
+            @Override
+            public void idle() {
+                switch (waits.incrementAndGet()) {
+                    case 1 -> throw new IllegalStateException("first");
+                    case 2 -> throw new InternalError("second");
+                    default -> idle.idle();
+                }
+            }
+
+            @Override
+            public void reset() {
+                idle.reset();
+            }
+        };
+        thread = new AgentThread("agent-under-test", agent(() -> 0), failing, failures::add);
+        thread.start(host.threads());
+        await(4);
+        assertThat(thread.failures()).isEqualTo(2);
+        assertThat(failures).extracting(Throwable::getMessage).containsExactly("first", "second");
+    }
+
     private int failAtFirst() {
         if (cycles.get() == 1) {
             throw new IllegalStateException("first");
@@ -105,14 +140,14 @@ class AgentThreadTest {
     }
 
     @Test
-    void survivesInterruptsAndStillParks() throws InterruptedException {
+    void survivesInterruptsAndStillParks() {
         start(() -> {
             Thread.currentThread().interrupt();
             idle.rest(HOUR_NS);
             return 0;
         });
         await(1);
-        Thread.sleep(50);
+        assertThat(thread.join(50_000_000)).isFalse();
         assertThat(cycles).hasValue(1);
         idle.wake();
         await(2);

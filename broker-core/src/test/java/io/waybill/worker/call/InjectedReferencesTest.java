@@ -13,7 +13,7 @@ import io.waybill.rref.ControlRetries;
 import io.waybill.rref.Keeping;
 import io.waybill.rref.RRefSettings;
 import io.waybill.testing.core.Seeds;
-import io.waybill.worker.Waits;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.Workers;

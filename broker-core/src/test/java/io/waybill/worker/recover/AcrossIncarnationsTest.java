@@ -20,7 +20,7 @@ import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.Boots;
 import io.waybill.host.Host;
-import io.waybill.worker.Waits;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import io.waybill.worker.metrics.WorkerCounters;

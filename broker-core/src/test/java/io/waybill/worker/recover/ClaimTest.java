@@ -17,7 +17,7 @@ import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.format.QueueStructure;
-import io.waybill.worker.Waits;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.io.IOException;

@@ -16,7 +16,7 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
-import io.waybill.worker.Waits;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.Workers;

@@ -9,7 +9,7 @@ import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
-import io.waybill.worker.Waits;
+import io.waybill.testing.core.Waits;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;

@@ -14,7 +14,7 @@ import io.waybill.host.Boots;
 import io.waybill.host.Host;
 import io.waybill.host.WatchedSyncs;
 import io.waybill.journal.Durability;
-import io.waybill.worker.Waits;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.Workers;

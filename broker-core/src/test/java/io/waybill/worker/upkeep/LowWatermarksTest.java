@@ -9,7 +9,7 @@ import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.cursor.CursorSlot;
 import io.waybill.home.error.HomeException;
-import io.waybill.worker.Waits;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.io.IOException;

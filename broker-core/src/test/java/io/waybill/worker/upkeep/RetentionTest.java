@@ -25,7 +25,7 @@ import io.waybill.journal.QueueFile;
 import io.waybill.journal.QueueFiles;
 import io.waybill.journal.RetentionSettings;
 import io.waybill.journal.Roll;
-import io.waybill.worker.Waits;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.Workers;

@@ -14,7 +14,7 @@ import io.waybill.dispatch.Provider;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
-import io.waybill.worker.Waits;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.poll.HandlerCall;
 import io.waybill.worker.poll.HandlerSlot;

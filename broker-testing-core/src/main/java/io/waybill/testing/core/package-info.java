@@ -1,7 +1,7 @@
 /**
  * What tests of a handler need without a broker: a {@linkplain io.waybill.testing.core.TestMessage message}, an
- * {@linkplain io.waybill.testing.core.RecordingOutbox outbox} that keeps the response, and
- * {@linkplain io.waybill.testing.core.Seeds seeds} of random tests.
+ * {@linkplain io.waybill.testing.core.RecordingOutbox outbox} that keeps the response,,
+ * {@linkplain io.waybill.testing.core.Seeds seeds} of random tests, and {@linkplain io.waybill.testing.core.Waits waits} for other threads.
  *
  * <p>Comes with {@code broker-testing}, which adds a broker in the test's JVM.
  */

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -47,7 +48,7 @@ class NodeStartTest {
     private void assertNothingIsOpen() throws Exception {
         long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
         while (!threadsLeft().isEmpty() && System.nanoTime() - untilNs < 0) {
-            Thread.sleep(10);
+            LockSupport.parkNanos(10_000_000);
         }
         assertThat(threadsLeft()).as("threads of the node that did not start").isEmpty();
         start(REAL).close(); // its name is free
