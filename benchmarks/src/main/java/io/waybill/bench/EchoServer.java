@@ -79,9 +79,10 @@ final class EchoServer {
     static WorkerSettings settings(String how) {
         boolean records = how.endsWith(RECORDING);
         String waiting = records ? how.substring(0, how.length() - RECORDING.length()) : how;
-        return WorkerSettings.defaults()
-                .withWaiting(Waiting.valueOf(waiting))
-                .withArchive(ArchiveSettings.DEFAULTS.withPolicy(records ? ArchivePolicy.ALL : ArchivePolicy.NONE));
+        return WorkerSettings.builder()
+                .waiting(Waiting.valueOf(waiting))
+                .archive(ArchiveSettings.DEFAULTS.withPolicy(records ? ArchivePolicy.ALL : ArchivePolicy.NONE))
+                .build();
     }
 
     /** A worker that calls. */

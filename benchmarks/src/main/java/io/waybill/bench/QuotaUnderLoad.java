@@ -111,7 +111,9 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
     }
 
     private static WorkerSettings settings(long quotaBytes) {
-        return WorkerSettings.defaults().withRetention(RetentionSettings.DEFAULTS.withMaxBytes(quotaBytes));
+        return WorkerSettings.builder()
+                .retention(RetentionSettings.DEFAULTS.withMaxBytes(quotaBytes))
+                .build();
     }
 
     /** Arguments: home, name, quota. */

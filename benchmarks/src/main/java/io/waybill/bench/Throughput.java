@@ -95,7 +95,8 @@ public record Throughput(int sizeBytes, int calls, int inFlight, int rounds, Str
         int count = Integer.parseInt(arguments[3]);
         FlowLimits limits = FlowLimits.defaults().withCallsPerPeer(Integer.parseInt(arguments[4]));
         try (Worker worker = EchoServer.joinCaller(
-                arguments[0], EchoServer.settings(arguments[1]).withLimits(limits))) {
+                arguments[0],
+                EchoServer.settings(arguments[1]).toBuilder().limits(limits).build())) {
             BenchProcess.ready();
             Request request = Request.raw(
                     EchoServer.NAME,

@@ -39,8 +39,9 @@ final class WorkerOpener {
             Opened opened, Home home, String name, JoinOptions options, WorkerSettings wanted, HandlerRegistry registry)
             throws IOException {
         // all workers of a home roll alike, or they could not read each other
-        WorkerSettings settings =
-                wanted.withJournal(wanted.retention().fit(wanted.journal()).withRoll(Roll.named(home.rollCycle())));
+        WorkerSettings settings = wanted.toBuilder()
+                .journal(wanted.retention().fit(wanted.journal()).withRoll(Roll.named(home.rollCycle())))
+                .build();
         WorkerDirectory directory = opened.add(home.join(name, options));
         Cursors cursors = directory.cursors();
         if (settings.journal().durability() == Durability.EACH) {

@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * Settings of a worker.
+ * Settings of a worker, made by its {@link Builder}. Immutable.
  *
  * @param role whether it answers requests
  * @param waiting how its threads wait
@@ -62,18 +62,12 @@ public record WorkerSettings(
     }
 
     public WorkerSettings {
-        Objects.requireNonNull(role);
-        Objects.requireNonNull(waiting);
-        Objects.requireNonNull(journal);
-        Objects.requireNonNull(retention);
-        Objects.requireNonNull(limits);
-        Objects.requireNonNull(parking);
-        Objects.requireNonNull(stuck);
-        Objects.requireNonNull(tensors);
-        Objects.requireNonNull(archive);
-        Objects.requireNonNull(references);
-        Objects.requireNonNull(injection);
-        Objects.requireNonNull(recovery);
+        Object[] required = {
+            role, waiting, journal, retention, limits, parking, stuck, tensors, archive, references, injection, recovery
+        };
+        for (Object each : required) {
+            Objects.requireNonNull(each);
+        }
         if (drainLimit.isNegative()) {
             throw new IllegalArgumentException("the drain limit must be 0 or more: " + drainLimit);
         }
@@ -82,274 +76,159 @@ public record WorkerSettings(
         }
     }
 
-    /** What a worker takes when nothing is said. */
+    /** The settings of a worker for which none are given. */
     public static WorkerSettings defaults() {
-        return new WorkerSettings(
-                Role.SERVES,
-                Waiting.BALANCED,
-                DEFAULT_TIMEOUT,
-                JournalSettings.defaults(),
-                RetentionSettings.DEFAULTS,
-                FlowLimits.defaults(),
-                ParkingSettings.DEFAULT,
-                StuckSettings.DEFAULT,
-                TensorConfig.DEFAULTS,
-                ArchiveSettings.DEFAULTS,
-                RRefSettings.DEFAULTS,
-                InjectionSettings.NONE,
-                RecoverySettings.DEFAULTS,
-                DRAIN_LIMIT_DEFAULT);
+        return builder().build();
     }
 
-    public WorkerSettings withRole(Role other) {
-        return new WorkerSettings(
-                other,
-                waiting,
-                defaultTimeout,
-                journal,
-                retention,
-                limits,
-                parking,
-                stuck,
-                tensors,
-                archive,
-                references,
-                injection,
-                recovery,
-                drainLimit);
+    /** Starts from {@link #defaults}. */
+    public static Builder builder() {
+        return new Builder();
     }
 
-    public WorkerSettings withWaiting(Waiting other) {
-        return new WorkerSettings(
-                role,
-                other,
-                defaultTimeout,
-                journal,
-                retention,
-                limits,
-                parking,
-                stuck,
-                tensors,
-                archive,
-                references,
-                injection,
-                recovery,
-                drainLimit);
+    /** Starts from these settings. */
+    public Builder toBuilder() {
+        return new Builder()
+                .role(role)
+                .waiting(waiting)
+                .defaultTimeout(defaultTimeout)
+                .journal(journal)
+                .retention(retention)
+                .limits(limits)
+                .parking(parking)
+                .stuck(stuck)
+                .tensors(tensors)
+                .archive(archive)
+                .references(references)
+                .injection(injection)
+                .recovery(recovery)
+                .drainLimit(drainLimit);
     }
 
-    public WorkerSettings withDefaultTimeout(Duration other) {
-        return new WorkerSettings(
-                role,
-                waiting,
-                other,
-                journal,
-                retention,
-                limits,
-                parking,
-                stuck,
-                tensors,
-                archive,
-                references,
-                injection,
-                recovery,
-                drainLimit);
-    }
+    /** Collects settings. For one thread. */
+    public static final class Builder {
+        private Role role = Role.SERVES;
+        private Waiting waiting = Waiting.BALANCED;
+        private Duration defaultTimeout = DEFAULT_TIMEOUT;
+        private JournalSettings journal = JournalSettings.defaults();
+        private RetentionSettings retention = RetentionSettings.DEFAULTS;
+        private FlowLimits limits = FlowLimits.defaults();
+        private ParkingSettings parking = ParkingSettings.DEFAULT;
+        private StuckSettings stuck = StuckSettings.DEFAULT;
+        private TensorConfig tensors = TensorConfig.DEFAULTS;
+        private ArchiveSettings archive = ArchiveSettings.DEFAULTS;
+        private RRefSettings references = RRefSettings.DEFAULTS;
+        private InjectionSettings injection = InjectionSettings.NONE;
+        private RecoverySettings recovery = RecoverySettings.DEFAULTS;
+        private Duration drainLimit = DRAIN_LIMIT_DEFAULT;
 
-    public WorkerSettings withJournal(JournalSettings other) {
-        return new WorkerSettings(
-                role,
-                waiting,
-                defaultTimeout,
-                other,
-                retention,
-                limits,
-                parking,
-                stuck,
-                tensors,
-                archive,
-                references,
-                injection,
-                recovery,
-                drainLimit);
-    }
+        private Builder() {}
 
-    public WorkerSettings withRetention(RetentionSettings other) {
-        return new WorkerSettings(
-                role,
-                waiting,
-                defaultTimeout,
-                journal,
-                other,
-                limits,
-                parking,
-                stuck,
-                tensors,
-                archive,
-                references,
-                injection,
-                recovery,
-                drainLimit);
-    }
+        /** Sets {@link WorkerSettings#role}. */
+        public Builder role(Role other) {
+            role = other;
+            return this;
+        }
 
-    public WorkerSettings withLimits(FlowLimits other) {
-        return new WorkerSettings(
-                role,
-                waiting,
-                defaultTimeout,
-                journal,
-                retention,
-                other,
-                parking,
-                stuck,
-                tensors,
-                archive,
-                references,
-                injection,
-                recovery,
-                drainLimit);
-    }
+        /** Sets {@link WorkerSettings#waiting}. */
+        public Builder waiting(Waiting other) {
+            waiting = other;
+            return this;
+        }
 
-    public WorkerSettings withParking(ParkingSettings other) {
-        return new WorkerSettings(
-                role,
-                waiting,
-                defaultTimeout,
-                journal,
-                retention,
-                limits,
-                other,
-                stuck,
-                tensors,
-                archive,
-                references,
-                injection,
-                recovery,
-                drainLimit);
-    }
+        /** Sets {@link WorkerSettings#defaultTimeout}. */
+        public Builder defaultTimeout(Duration other) {
+            defaultTimeout = other;
+            return this;
+        }
 
-    public WorkerSettings withStuck(StuckSettings other) {
-        return new WorkerSettings(
-                role,
-                waiting,
-                defaultTimeout,
-                journal,
-                retention,
-                limits,
-                parking,
-                other,
-                tensors,
-                archive,
-                references,
-                injection,
-                recovery,
-                drainLimit);
-    }
+        /** Sets {@link WorkerSettings#journal}. */
+        public Builder journal(JournalSettings other) {
+            journal = other;
+            return this;
+        }
 
-    public WorkerSettings withTensors(TensorConfig other) {
-        return new WorkerSettings(
-                role,
-                waiting,
-                defaultTimeout,
-                journal,
-                retention,
-                limits,
-                parking,
-                stuck,
-                other,
-                archive,
-                references,
-                injection,
-                recovery,
-                drainLimit);
-    }
+        /** Sets {@link WorkerSettings#retention}. */
+        public Builder retention(RetentionSettings other) {
+            retention = other;
+            return this;
+        }
 
-    public WorkerSettings withArchive(ArchiveSettings other) {
-        return new WorkerSettings(
-                role,
-                waiting,
-                defaultTimeout,
-                journal,
-                retention,
-                limits,
-                parking,
-                stuck,
-                tensors,
-                other,
-                references,
-                injection,
-                recovery,
-                drainLimit);
-    }
+        /** Sets {@link WorkerSettings#limits}. */
+        public Builder limits(FlowLimits other) {
+            limits = other;
+            return this;
+        }
 
-    public WorkerSettings withReferences(RRefSettings other) {
-        return new WorkerSettings(
-                role,
-                waiting,
-                defaultTimeout,
-                journal,
-                retention,
-                limits,
-                parking,
-                stuck,
-                tensors,
-                archive,
-                other,
-                injection,
-                recovery,
-                drainLimit);
-    }
+        /** Sets {@link WorkerSettings#parking}. */
+        public Builder parking(ParkingSettings other) {
+            parking = other;
+            return this;
+        }
 
-    public WorkerSettings withInjection(InjectionSettings other) {
-        return new WorkerSettings(
-                role,
-                waiting,
-                defaultTimeout,
-                journal,
-                retention,
-                limits,
-                parking,
-                stuck,
-                tensors,
-                archive,
-                references,
-                other,
-                recovery,
-                drainLimit);
-    }
+        /** Sets {@link WorkerSettings#stuck}. */
+        public Builder stuck(StuckSettings other) {
+            stuck = other;
+            return this;
+        }
 
-    public WorkerSettings withRecovery(RecoverySettings other) {
-        return new WorkerSettings(
-                role,
-                waiting,
-                defaultTimeout,
-                journal,
-                retention,
-                limits,
-                parking,
-                stuck,
-                tensors,
-                archive,
-                references,
-                injection,
-                other,
-                drainLimit);
-    }
+        /** Sets {@link WorkerSettings#tensors}. */
+        public Builder tensors(TensorConfig other) {
+            tensors = other;
+            return this;
+        }
 
-    public WorkerSettings withDrainLimit(Duration other) {
-        return new WorkerSettings(
-                role,
-                waiting,
-                defaultTimeout,
-                journal,
-                retention,
-                limits,
-                parking,
-                stuck,
-                tensors,
-                archive,
-                references,
-                injection,
-                recovery,
-                other);
+        /** Sets {@link WorkerSettings#archive}. */
+        public Builder archive(ArchiveSettings other) {
+            archive = other;
+            return this;
+        }
+
+        /** Sets {@link WorkerSettings#references}. */
+        public Builder references(RRefSettings other) {
+            references = other;
+            return this;
+        }
+
+        /** Sets {@link WorkerSettings#injection}. */
+        public Builder injection(InjectionSettings other) {
+            injection = other;
+            return this;
+        }
+
+        /** Sets {@link WorkerSettings#recovery}. */
+        public Builder recovery(RecoverySettings other) {
+            recovery = other;
+            return this;
+        }
+
+        /** Sets {@link WorkerSettings#drainLimit}. */
+        public Builder drainLimit(Duration other) {
+            drainLimit = other;
+            return this;
+        }
+
+        /**
+         * The settings.
+         *
+         * @throws IllegalArgumentException if a duration is negative
+         */
+        public WorkerSettings build() {
+            return new WorkerSettings(
+                    role,
+                    waiting,
+                    defaultTimeout,
+                    journal,
+                    retention,
+                    limits,
+                    parking,
+                    stuck,
+                    tensors,
+                    archive,
+                    references,
+                    injection,
+                    recovery,
+                    drainLimit);
+        }
     }
 }

@@ -69,7 +69,7 @@ class ArchivedCallTest {
         return workers.join(
                 name,
                 name.equals("server") ? handlers : workers.registry(),
-                Workers.SETTINGS.withTensors(TENSORS).withArchive(archive));
+                Workers.SETTINGS.toBuilder().tensors(TENSORS).archive(archive).build());
     }
 
     private static Tensor bytes(Worker worker, int length, int seed) {
@@ -279,10 +279,11 @@ class ArchivedCallTest {
         Worker caller = workers.join(
                 "caller",
                 workers.registry(),
-                Workers.SETTINGS
-                        .withTensors(TENSORS)
-                        .withArchive(archive)
-                        .withJournal(Workers.SETTINGS.journal().withFileBytes(1 << 20)));
+                Workers.SETTINGS.toBuilder()
+                        .tensors(TENSORS)
+                        .archive(archive)
+                        .journal(Workers.SETTINGS.journal().withFileBytes(1 << 20))
+                        .build());
         ByteBuffer payload = ByteBuffer.allocate(100_000);
         for (int i = 0; i < 40; i++) {
             Tensor sent = bytes(caller, 90_000, i);
@@ -427,10 +428,11 @@ class ArchivedCallTest {
         return workers.join(
                 "caller",
                 workers.registry(),
-                Workers.SETTINGS
-                        .withTensors(TENSORS)
-                        .withArchive(archive)
-                        .withLimits(new FlowLimits(1000, 1 << 30, 1000, Overflow.REFUSE)),
+                Workers.SETTINGS.toBuilder()
+                        .tensors(TENSORS)
+                        .archive(archive)
+                        .limits(new FlowLimits(1000, 1 << 30, 1000, Overflow.REFUSE))
+                        .build(),
                 held);
     }
 }

@@ -52,9 +52,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(120)
 class ForeignCodeTest {
 
-    private static final WorkerSettings SETTINGS = Workers.SETTINGS
-            .withTensors(new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10))
-            .withStuck(new StuckSettings(Duration.ofMillis(100).toNanos(), 0, 100));
+    private static final WorkerSettings SETTINGS = Workers.SETTINGS.toBuilder()
+            .tensors(new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10))
+            .stuck(new StuckSettings(Duration.ofMillis(100).toNanos(), 0, 100))
+            .build();
     private static final int BYTES = 100_000; // travels through a segment, so that its lease has to come back
     private static final Duration SOON = Duration.ofSeconds(1);
 

@@ -71,7 +71,12 @@ class KeptReferencesTest {
     }
 
     private void joinOwner(Keeping keeping) throws IOException {
-        owner = workers.join("owner", handlers(), Workers.SETTINGS.withReferences(QUICK.withKeeping(keeping)));
+        owner = workers.join(
+                "owner",
+                handlers(),
+                Workers.SETTINGS.toBuilder()
+                        .references(QUICK.withKeeping(keeping))
+                        .build());
     }
 
     private HandlerRegistry handlers() {
@@ -335,7 +340,12 @@ class KeptReferencesTest {
     void areKeptInTheBackgroundForHandlersOnThePoller() throws IOException {
         HandlerRegistry handlers = workers.registry();
         workers.handleOnPoller(handlers, "SCRIPT_CALL", (message, outbox) -> outbox.respond(Value.of(7)));
-        owner = workers.join("owner", handlers, Workers.SETTINGS.withReferences(QUICK.withKeeping(Keeping.ALL)));
+        owner = workers.join(
+                "owner",
+                handlers,
+                Workers.SETTINGS.toBuilder()
+                        .references(QUICK.withKeeping(Keeping.ALL))
+                        .build());
         try (RRef seven = remote("test::seven")) {
             assertHolds(seven, 7); // the value is there once its file is
             assertThat(files()).hasSize(1);

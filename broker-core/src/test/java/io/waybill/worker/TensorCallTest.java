@@ -40,8 +40,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 class TensorCallTest {
 
-    private static final WorkerSettings SETTINGS =
-            Workers.SETTINGS.withTensors(new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10));
+    private static final WorkerSettings SETTINGS = Workers.SETTINGS.toBuilder()
+            .tensors(new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10))
+            .build();
 
     @TempDir
     private Path directory;

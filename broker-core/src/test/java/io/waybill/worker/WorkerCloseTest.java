@@ -46,8 +46,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(120)
 class WorkerCloseTest {
 
-    private static final WorkerSettings PATIENT = Workers.SETTINGS.withDrainLimit(Duration.ofSeconds(40));
-    private static final WorkerSettings HASTY = Workers.SETTINGS.withDrainLimit(Duration.ofMillis(50));
+    private static final WorkerSettings PATIENT =
+            Workers.SETTINGS.toBuilder().drainLimit(Duration.ofSeconds(40)).build();
+    private static final WorkerSettings HASTY =
+            Workers.SETTINGS.toBuilder().drainLimit(Duration.ofMillis(50)).build();
 
     @TempDir
     private Path directory;
@@ -448,8 +450,9 @@ class WorkerCloseTest {
     /** Whichever thread it is that the host does not give. */
     @Test
     void givesTheNameBackWhenTheHostGivesNoThread() throws Exception {
-        WorkerSettings everything =
-                Workers.SETTINGS.withJournal(Workers.SETTINGS.journal().withDurability(Durability.INTERVAL));
+        WorkerSettings everything = Workers.SETTINGS.toBuilder()
+                .journal(Workers.SETTINGS.journal().withDurability(Durability.INTERVAL))
+                .build();
         int refused = 0;
         boolean joined = false;
         for (int last = 0; !joined; last++) {

@@ -24,10 +24,11 @@ import java.util.Map;
 /** Real workers in one home, in this process. Closes what it opened. */
 public final class Workers implements AutoCloseable {
 
-    public static final WorkerSettings SETTINGS = WorkerSettings.defaults()
-            .withDefaultTimeout(Duration.ofSeconds(20))
-            .withDrainLimit(Duration.ofMillis(100)) // many tests leave handlers that hang
-            .withJournal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20));
+    public static final WorkerSettings SETTINGS = WorkerSettings.builder()
+            .defaultTimeout(Duration.ofSeconds(20))
+            .drainLimit(Duration.ofMillis(100)) // many tests leave handlers that hang
+            .journal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20))
+            .build();
 
     private static final ExecutorSettings ONE_THREAD = new ExecutorSettings(1, 1, 0, 0, Duration.ofSeconds(10));
 

@@ -279,9 +279,10 @@ class VerifyLossTest {
 
     @Test
     void takesNoRemovalOfOldFilesForDamage() throws Exception {
-        WorkerSettings settings = Workers.SETTINGS
-                .withJournal(new JournalSettings(Roll.MINUTELY, 4 << 20, 1 << 20, 1 << 20).withFileBytes(1 << 20))
-                .withRetention(RetentionSettings.DEFAULTS.withMaxCycles(2));
+        WorkerSettings settings = Workers.SETTINGS.toBuilder()
+                .journal(new JournalSettings(Roll.MINUTELY, 4 << 20, 1 << 20, 1 << 20).withFileBytes(1 << 20))
+                .retention(RetentionSettings.DEFAULTS.withMaxCycles(2))
+                .build();
         Path home = directory.resolve("home");
         try (Workers workers = new Workers(directory)) {
             Worker left = workers.join(LEFT, echo(workers), settings);

@@ -31,9 +31,10 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class StartingNodeBundleTest {
 
-    private static final WorkerSettings SETTINGS = WorkerSettings.defaults()
-            .withDefaultTimeout(Duration.ofSeconds(60))
-            .withJournal(new JournalSettings(Roll.DAILY, 4 << 20, 1 << 20, 2 << 20));
+    private static final WorkerSettings SETTINGS = WorkerSettings.builder()
+            .defaultTimeout(Duration.ofSeconds(60))
+            .journal(new JournalSettings(Roll.DAILY, 4 << 20, 1 << 20, 2 << 20))
+            .build();
 
     @TempDir
     Path directory;

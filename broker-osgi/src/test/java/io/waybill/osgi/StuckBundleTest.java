@@ -37,10 +37,11 @@ import org.junit.jupiter.api.io.TempDir;
 class StuckBundleTest {
 
     private static final int MAX = 2;
-    private static final WorkerSettings SETTINGS = WorkerSettings.defaults()
-            .withDefaultTimeout(Duration.ofSeconds(20))
-            .withStuck(new StuckSettings(Duration.ofMillis(100).toNanos(), 0, MAX))
-            .withJournal(new JournalSettings(Roll.DAILY, 4 << 20, 1 << 20, 2 << 20));
+    private static final WorkerSettings SETTINGS = WorkerSettings.builder()
+            .defaultTimeout(Duration.ofSeconds(20))
+            .stuck(new StuckSettings(Duration.ofMillis(100).toNanos(), 0, MAX))
+            .journal(new JournalSettings(Roll.DAILY, 4 << 20, 1 << 20, 2 << 20))
+            .build();
 
     /** Deaf to interrupts, until the test removes the property of this name. */
     private static final String HANG = """

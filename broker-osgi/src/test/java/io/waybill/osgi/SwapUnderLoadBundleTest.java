@@ -34,9 +34,10 @@ class SwapUnderLoadBundleTest {
     private static final int IN_FLIGHT = 64;
     private static final int UPDATES = 10;
     private static final String RAN = "waybill.test.ran";
-    private static final WorkerSettings SETTINGS = WorkerSettings.defaults()
-            .withDefaultTimeout(Duration.ofSeconds(60))
-            .withJournal(new JournalSettings(Roll.DAILY, 4 << 20, 1 << 20, 2 << 20));
+    private static final WorkerSettings SETTINGS = WorkerSettings.builder()
+            .defaultTimeout(Duration.ofSeconds(60))
+            .journal(new JournalSettings(Roll.DAILY, 4 << 20, 1 << 20, 2 << 20))
+            .build();
 
     @TempDir
     Path directory;

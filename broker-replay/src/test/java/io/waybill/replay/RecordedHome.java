@@ -29,9 +29,10 @@ import java.util.stream.Stream;
 /** A home with real workers whose calls are recorded, and how the recording is read. Closes the workers. */
 public final class RecordedHome implements AutoCloseable {
 
-    public static final WorkerSettings SETTINGS = Workers.SETTINGS
-            .withTensors(new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10))
-            .withArchive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL));
+    public static final WorkerSettings SETTINGS = Workers.SETTINGS.toBuilder()
+            .tensors(new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10))
+            .archive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL))
+            .build();
 
     public final Workers workers;
     /** The ids of the requests that are handled in order, in that order, by worker. */

@@ -139,7 +139,9 @@ class RecordedTensorsTest {
         Worker caller = home.workers.join(
                 "caller",
                 home.workers.registry(),
-                RecordedHome.SETTINGS.withArchive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.NONE)));
+                RecordedHome.SETTINGS.toBuilder()
+                        .archive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.NONE))
+                        .build());
         call(caller, bytes(caller, 100, 1), bytes(caller, 500_000, 2));
         caller.close();
         server.close();

@@ -52,8 +52,9 @@ public final class TestBroker implements AutoCloseable {
     private static final long LOOK_NS = 100_000_000;
     private static final int CALLS_BESIDE = 200;
     private static final int SHOWN = 5;
-    private static final WorkerSettings SETTINGS =
-            WorkerSettings.defaults().withJournal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 4 << 20));
+    private static final WorkerSettings SETTINGS = WorkerSettings.builder()
+            .journal(new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 4 << 20))
+            .build();
 
     private final Path directory;
     private final Host host;

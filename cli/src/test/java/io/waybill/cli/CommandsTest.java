@@ -99,9 +99,10 @@ class CommandsTest {
     @Test
     void showsWhichWorkerInjectsFaults() throws IOException {
         Host host = Host.real();
-        WorkerSettings settings = WorkerSettings.defaults()
-                .withInjection(
-                        InjectionSettings.NONE.withFail(MessageType.SCRIPT_CALL).withTimes(3));
+        WorkerSettings settings = WorkerSettings.builder()
+                .injection(
+                        InjectionSettings.NONE.withFail(MessageType.SCRIPT_CALL).withTimes(3))
+                .build();
         HandlerRegistry none = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         Home home = Home.open(directory.resolve("home"), host);
         try (Worker worker = Worker.join(home, "faulty", JoinOptions.defaults(), settings, none)) {
@@ -117,9 +118,9 @@ class CommandsTest {
     @Test
     void showsWhatAnArchiveDidNotKeep() throws IOException {
         Host host = Host.real();
-        WorkerSettings settings = WorkerSettings.defaults()
-                .withArchive(
-                        ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL).withTotalBytes(1 << 20));
+        WorkerSettings settings = WorkerSettings.builder()
+                .archive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL).withTotalBytes(1 << 20))
+                .build();
         HandlerRegistry none = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         Home home = Home.open(directory.resolve("home"), host);
         try (Worker worker = Worker.join(home, "recorder", JoinOptions.defaults(), settings, none)) {

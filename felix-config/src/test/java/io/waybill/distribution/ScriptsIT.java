@@ -72,7 +72,8 @@ class ScriptsIT {
         }
         Host host = Host.real();
         HandlerRegistry none = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
-        WorkerSettings settings = WorkerSettings.defaults().withRole(WorkerSettings.Role.CALLS_ONLY);
+        WorkerSettings settings =
+                WorkerSettings.builder().role(WorkerSettings.Role.CALLS_ONLY).build();
         caller = Worker.join(Home.open(home, host), "caller", JoinOptions.defaults(), settings, none);
         caller.ready(Map.of());
     }

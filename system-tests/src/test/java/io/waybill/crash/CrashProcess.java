@@ -88,10 +88,11 @@ final class CrashProcess {
     }
 
     private static WorkerSettings settings() {
-        return WorkerSettings.defaults()
-                .withJournal(JOURNAL)
-                .withTensors(new TensorConfig(4 << 20, 16 << 20, 4096, 64 << 10))
-                .withArchive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL));
+        return WorkerSettings.builder()
+                .journal(JOURNAL)
+                .tensors(new TensorConfig(4 << 20, 16 << 20, 4096, 64 << 10))
+                .archive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL))
+                .build();
     }
 
     private void logged(Kind kind, long id, long number) {

@@ -73,9 +73,10 @@ final class ArchivingMain {
                 home,
                 arguments[1],
                 JoinOptions.defaults(),
-                WorkerMain.settings(Long.parseLong(arguments[3]))
-                        .withTensors(TENSORS)
-                        .withArchive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL)),
+                WorkerMain.settings(Long.parseLong(arguments[3])).toBuilder()
+                        .tensors(TENSORS)
+                        .archive(ArchiveSettings.DEFAULTS.withPolicy(ArchivePolicy.ALL))
+                        .build(),
                 registry);
         worker.ready(Map.of());
         WorkerMain.say("ready " + worker.info().id() + " " + worker.directory().epoch());

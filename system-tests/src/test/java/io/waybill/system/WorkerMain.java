@@ -84,9 +84,10 @@ final class WorkerMain {
         ((ch.qos.logback.classic.Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.INFO);
         Host host = Host.real();
         HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
-        WorkerSettings settings = settings(Long.parseLong(arguments[3]))
-                .withWaiting(Waiting.valueOf(arguments[4]))
-                .withReferences(references(Keeping.valueOf(arguments[5]), Long.parseLong(arguments[6])));
+        WorkerSettings settings = settings(Long.parseLong(arguments[3])).toBuilder()
+                .waiting(Waiting.valueOf(arguments[4]))
+                .references(references(Keeping.valueOf(arguments[5]), Long.parseLong(arguments[6])))
+                .build();
         if (arguments.length > 7) {
             settings = removing(settings, Integer.parseInt(arguments[7]), Long.parseLong(arguments[8]));
         }
@@ -111,14 +112,17 @@ final class WorkerMain {
     }
 
     static WorkerSettings settings(long reserveBytes) {
-        return WorkerSettings.defaults()
-                .withDefaultTimeout(Duration.ofSeconds(60))
-                .withJournal(JOURNAL.withReserveBytes(reserveBytes));
+        return WorkerSettings.builder()
+                .defaultTimeout(Duration.ofSeconds(60))
+                .journal(JOURNAL.withReserveBytes(reserveBytes))
+                .build();
     }
 
     private static WorkerSettings removing(WorkerSettings settings, int maxCycles, long absentMs) {
-        return settings.withJournal(settings.journal().withFileBytes(JournalSettings.FILE_BYTES_MIN))
-                .withRetention(new RetentionSettings(Duration.ZERO, 0, maxCycles, Duration.ofMillis(absentMs)));
+        return settings.toBuilder()
+                .journal(settings.journal().withFileBytes(JournalSettings.FILE_BYTES_MIN))
+                .retention(new RetentionSettings(Duration.ZERO, 0, maxCycles, Duration.ofMillis(absentMs)))
+                .build();
     }
 
     private static RRefSettings references(Keeping keeping, long graceMs) {

@@ -76,7 +76,10 @@ class InjectedReferencesTest {
 
     private void join() throws IOException {
         workers = new Workers(directory);
-        WorkerSettings settings = Workers.SETTINGS.withInjection(ALL).withReferences(SOON_AGAIN);
+        WorkerSettings settings = Workers.SETTINGS.toBuilder()
+                .injection(ALL)
+                .references(SOON_AGAIN)
+                .build();
         for (int i = 0; i < WORKERS; i++) {
             int worker = i;
             HandlerRegistry handlers = workers.registry();

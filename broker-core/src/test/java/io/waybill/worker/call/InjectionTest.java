@@ -76,7 +76,7 @@ class InjectionTest {
     }
 
     private Worker join(String name, InjectionSettings injection) throws IOException {
-        return join(name, Workers.SETTINGS.withInjection(injection));
+        return join(name, Workers.SETTINGS.toBuilder().injection(injection).build());
     }
 
     private Worker join(String name, WorkerSettings settings) throws IOException {
@@ -269,7 +269,10 @@ class InjectionTest {
     @Test
     void keepsReferencesRightWhenControlMessagesFailAndAreLost() throws Exception {
         InjectionSettings injection = InjectionSettings.NONE.withFail(CONTROL).withDrop(CONTROL);
-        WorkerSettings settings = Workers.SETTINGS.withInjection(injection).withDefaultTimeout(Duration.ofMillis(500));
+        WorkerSettings settings = Workers.SETTINGS.toBuilder()
+                .injection(injection)
+                .defaultTimeout(Duration.ofMillis(500))
+                .build();
         passAround(join("a", settings), join("b", settings), join("c", settings));
     }
 

@@ -88,8 +88,9 @@ class FlowTest {
         Worker caller = workers.join(
                 "caller",
                 workers.registry(),
-                Workers.SETTINGS.withLimits(
-                        FlowLimits.defaults().withCallsPerPeer(10).withOverflow(Overflow.REFUSE)));
+                Workers.SETTINGS.toBuilder()
+                        .limits(FlowLimits.defaults().withCallsPerPeer(10).withOverflow(Overflow.REFUSE))
+                        .build());
         List<CompletableFuture<Response>> calls = new ArrayList<>();
         for (int i = 0; i < 10; i++) {
             calls.add(caller.callAsync(numbered("slow", i)));
@@ -119,7 +120,9 @@ class FlowTest {
         Worker caller = workers.join(
                 "caller",
                 workers.registry(),
-                Workers.SETTINGS.withLimits(FlowLimits.defaults().withCallsPerPeer(4)));
+                Workers.SETTINGS.toBuilder()
+                        .limits(FlowLimits.defaults().withCallsPerPeer(4))
+                        .build());
 
         List<CompletableFuture<Response>> calls = new ArrayList<>();
         for (int i = 0; i < 2000; i++) {
@@ -142,7 +145,9 @@ class FlowTest {
         Worker caller = workers.join(
                 "caller",
                 workers.registry(),
-                Workers.SETTINGS.withLimits(FlowLimits.defaults().withCallsPerPeer(1)));
+                Workers.SETTINGS.toBuilder()
+                        .limits(FlowLimits.defaults().withCallsPerPeer(1))
+                        .build());
         caller.callAsync(numbered("server", 0));
 
         assertThatThrownBy(() -> caller.callAsync(numbered("server", 1).timeout(Duration.ofMillis(50))))

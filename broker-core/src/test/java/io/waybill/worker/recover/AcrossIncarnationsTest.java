@@ -144,7 +144,9 @@ class AcrossIncarnationsTest {
         Worker caller = workers.join(
                 "caller",
                 workers.registry(),
-                Workers.SETTINGS.withRecovery(new RecoverySettings(Duration.ofMillis(100))));
+                Workers.SETTINGS.toBuilder()
+                        .recovery(new RecoverySettings(Duration.ofMillis(100)))
+                        .build());
         CompletableFuture<Response> call = begin(caller);
         first.close();
         assertLost(call, "did not return within 100 ms");
@@ -154,7 +156,11 @@ class AcrossIncarnationsTest {
     void endsAtOnceWhereNoReturnIsAwaited() throws Exception {
         Worker first = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverAnswer);
         Worker caller = workers.join(
-                "caller", workers.registry(), Workers.SETTINGS.withRecovery(new RecoverySettings(Duration.ZERO)));
+                "caller",
+                workers.registry(),
+                Workers.SETTINGS.toBuilder()
+                        .recovery(new RecoverySettings(Duration.ZERO))
+                        .build());
         CompletableFuture<Response> call = begin(caller);
         first.close();
         assertLost(call, "left before it answered");

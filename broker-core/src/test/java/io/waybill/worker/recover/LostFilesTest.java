@@ -49,8 +49,9 @@ class LostFilesTest {
     private static final String ECHO = "0x142";
     private static final String SILENT = "0x143";
     /** Files end after a megabyte. */
-    private static final WorkerSettings SMALL =
-            Workers.SETTINGS.withJournal(Workers.SETTINGS.journal().withFileBytes(JournalSettings.FILE_BYTES_MIN));
+    private static final WorkerSettings SMALL = Workers.SETTINGS.toBuilder()
+            .journal(Workers.SETTINGS.journal().withFileBytes(JournalSettings.FILE_BYTES_MIN))
+            .build();
 
     @TempDir
     private Path directory;

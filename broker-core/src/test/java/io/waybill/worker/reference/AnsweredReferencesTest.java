@@ -282,7 +282,9 @@ class AnsweredReferencesTest {
 
     @Test
     void leakNothingWhenTheCallerCannotHaveReferences() throws IOException {
-        WorkerSettings callsOnly = Workers.SETTINGS.withRole(WorkerSettings.Role.CALLS_ONLY);
+        WorkerSettings callsOnly = Workers.SETTINGS.toBuilder()
+                .role(WorkerSettings.Role.CALLS_ONLY)
+                .build();
         Worker caller = workers.join("caller", workers.registry(), callsOnly);
         for (Invocation each :
                 List.of(call("test::own", Value.of(1)), call("test::left", Value.of("c"), Value.of(2)))) {

@@ -63,7 +63,10 @@ class HeldInValuesTest {
         RRefSettings defaults = RRefSettings.DEFAULTS;
         RRefSettings impatient = new RRefSettings(
                 Duration.ofMillis(100), Duration.ZERO, defaults.memory(), defaults.retries(), defaults.keeping());
-        return workers.join(name, handlers, Workers.SETTINGS.withReferences(impatient));
+        return workers.join(
+                name,
+                handlers,
+                Workers.SETTINGS.toBuilder().references(impatient).build());
     }
 
     @AfterEach

@@ -53,8 +53,9 @@ class AbandonedTest {
     /** More than half of what the caller's segments may take: two don't fit. */
     private static final int TENSOR_BYTES = 10 << 20;
 
-    private static final WorkerSettings SETTINGS =
-            Workers.SETTINGS.withTensors(new TensorConfig(16 << 20, 16 << 20, 4096, 64 << 10));
+    private static final WorkerSettings SETTINGS = Workers.SETTINGS.toBuilder()
+            .tensors(new TensorConfig(16 << 20, 16 << 20, 4096, 64 << 10))
+            .build();
 
     @TempDir
     private Path directory;

@@ -124,7 +124,9 @@ class ExpiredTest {
         Worker narrow = workers.join(
                 "narrow",
                 workers.registry(),
-                Workers.SETTINGS.withLimits(FlowLimits.defaults().withCallsPerPeer(1)));
+                Workers.SETTINGS.toBuilder()
+                        .limits(FlowLimits.defaults().withCallsPerPeer(1))
+                        .build());
         narrow.callAsync(request(Duration.ZERO));
         try {
             narrow.callAsync(request(Duration.ofMillis(50)));

@@ -40,8 +40,9 @@ import org.junit.jupiter.api.io.TempDir;
 class StuckHandlerTest {
 
     private static final int MAX = 2;
-    private static final WorkerSettings SOON =
-            Workers.SETTINGS.withStuck(new StuckSettings(Duration.ofMillis(100).toNanos(), 0, MAX));
+    private static final WorkerSettings SOON = Workers.SETTINGS.toBuilder()
+            .stuck(new StuckSettings(Duration.ofMillis(100).toNanos(), 0, MAX))
+            .build();
 
     @TempDir
     private Path directory;
@@ -267,7 +268,8 @@ class StuckHandlerTest {
         StuckSettings soon = new StuckSettings(0, Duration.ofMillis(100).toNanos(), MAX);
         HandlerRegistry patient = workers.registry();
         workers.handle(patient, "text.defer", (message, outbox) -> deferred.add(outbox.later()));
-        Worker other = workers.join("other", patient, Workers.SETTINGS.withStuck(soon));
+        Worker other = workers.join(
+                "other", patient, Workers.SETTINGS.toBuilder().stuck(soon).build());
         CompletableFuture<Response> call =
                 caller.callAsync(Request.operation("other", "text.defer").timeout(Duration.ZERO));
         Waits.until("it is counted", () -> other.counters().requestsStuck() == 1);
@@ -299,7 +301,10 @@ class StuckHandlerTest {
     void leavesAtOnceWhenOnlyDeferredResponsesToExpiredRequestsAreLeft() throws Exception {
         HandlerRegistry patient = workers.registry();
         workers.handle(patient, "text.defer", (message, outbox) -> deferred.add(outbox.later()));
-        Worker other = workers.join("other", patient, Workers.SETTINGS.withDrainLimit(Duration.ofSeconds(40)));
+        Worker other = workers.join(
+                "other",
+                patient,
+                Workers.SETTINGS.toBuilder().drainLimit(Duration.ofSeconds(40)).build());
         CompletableFuture<Response> call =
                 caller.callAsync(Request.operation("other", "text.defer").timeout(Duration.ofMillis(300)));
         assertTimedOut(call);

@@ -56,8 +56,9 @@ class DurabilityTest {
     private final AtomicInteger handled = new AtomicInteger();
 
     private static WorkerSettings with(Durability durability) {
-        return Workers.SETTINGS.withJournal(
-                Workers.SETTINGS.journal().withDurability(durability).withSyncInterval(Duration.ofMillis(1)));
+        return Workers.SETTINGS.toBuilder()
+                .journal(Workers.SETTINGS.journal().withDurability(durability).withSyncInterval(Duration.ofMillis(1)))
+                .build();
     }
 
     @BeforeEach

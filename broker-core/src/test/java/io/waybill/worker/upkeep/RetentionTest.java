@@ -79,9 +79,10 @@ class RetentionTest {
     }
 
     private Worker join(String name, RetentionSettings retention) throws IOException {
-        WorkerSettings settings = Workers.SETTINGS
-                .withJournal(new JournalSettings(Roll.MINUTELY, 4 << 20, 1 << 20, 1 << 20).withFileBytes(1 << 20))
-                .withRetention(retention);
+        WorkerSettings settings = Workers.SETTINGS.toBuilder()
+                .journal(new JournalSettings(Roll.MINUTELY, 4 << 20, 1 << 20, 1 << 20).withFileBytes(1 << 20))
+                .retention(retention)
+                .build();
         return workers.join(name, handlers, settings);
     }
 

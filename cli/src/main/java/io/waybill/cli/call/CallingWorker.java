@@ -49,10 +49,11 @@ public final class CallingWorker implements AutoCloseable {
 
     public static CallingWorker join(Home home) throws IOException {
         Host host = home.host();
-        WorkerSettings settings = WorkerSettings.defaults()
-                .withRole(WorkerSettings.Role.CALLS_ONLY)
-                .withJournal(JournalSettings.defaults().withReserveBytes(RESERVE_BYTES))
-                .withTensors(TENSORS);
+        WorkerSettings settings = WorkerSettings.builder()
+                .role(WorkerSettings.Role.CALLS_ONLY)
+                .journal(JournalSettings.defaults().withReserveBytes(RESERVE_BYTES))
+                .tensors(TENSORS)
+                .build();
         JoinOptions options = new JoinOptions(JoinOptions.ANY_ID, Build.version(), JoinOptions.Unseen.REFUSE, 0);
         for (int n = 1; ; n++) {
             String name = n == 1 ? NAME : NAME + "-" + n;

@@ -210,7 +210,8 @@ public record NodeSettings(
     }
 
     public NodeSettings withWaiting(Waiting other) {
-        return new NodeSettings(worker.withWaiting(other), drainLimit, startLimit, settleLimit, scripts, shipped);
+        return new NodeSettings(
+                worker.toBuilder().waiting(other).build(), drainLimit, startLimit, settleLimit, scripts, shipped);
     }
 
     /** The same with another choice of the distribution's bundles. */

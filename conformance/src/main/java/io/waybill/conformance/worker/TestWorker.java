@@ -84,8 +84,10 @@ final class TestWorker {
     }
 
     private static WorkerSettings settings(WorkerSettings settings, WorkerSpec spec) {
-        return (spec.timeout() == null ? settings : settings.withDefaultTimeout(spec.timeout()))
-                .withInjection(spec.injection());
+        return settings.toBuilder()
+                .defaultTimeout(spec.timeout() == null ? settings.defaultTimeout() : spec.timeout())
+                .injection(spec.injection())
+                .build();
     }
 
     Caller caller() {
@@ -141,9 +143,10 @@ final class TestWorker {
 
     /** Joins the home under another name, as a worker of its own, and leaves at once. Returns the name. */
     Value joinAgain(String name, int id) throws IOException {
-        WorkerSettings settings = WorkerSettings.defaults()
-                .withRole(WorkerSettings.Role.CALLS_ONLY)
-                .withJournal(JournalSettings.defaults().withReserveBytes(RESERVE_BYTES));
+        WorkerSettings settings = WorkerSettings.builder()
+                .role(WorkerSettings.Role.CALLS_ONLY)
+                .journal(JournalSettings.defaults().withReserveBytes(RESERVE_BYTES))
+                .build();
         HandlerRegistry none = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         JoinOptions options = JoinOptions.defaults().withId(id);
         try (Worker other = Worker.join(worker.directory().home(), name, options, settings, none)) {

@@ -192,7 +192,7 @@ class ScriptRpcTest {
                 home,
                 name,
                 JoinOptions.defaults(),
-                WorkerSettings.defaults().withDefaultTimeout(Duration.ofSeconds(60)),
+                WorkerSettings.builder().defaultTimeout(Duration.ofSeconds(60)).build(),
                 registry);
         workers.add(worker);
         worker.ready(Map.of());
