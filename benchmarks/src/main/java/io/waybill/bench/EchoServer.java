@@ -1,6 +1,6 @@
 package io.waybill.bench;
 
-import io.waybill.api.MessageHandler;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.dispatch.ExecutorSettings;

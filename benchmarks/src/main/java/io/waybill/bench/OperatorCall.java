@@ -1,13 +1,13 @@
 package io.waybill.bench;
 
-import io.waybill.api.DType;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.bench.measure.Figures;
 import io.waybill.bench.measure.Percentiles;
 import io.waybill.worker.Worker;

@@ -1,10 +1,10 @@
 package io.waybill.bench;
 
 import io.waybill.api.Message;
-import io.waybill.api.MessageHandler;
-import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;

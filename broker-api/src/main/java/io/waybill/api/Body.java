@@ -1,5 +1,8 @@
 package io.waybill.api;
 
+import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.Outbox;
+import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 
 /**

@@ -1,5 +1,7 @@
 package io.waybill.api;
 
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;

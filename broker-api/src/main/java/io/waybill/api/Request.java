@@ -1,5 +1,6 @@
 package io.waybill.api;
 
+import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;

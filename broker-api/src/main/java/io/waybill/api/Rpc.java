@@ -1,5 +1,6 @@
 package io.waybill.api;
 
+import io.waybill.api.handler.Outbox;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;

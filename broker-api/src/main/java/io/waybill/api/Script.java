@@ -1,5 +1,6 @@
 package io.waybill.api;
 
+import io.waybill.api.handler.MessageHandler;
 import java.nio.file.Path;
 import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;

@@ -1,5 +1,9 @@
 package io.waybill.api;
 
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;

@@ -1,5 +1,7 @@
 package io.waybill.api;
 
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;

@@ -24,7 +24,7 @@ import java.util.stream.Collectors;
  * <pre>
  *     METHOD copy(int)
  *       RETURN void
- *   INTERFACE io.waybill.api.Outbox [MAJOR MAJOR]
+ *   INTERFACE io.waybill.api.handler.Outbox [MAJOR MAJOR]
  * </pre>
  *
  * The brackets say what adding and removing the element means, where it is not [MINOR MAJOR].

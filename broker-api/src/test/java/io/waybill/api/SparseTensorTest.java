@@ -4,6 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;

@@ -1,9 +1,9 @@
 package io.waybill.device;
 
-import io.waybill.api.Device;
-import io.waybill.api.DeviceConverter;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.tensor.Device;
 import io.waybill.tensor.Converters;
 import java.util.Map;
 import java.util.Optional;

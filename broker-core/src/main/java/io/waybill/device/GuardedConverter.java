@@ -1,12 +1,12 @@
 package io.waybill.device;
 
-import io.waybill.api.Device;
-import io.waybill.api.DeviceConverter;
-import io.waybill.api.DeviceStream;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Storage;
-import io.waybill.api.TensorBuffers;
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.device.DeviceStream;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.host.failure.ForeignErrors;
 import java.util.List;
 import java.util.Optional;

@@ -1,6 +1,6 @@
 package io.waybill.dispatch;
 
-import io.waybill.api.Delivery;
+import io.waybill.api.handler.Delivery;
 
 /** What becomes of a request that a worker left unanswered when it died, once the worker returns. */
 public enum DeliveryPolicy {

@@ -1,6 +1,6 @@
 package io.waybill.dispatch;
 
-import io.waybill.api.MessageHandler;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.host.Clock;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;

@@ -1,6 +1,6 @@
 package io.waybill.dispatch;
 
-import io.waybill.api.MessageHandler;
+import io.waybill.api.handler.MessageHandler;
 import java.util.List;
 import java.util.Objects;
 

@@ -2,7 +2,7 @@ package io.waybill.handling;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
 

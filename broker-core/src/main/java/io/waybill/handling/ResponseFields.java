@@ -6,9 +6,9 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
 import io.waybill.api.ValueDecoder;
+import io.waybill.api.tensor.Tensor;
 import java.util.List;
 
 /** The fields of a response, read from its payload at each call. */

@@ -1,6 +1,6 @@
 package io.waybill.kept;
 
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 
 /**
  * The layout of a kept value's file. All numbers are little-endian, and unsigned unless it says otherwise.

@@ -1,9 +1,9 @@
 package io.waybill.kept;
 
-import io.waybill.api.DType;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
-import io.waybill.api.TensorBuffers;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.rref.RRefId;
 import java.io.IOException;
 import java.nio.ByteBuffer;

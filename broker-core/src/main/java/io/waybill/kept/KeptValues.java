@@ -1,6 +1,6 @@
 package io.waybill.kept;
 
-import io.waybill.api.TensorBuffers;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.host.SafeFiles;
 import io.waybill.rref.RRefId;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package io.waybill.kept;
 
-import io.waybill.api.Device;
-import io.waybill.api.Storage;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
 import java.nio.ByteBuffer;
 
 /** A storage whose bytes only pass by, to be checked: it takes what is written into it, and keeps nothing. One thread at a time. */

@@ -1,6 +1,6 @@
 package io.waybill.tensor;
 
-import io.waybill.api.Device;
+import io.waybill.api.tensor.Device;
 import java.nio.ByteBuffer;
 
 /**

@@ -1,9 +1,9 @@
 package io.waybill.tensor;
 
-import io.waybill.api.Device;
-import io.waybill.api.DeviceConverter;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.tensor.Device;
 
 /** Who moves tensors of a device type in and out of messages. Thread-safe. */
 public interface Converters {

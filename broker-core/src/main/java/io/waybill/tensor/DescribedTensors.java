@@ -1,8 +1,8 @@
 package io.waybill.tensor;
 
-import io.waybill.api.Device;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;

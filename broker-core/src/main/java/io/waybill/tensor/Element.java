@@ -1,7 +1,7 @@
 package io.waybill.tensor;
 
-import io.waybill.api.DType;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 

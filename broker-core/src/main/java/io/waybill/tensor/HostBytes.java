@@ -1,6 +1,6 @@
 package io.waybill.tensor;
 
-import io.waybill.api.Storage;
+import io.waybill.api.tensor.Storage;
 
 /** A storage of ours in host memory. Thread-safe. */
 interface HostBytes extends Storage {

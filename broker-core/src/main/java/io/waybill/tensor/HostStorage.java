@@ -1,6 +1,6 @@
 package io.waybill.tensor;
 
-import io.waybill.api.Device;
+import io.waybill.api.tensor.Device;
 import java.nio.ByteBuffer;
 
 /** A storage of its own in native memory, writable. Made by {@link HostMemory}. Counting is thread-safe. */

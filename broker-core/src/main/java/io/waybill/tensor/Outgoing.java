@@ -1,7 +1,7 @@
 package io.waybill.tensor;
 
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 
 /**
  * One storage of the section that a {@link Plan} writes: a storage as it is, or the elements of one tensor without what lies between

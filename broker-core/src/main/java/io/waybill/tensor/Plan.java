@@ -3,13 +3,13 @@ package io.waybill.tensor;
 import static java.nio.ByteOrder.LITTLE_ENDIAN;
 
 import io.waybill.api.CallException;
-import io.waybill.api.Device;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;

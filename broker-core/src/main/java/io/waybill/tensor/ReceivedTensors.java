@@ -1,8 +1,8 @@
 package io.waybill.tensor;
 
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.host.failure.ForeignErrors;
 import java.util.List;
 import java.util.function.Consumer;

@@ -3,10 +3,10 @@ package io.waybill.tensor;
 import static io.waybill.tensor.TensorSection.ALIGNMENT;
 import static java.nio.ByteOrder.LITTLE_ENDIAN;
 
-import io.waybill.api.DType;
-import io.waybill.api.Device;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
 import java.util.Arrays;

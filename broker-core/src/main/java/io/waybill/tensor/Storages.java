@@ -1,6 +1,6 @@
 package io.waybill.tensor;
 
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import java.util.List;
 
 /** Counts of storages, of which some may be of a bundle's own class. */

@@ -1,6 +1,6 @@
 package io.waybill.tensor;
 
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import org.agrona.UnsafeApi;
 
 /** Copies the elements of a tensor, however they are strided, in row-major order and without what lies between them. Stateless. */

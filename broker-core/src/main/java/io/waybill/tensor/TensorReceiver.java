@@ -1,11 +1,11 @@
 package io.waybill.tensor;
 
-import io.waybill.api.Device;
-import io.waybill.api.DeviceConverter;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.host.Clock;
 import io.waybill.host.SafeFiles;
 import io.waybill.wire.MalformedRecordException;

@@ -1,6 +1,6 @@
 package io.waybill.tensor;
 
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.wire.Envelope;
 
 /**

@@ -4,7 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import java.util.List;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 

@@ -1,6 +1,6 @@
 package io.waybill.wire;
 
-import io.waybill.api.Outbox;
+import io.waybill.api.handler.Outbox;
 
 /**
  * One thing that a handler learned through its {@link Outbox} or its message, and that another run would tell it otherwise. Immutable.

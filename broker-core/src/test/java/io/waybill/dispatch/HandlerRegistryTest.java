@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
-import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.host.ManualClock;
 import io.waybill.testing.core.Waits;
 import java.nio.charset.StandardCharsets;
@@ -49,7 +49,7 @@ class HandlerRegistryTest {
     private static MessageHandler handler() {
         return new MessageHandler() {
             @Override
-            public void handle(io.waybill.api.Message message, io.waybill.api.Outbox outbox) {}
+            public void handle(io.waybill.api.Message message, io.waybill.api.handler.Outbox outbox) {}
         };
     }
 

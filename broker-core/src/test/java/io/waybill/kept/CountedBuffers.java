@@ -1,8 +1,8 @@
 package io.waybill.kept;
 
-import io.waybill.api.Device;
-import io.waybill.api.Storage;
-import io.waybill.api.TensorBuffers;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.TensorBuffers;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 

@@ -3,9 +3,9 @@ package io.waybill.kept;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.waybill.api.DType;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.host.Host;
 import io.waybill.host.UnsafeFileException;
 import io.waybill.rref.RRefId;

@@ -2,8 +2,8 @@ package io.waybill.tensor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.DType;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Tensor;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;

@@ -3,9 +3,9 @@ package io.waybill.tensor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
-import io.waybill.api.DType;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;

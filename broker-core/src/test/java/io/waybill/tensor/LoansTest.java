@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
-import io.waybill.api.DType;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.testing.core.Seeds;
 import io.waybill.wire.MessageBuffer;
 import java.nio.ByteBuffer;

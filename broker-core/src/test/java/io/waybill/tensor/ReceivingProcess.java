@@ -1,7 +1,7 @@
 package io.waybill.tensor;
 
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.device.DeviceRegistry;
 import io.waybill.host.Host;
 import io.waybill.host.NativeCalls;

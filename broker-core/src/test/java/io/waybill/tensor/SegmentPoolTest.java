@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
-import io.waybill.api.Device;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.Storage;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
 import io.waybill.testing.core.Seeds;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,8 +1,8 @@
 package io.waybill.tensor;
 
-import io.waybill.api.DType;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.host.NativeCalls;
 import io.waybill.wire.MessageBuffer;
 import java.nio.file.Files;

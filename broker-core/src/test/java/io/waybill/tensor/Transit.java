@@ -1,11 +1,11 @@
 package io.waybill.tensor;
 
-import io.waybill.api.DType;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.device.DeviceRegistry;
 import io.waybill.host.ManualClock;
 import io.waybill.host.NativeCalls;

@@ -2,9 +2,9 @@ package io.waybill.tensor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.DType;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.wire.MessageBuffer;
 import java.io.BufferedReader;
 import java.io.IOException;

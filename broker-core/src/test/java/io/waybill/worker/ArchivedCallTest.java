@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
-import io.waybill.api.DType;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.archive.ArchiveOverflow;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveReader;

@@ -6,13 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
-import io.waybill.api.LateResponse;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.handler.LateResponse;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
@@ -369,7 +369,7 @@ class CallTest {
     }
 
     private static void descend(
-            ByteBuffer payload, io.waybill.api.Caller calls, io.waybill.api.Outbox outbox, String next) {
+            ByteBuffer payload, io.waybill.api.Caller calls, io.waybill.api.handler.Outbox outbox, String next) {
         int depth = payload.getInt(payload.position());
         int below = 0;
         if (depth > 0) {

@@ -2,9 +2,9 @@ package io.waybill.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.MessageHandler;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;

@@ -3,21 +3,21 @@ package io.waybill.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.CallException;
-import io.waybill.api.DType;
-import io.waybill.api.Device;
-import io.waybill.api.DeviceConverter;
-import io.waybill.api.DeviceStream;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateResponse;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
-import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.device.DeviceStream;
+import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.StuckSettings;
@@ -626,7 +626,7 @@ class ForeignCodeTest {
 
     @Test
     void keepsAnOutboxThatAHandlerUsesAfterItsEnd() {
-        CompletableFuture<io.waybill.api.Outbox> kept = new CompletableFuture<>();
+        CompletableFuture<io.waybill.api.handler.Outbox> kept = new CompletableFuture<>();
         handle("text.keeps", false, (message, outbox) -> {
             kept.complete(outbox);
             outbox.respond(Value.of("first"));

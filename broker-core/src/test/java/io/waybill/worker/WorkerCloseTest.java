@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.Outbox;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
-import io.waybill.api.Storage;
 import io.waybill.api.Value;
+import io.waybill.api.handler.Outbox;
+import io.waybill.api.tensor.Storage;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;

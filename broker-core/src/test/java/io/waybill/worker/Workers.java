@@ -1,6 +1,6 @@
 package io.waybill.worker;
 
-import io.waybill.api.MessageHandler;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;

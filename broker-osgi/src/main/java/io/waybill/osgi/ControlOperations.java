@@ -2,9 +2,9 @@ package io.waybill.osgi;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;

@@ -1,7 +1,7 @@
 package io.waybill.osgi;
 
-import io.waybill.api.ConvertsDevice;
-import io.waybill.api.DeviceConverter;
+import io.waybill.api.device.ConvertsDevice;
+import io.waybill.api.device.DeviceConverter;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
 import org.osgi.util.tracker.ServiceTracker;

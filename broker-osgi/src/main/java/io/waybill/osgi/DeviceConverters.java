@@ -1,6 +1,6 @@
 package io.waybill.osgi;
 
-import io.waybill.api.DeviceConverter;
+import io.waybill.api.device.DeviceConverter;
 import io.waybill.device.DeviceRegistry;
 
 /** Where the converters of bundles go. Thread-safe; called when a bundle's converter comes or goes. */

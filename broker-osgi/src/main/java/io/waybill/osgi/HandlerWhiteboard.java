@@ -1,9 +1,9 @@
 package io.waybill.osgi;
 
-import io.waybill.api.Delivery;
-import io.waybill.api.HandlesMessage;
-import io.waybill.api.MessageHandler;
-import io.waybill.api.NonBlocking;
+import io.waybill.api.handler.Delivery;
+import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.NonBlocking;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.Drained;
 import io.waybill.dispatch.ExecutorSettings;

@@ -1,5 +1,6 @@
 package io.waybill.osgi;
 
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Clock;
@@ -135,7 +136,7 @@ public final class OsgiHost implements AutoCloseable {
         bundles = new BundleControl(context, staging, kept, steps, clock);
         watched = new BundleDirectory(settings.watched(), staging, bundles, kept);
         conf = new ConfDirectory(settings.conf(), context);
-        String version = SystemPackages.exportedVersion(io.waybill.api.MessageHandler.class);
+        String version = SystemPackages.exportedVersion(MessageHandler.class);
         operations = new ControlOperations(bundles, watched, scripts, registry, loaders, version, executors);
     }
 

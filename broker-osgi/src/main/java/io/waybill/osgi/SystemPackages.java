@@ -1,11 +1,12 @@
 package io.waybill.osgi;
 
-import io.waybill.api.MessageHandler;
+import io.waybill.api.handler.MessageHandler;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.URL;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.jar.Manifest;
 import org.osgi.service.cm.ConfigurationAdmin;
@@ -27,9 +28,8 @@ import org.slf4j.spi.LoggingEventBuilder;
  */
 final class SystemPackages {
 
-    /** One class of each package that is exported. */
+    /** One class of each package that is exported, beside all packages of the broker's API. */
     private static final List<Class<?>> SHARED = List.of(
-            MessageHandler.class,
             Logger.class,
             Level.class,
             MessageFormatter.class,
@@ -47,29 +47,41 @@ final class SystemPackages {
 
     /** The value of {@code org.osgi.framework.system.packages.extra}. */
     static String extra() {
-        StringBuilder packages = new StringBuilder();
-        for (Class<?> shared : SHARED) {
-            packages.append(packages.length() == 0 ? "" : ",")
-                    .append(shared.getPackageName())
-                    .append(";version=\"")
-                    .append(exportedVersion(shared))
-                    .append('"');
+        List<String> packages = new ArrayList<>();
+        for (ManifestHeader clause : exportsBeside(MessageHandler.class)) {
+            for (String name : clause.names()) {
+                packages.add(export(name, versionOf(clause)));
+            }
         }
-        return packages.toString();
+        for (Class<?> shared : SHARED) {
+            packages.add(export(shared.getPackageName(), exportedVersion(shared)));
+        }
+        return String.join(",", packages);
+    }
+
+    private static String export(String packageName, String version) {
+        return packageName + ";version=\"" + version + '"';
     }
 
     /** The version under which the jar of a class exports the class's package. */
     static String exportedVersion(Class<?> shared) {
-        String exports = manifestOf(shared).getMainAttributes().getValue("Export-Package");
-        if (exports != null) {
-            for (ManifestHeader clause : ManifestHeader.parse(exports)) {
-                if (clause.names().contains(shared.getPackageName())) {
-                    return clause.attribute("version").orElse("0.0.0");
-                }
+        for (ManifestHeader clause : exportsBeside(shared)) {
+            if (clause.names().contains(shared.getPackageName())) {
+                return versionOf(clause);
             }
         }
         throw new IllegalStateException(
                 "the manifest beside " + shared.getName() + " exports no package " + shared.getPackageName());
+    }
+
+    private static String versionOf(ManifestHeader clause) {
+        return clause.attribute("version").orElse("0.0.0");
+    }
+
+    /** What the jar of a class exports. */
+    private static List<ManifestHeader> exportsBeside(Class<?> shared) {
+        String exports = manifestOf(shared).getMainAttributes().getValue("Export-Package");
+        return exports == null ? List.of() : ManifestHeader.parse(exports);
     }
 
     private static Manifest manifestOf(Class<?> type) {

@@ -1,6 +1,6 @@
 package io.waybill.osgi;
 
-import io.waybill.api.MessageHandler;
+import io.waybill.api.Message;
 import io.waybill.osgi.watch.HandlerWatch;
 import org.osgi.framework.hooks.weaving.WeavingException;
 import org.osgi.framework.hooks.weaving.WeavingHook;
@@ -17,7 +17,7 @@ import org.osgi.framework.wiring.BundleWiring;
  */
 final class UnrecordedInputGuard implements WeavingHook {
 
-    private static final String API = MessageHandler.class.getPackageName();
+    private static final String API = Message.class.getPackageName();
 
     @Override
     public void weave(WovenClass wovenClass) {
@@ -37,7 +37,7 @@ final class UnrecordedInputGuard implements WeavingHook {
 
     private static boolean usesApi(BundleWiring wiring) {
         return wiring.getRequiredWires(PackageNamespace.PACKAGE_NAMESPACE).stream()
-                .anyMatch(wire ->
-                        API.equals(wire.getCapability().getAttributes().get(PackageNamespace.PACKAGE_NAMESPACE)));
+                .map(wire -> wire.getCapability().getAttributes().get(PackageNamespace.PACKAGE_NAMESPACE))
+                .anyMatch(name -> API.equals(name) || name.toString().startsWith(API + "."));
     }
 }

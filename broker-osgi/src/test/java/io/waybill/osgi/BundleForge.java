@@ -2,7 +2,7 @@ package io.waybill.osgi;
 
 import aQute.bnd.osgi.Builder;
 import aQute.bnd.osgi.Jar;
-import io.waybill.api.MessageHandler;
+import io.waybill.api.handler.MessageHandler;
 import java.io.File;
 import java.io.IOException;
 import java.io.StringWriter;
@@ -26,7 +26,7 @@ public final class BundleForge {
 
     private static final String IMPORTS = String.join(
             "\n",
-            "import io.waybill.api.*;",
+            "import io.waybill.api.*; import io.waybill.api.device.*; import io.waybill.api.handler.*; import io.waybill.api.tensor.*;",
             "import java.util.concurrent.*;",
             "import java.util.*;",
             "import org.osgi.framework.*;",

@@ -1,7 +1,7 @@
 package io.waybill.osgi;
 
-import io.waybill.api.DeviceConverter;
 import io.waybill.api.Value;
+import io.waybill.api.device.DeviceConverter;
 import io.waybill.dispatch.Absence;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;

@@ -7,12 +7,12 @@ import static io.waybill.replay.RecordedHome.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 
-import io.waybill.api.LateResponse;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.handler.LateResponse;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.DirectoryTree;
 import io.waybill.journal.JournalQueue;

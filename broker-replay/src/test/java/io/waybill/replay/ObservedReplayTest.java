@@ -2,9 +2,9 @@ package io.waybill.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.LateResponse;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.Request;
+import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.replay.compare.Verdict;
 import io.waybill.wire.Observations;
 import java.nio.file.Path;

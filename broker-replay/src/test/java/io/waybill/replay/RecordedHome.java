@@ -1,9 +1,9 @@
 package io.waybill.replay;
 
-import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.dispatch.HandlerRegistry;

@@ -4,11 +4,11 @@ import static io.waybill.replay.RecordedHome.handled;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.waybill.api.DType;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.dispatch.HandlerRegistry;

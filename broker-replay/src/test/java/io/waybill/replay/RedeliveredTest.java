@@ -3,11 +3,11 @@ package io.waybill.replay;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Message;
-import io.waybill.api.MessageHandler;
-import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerKey;

@@ -1,7 +1,7 @@
 package io.waybill.replay;
 
-import io.waybill.api.MessageHandler;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;

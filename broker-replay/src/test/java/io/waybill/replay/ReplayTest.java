@@ -6,13 +6,13 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateResponse;
 import io.waybill.api.Message;
 import io.waybill.api.MessageId;
-import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.Outbox;
 import io.waybill.query.MessageFilter;
 import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.replay.compare.Verdict;

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.Invocation;
 import io.waybill.api.Message;
-import io.waybill.api.Outbox;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.handler.Outbox;
 import io.waybill.query.MessageFilter;
 import io.waybill.replay.compare.Verdict;
 import io.waybill.worker.Worker;

@@ -2,15 +2,15 @@ package io.waybill.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.DType;
 import io.waybill.api.Message;
-import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
-import io.waybill.api.TensorBuffers;
+import io.waybill.api.handler.Outbox;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.host.Host;
 import io.waybill.replay.compare.ReplayedCall;
 import io.waybill.replay.compare.Verdict;

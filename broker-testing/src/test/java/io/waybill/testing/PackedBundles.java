@@ -2,7 +2,7 @@ package io.waybill.testing;
 
 import aQute.bnd.osgi.Builder;
 import aQute.bnd.osgi.Jar;
-import io.waybill.api.MessageHandler;
+import io.waybill.api.handler.MessageHandler;
 import java.io.File;
 import java.io.IOException;
 import java.net.URI;

@@ -2,11 +2,11 @@ package io.waybill.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.DType;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.cli.command.Surroundings;

@@ -153,7 +153,9 @@ class BadBundlesIT {
     void aBundleThatDoesNotResolve() throws IOException, InterruptedException {
         assertNotInstalled(
                 maker.bundle("org.acme.unresolved", "bad.unresolved")
-                        .header("Import-Package", "io.waybill.api,com.example.none;version=\"[2,3)\"")
+                        .header(
+                                "Import-Package",
+                                "io.waybill.api,io.waybill.api.handler,com.example.none;version=\"[2,3)\"")
                         .build(),
                 "org.acme.unresolved 1.0.0 does not resolve",
                 "com.example.none");

@@ -28,7 +28,7 @@ final class BundleMaker {
             <?xml version="1.0" encoding="UTF-8"?>
             <scr:component xmlns:scr="http://www.osgi.org/xmlns/scr/v1.3.0" name="%1$s">
               <implementation class="%1$s"/>
-              <service><provide interface="io.waybill.api.MessageHandler"/></service>
+              <service><provide interface="io.waybill.api.handler.MessageHandler"/></service>
               <property name="waybill.handles.message" type="String" value="%2$s"/>
               <property name="waybill.non.blocking" type="Boolean" value="%3$s"/>
             </scr:component>
@@ -120,7 +120,7 @@ final class BundleMaker {
 
         private String source() {
             boolean activated = !members.isEmpty();
-            return "package bad;\nimport io.waybill.api.*;\n"
+            return "package bad;\nimport io.waybill.api.*;\nimport io.waybill.api.handler.*;\n"
                     + "public final class Handler implements MessageHandler"
                     + (activated ? ", org.osgi.framework.BundleActivator" : "") + " {\n" + members
                     + "@Override public void handle(Message message, Outbox outbox) {\n" + body + "\n}}\n";
@@ -133,7 +133,7 @@ final class BundleMaker {
             headers.putValue("Bundle-SymbolicName", name);
             headers.putValue("Bundle-Version", version);
             if (headers.getValue("Import-Package") == null) {
-                headers.putValue("Import-Package", "io.waybill.api,org.osgi.framework");
+                headers.putValue("Import-Package", "io.waybill.api,io.waybill.api.handler,org.osgi.framework");
             }
             headers.putValue("Service-Component", "OSGI-INF/bad.Handler.xml");
             headers.putValue(

@@ -1,10 +1,10 @@
 package io.waybill.crash;
 
 import io.waybill.api.Message;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
-import io.waybill.api.Outbox;
-import io.waybill.api.Tensor;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.crash.history.Event;
 import io.waybill.crash.history.Event.Kind;
 import io.waybill.crash.history.EventLog;

@@ -1,8 +1,8 @@
 package io.waybill.crash;
 
-import io.waybill.api.DeviceConverter;
 import io.waybill.api.Message;
-import io.waybill.api.Outbox;
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.handler.Outbox;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Host;
 import io.waybill.osgi.BundleForge;

@@ -1,13 +1,13 @@
 package io.waybill.crash;
 
 import io.waybill.api.CallException;
-import io.waybill.api.DType;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.crash.history.Event;
 import io.waybill.crash.history.Event.Kind;
 import io.waybill.crash.history.EventLog;

@@ -1,11 +1,11 @@
 package io.waybill.system;
 
 import io.waybill.api.CallException;
-import io.waybill.api.DType;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
 import io.waybill.archive.ArchiveStatus;

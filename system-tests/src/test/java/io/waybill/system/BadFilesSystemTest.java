@@ -6,14 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.waybill.api.CallException;
-import io.waybill.api.DType;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;

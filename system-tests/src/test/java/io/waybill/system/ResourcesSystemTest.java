@@ -3,13 +3,13 @@ package io.waybill.system;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.CallException;
-import io.waybill.api.DType;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import java.io.IOException;

@@ -2,13 +2,13 @@ package io.waybill.bench.measure;
 
 import io.waybill.api.Body;
 import io.waybill.api.Caller;
-import io.waybill.api.LateResponse;
-import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Rpc;
-import io.waybill.api.Tensor;
-import io.waybill.api.TensorBuffers;
 import io.waybill.api.Value;
+import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.Outbox;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerTable;
 import io.waybill.handling.Delivered;

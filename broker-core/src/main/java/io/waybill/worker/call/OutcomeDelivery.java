@@ -5,7 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.ResponseListener;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.WorkerCounters;

@@ -3,7 +3,7 @@ package io.waybill.worker.call;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Response;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.HeldResponse;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.Storages;

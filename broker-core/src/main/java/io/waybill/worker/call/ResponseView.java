@@ -1,7 +1,7 @@
 package io.waybill.worker.call;
 
 import io.waybill.api.MessageType;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.ResponseFields;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.reference.ReceivedReferences;

@@ -2,10 +2,10 @@ package io.waybill.worker.reference;
 
 import io.waybill.api.CallException;
 import io.waybill.api.Message;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageId;
-import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
 import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
 import io.waybill.host.Clock;

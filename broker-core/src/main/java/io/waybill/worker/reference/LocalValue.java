@@ -2,7 +2,7 @@ package io.waybill.worker.reference;
 
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.ResponseFields;
 import io.waybill.tensor.Storages;
 import java.nio.ByteBuffer;

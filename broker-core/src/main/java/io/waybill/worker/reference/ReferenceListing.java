@@ -2,10 +2,10 @@ package io.waybill.worker.reference;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
-import io.waybill.api.MessageHandler;
-import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
 import io.waybill.rref.ForkId;
 import io.waybill.rref.RRefId;
 import io.waybill.rref.ReferenceStatus;

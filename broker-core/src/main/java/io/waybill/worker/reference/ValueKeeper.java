@@ -1,7 +1,7 @@
 package io.waybill.worker.reference;
 
 import io.waybill.api.CallException;
-import io.waybill.api.TensorBuffers;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.kept.DamagedValueException;
 import io.waybill.kept.KeptValue;

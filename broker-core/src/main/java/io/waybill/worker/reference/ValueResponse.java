@@ -1,6 +1,6 @@
 package io.waybill.worker.reference;
 
-import io.waybill.api.LateResponse;
+import io.waybill.api.handler.LateResponse;
 
 /** A late response that may be a value that this worker owns. */
 public interface ValueResponse extends LateResponse {

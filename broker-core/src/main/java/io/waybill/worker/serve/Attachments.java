@@ -1,7 +1,7 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.peer.PeerLink;

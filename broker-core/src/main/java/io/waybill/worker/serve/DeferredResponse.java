@@ -2,8 +2,8 @@ package io.waybill.worker.serve;
 
 import io.waybill.api.Body;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.Failure;
 import io.waybill.worker.poll.DeferredOutcome;
 import io.waybill.worker.reference.StoredValue;

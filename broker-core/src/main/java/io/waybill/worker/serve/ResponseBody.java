@@ -2,8 +2,8 @@ package io.waybill.worker.serve;
 
 import io.waybill.api.Body;
 import io.waybill.api.RRef;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.tensor.Plan;
 import io.waybill.wire.MessageBuffer;

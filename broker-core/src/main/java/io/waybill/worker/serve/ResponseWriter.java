@@ -5,7 +5,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.host.Clock;

@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.journal.read.JournalTail;

@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
-import io.waybill.api.LateResponse;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerKey;
@@ -80,7 +80,7 @@ class AcrossIncarnationsTest {
         return workers.join("callee", registry);
     }
 
-    private static void neverAnswer(io.waybill.api.Message message, io.waybill.api.Outbox outbox) {
+    private static void neverAnswer(io.waybill.api.Message message, io.waybill.api.handler.Outbox outbox) {
         LateResponse forgotten = outbox.later();
         assertThat(forgotten).isNotNull();
     }

@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateResponse;
 import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
+import io.waybill.api.handler.LateResponse;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;

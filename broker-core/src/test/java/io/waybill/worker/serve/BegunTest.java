@@ -3,9 +3,9 @@ package io.waybill.worker.serve;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.CallException;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.Request;
 import io.waybill.api.Value;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.read.QueueReader;

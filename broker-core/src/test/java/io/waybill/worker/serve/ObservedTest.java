@@ -6,14 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateResponse;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.Value;
+import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.read.QueueReader;

@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateResponse;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.handler.LateResponse;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;

@@ -2,10 +2,10 @@ package io.waybill.worker.upkeep;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.LateResponse;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.handler.LateResponse;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.cursor.CursorSlot;
 import io.waybill.home.error.HomeException;

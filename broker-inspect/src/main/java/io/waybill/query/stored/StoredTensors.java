@@ -1,6 +1,6 @@
 package io.waybill.query.stored;
 
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.archive.ArchiveReader;
 import io.waybill.archive.ArchivedStorage;
 import io.waybill.host.Host;

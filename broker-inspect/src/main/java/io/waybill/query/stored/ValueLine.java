@@ -1,9 +1,9 @@
 package io.waybill.query.stored;
 
 import io.waybill.api.Invocation;
-import io.waybill.api.SparseTensor;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
 import java.util.Arrays;
 import java.util.Map;
 

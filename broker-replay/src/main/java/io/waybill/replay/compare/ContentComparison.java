@@ -1,7 +1,7 @@
 package io.waybill.replay.compare;
 
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.Tensor;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;

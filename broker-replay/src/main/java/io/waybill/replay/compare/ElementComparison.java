@@ -1,6 +1,6 @@
 package io.waybill.replay.compare;
 
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.query.stored.ValueLine;
 import io.waybill.tensor.Element;
 import java.nio.ByteBuffer;

@@ -1,6 +1,6 @@
 package io.waybill.replay.compare;
 
-import io.waybill.api.Storage;
+import io.waybill.api.tensor.Storage;
 import java.nio.ByteBuffer;
 
 /** Looks at the bytes of a storage, which may be larger than a buffer can be. Copies nothing. For one thread; dies with the storage. */

@@ -1,7 +1,7 @@
 package io.waybill.replay.compare;
 
-import io.waybill.api.SparseTensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.SparseTensor;
 import io.waybill.query.stored.ValueLine;
 import java.util.Arrays;
 import java.util.List;

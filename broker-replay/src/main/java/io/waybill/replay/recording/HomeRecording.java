@@ -1,7 +1,7 @@
 package io.waybill.replay.recording;
 
-import io.waybill.api.Tensor;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.query.MessageFilter;

@@ -2,8 +2,8 @@ package io.waybill.replay.recording;
 
 import io.waybill.api.CallException;
 import io.waybill.api.MessageId;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.tensor.DescribedTensors;
 import io.waybill.tensor.HostMemory;
 import io.waybill.wire.MalformedRecordException;

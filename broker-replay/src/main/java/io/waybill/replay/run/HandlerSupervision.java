@@ -1,8 +1,8 @@
 package io.waybill.replay.run;
 
 import io.waybill.api.Message;
-import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.handler.Outbox;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.handling.Failure;
 import java.util.Optional;

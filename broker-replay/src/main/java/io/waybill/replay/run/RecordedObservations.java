@@ -1,7 +1,7 @@
 package io.waybill.replay.run;
 
 import io.waybill.api.Message;
-import io.waybill.api.Outbox;
+import io.waybill.api.handler.Outbox;
 import io.waybill.wire.Observation;
 import io.waybill.wire.Observation.Kind;
 import io.waybill.wire.Observations;

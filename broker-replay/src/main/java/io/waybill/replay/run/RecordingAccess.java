@@ -1,8 +1,8 @@
 package io.waybill.replay.run;
 
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Tensor;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.replay.recording.CallRecording;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;

@@ -2,9 +2,9 @@ package io.waybill.replay.run;
 
 import io.waybill.api.Body;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateResponse;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.handler.LateResponse;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
 import java.nio.ByteBuffer;

@@ -2,7 +2,7 @@ package io.waybill.replay.run;
 
 import io.waybill.api.CallException;
 import io.waybill.api.RRef;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import java.util.List;
 import java.util.Optional;
 

@@ -4,7 +4,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.Failure;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.compare.Verdict;

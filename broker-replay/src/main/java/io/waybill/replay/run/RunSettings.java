@@ -1,6 +1,6 @@
 package io.waybill.replay.run;
 
-import io.waybill.api.TensorBuffers;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.replay.compare.ResponseComparison;
 import java.time.Duration;
 

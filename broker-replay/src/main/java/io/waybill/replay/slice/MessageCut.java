@@ -1,6 +1,6 @@
 package io.waybill.replay.slice;
 
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.query.stored.Payload;
 import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.replay.recording.StorageBytes;

@@ -1,7 +1,7 @@
 package io.waybill.replay.slice;
 
 import io.waybill.api.MessageId;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.replay.slice.SlicedMessage.Kind;
 import io.waybill.replay.slice.SlicedStorage.State;
 import io.waybill.tensor.DescribedTensors;

@@ -1,8 +1,8 @@
 package io.waybill.replay.slice;
 
 import io.waybill.api.MessageId;
-import io.waybill.api.Tensor;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.host.Host;
 import io.waybill.query.MessageFilter;
 import io.waybill.replay.recording.CallRecording;

@@ -1,9 +1,9 @@
 package io.waybill.replay.compare;
 
-import io.waybill.api.DType;
-import io.waybill.api.Device;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 

@@ -5,13 +5,13 @@ import static io.waybill.replay.compare.Answers.dict;
 import static io.waybill.replay.compare.Answers.error;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.DType;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageType;
-import io.waybill.api.SparseTensor;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
-import io.waybill.api.Tensor;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.query.MessageFilter;
 import io.waybill.replay.recording.CallRecording;
 import io.waybill.replay.recording.NotRecordedException;

@@ -9,7 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 
 import io.waybill.api.MessageType;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.query.MessageFilter;
 import io.waybill.query.StoredCall.Outcome;
 import io.waybill.query.stored.Payload;

@@ -1,15 +1,15 @@
 package io.waybill.replay.slice;
 
-import io.waybill.api.DType;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.query.MessageFilter;
 import io.waybill.replay.RecordedHome;

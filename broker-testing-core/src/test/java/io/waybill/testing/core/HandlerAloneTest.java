@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.api.handler.MessageHandler;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;

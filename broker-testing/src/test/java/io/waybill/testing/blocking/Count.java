@@ -1,11 +1,11 @@
 package io.waybill.testing.blocking;
 
-import io.waybill.api.HandlesMessage;
 import io.waybill.api.Message;
-import io.waybill.api.MessageHandler;
-import io.waybill.api.NonBlocking;
-import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.NonBlocking;
+import io.waybill.api.handler.Outbox;
 import java.util.StringTokenizer;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;

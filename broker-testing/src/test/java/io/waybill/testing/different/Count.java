@@ -1,10 +1,10 @@
 package io.waybill.testing.different;
 
-import io.waybill.api.HandlesMessage;
 import io.waybill.api.Message;
-import io.waybill.api.MessageHandler;
-import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
 import java.util.StringTokenizer;
 import org.osgi.service.component.annotations.Component;
 

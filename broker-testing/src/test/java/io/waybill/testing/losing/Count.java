@@ -1,12 +1,12 @@
 package io.waybill.testing.losing;
 
-import io.waybill.api.HandlesMessage;
-import io.waybill.api.LateResponse;
 import io.waybill.api.Message;
-import io.waybill.api.MessageHandler;
-import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Map;

@@ -1,8 +1,8 @@
 package io.waybill.cli.argument;
 
-import io.waybill.api.DType;
-import io.waybill.api.Device;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;

@@ -1,6 +1,6 @@
 package io.waybill.cli.argument;
 
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 
 /** Reads the files that arguments name. The same name gives the same tensor, so that it travels once. */
 @FunctionalInterface

@@ -1,7 +1,7 @@
 package io.waybill.cli.call;
 
-import io.waybill.api.Device;
-import io.waybill.api.Storage;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
 import java.nio.ByteBuffer;
 
 /** The storage of a tensor that stands for one that is not read yet: it has no bytes, and counting it means nothing. */

@@ -1,9 +1,9 @@
 package io.waybill.cli.call;
 
 import io.waybill.api.CallException;
-import io.waybill.api.DType;
-import io.waybill.api.Tensor;
-import io.waybill.api.TensorBuffers;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.cli.argument.ArgumentException;
 import io.waybill.cli.argument.TensorFiles;
 import io.waybill.cli.npy.Npy;

@@ -1,8 +1,8 @@
 package io.waybill.cli.demo;
 
-import io.waybill.api.DType;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.cli.npy.Npy;
 import io.waybill.tensor.HostMemory;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package io.waybill.cli.journal;
 
-import io.waybill.api.Device;
-import io.waybill.api.Storage;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
 import java.nio.ByteBuffer;
 
 /** The bytes of a stored storage as they are here, wherever they were meant to be. Thread-safe as far as that is. */

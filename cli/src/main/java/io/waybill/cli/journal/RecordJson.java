@@ -1,13 +1,13 @@
 package io.waybill.cli.journal;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.waybill.api.DType;
-import io.waybill.api.Device;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageId;
-import io.waybill.api.SparseTensor;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.cli.show.ValueJson;
 import io.waybill.query.HomeJournals;
 import io.waybill.query.stored.Payload;

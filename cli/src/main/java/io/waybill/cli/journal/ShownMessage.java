@@ -2,7 +2,7 @@ package io.waybill.cli.journal;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.MessageId;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.cli.show.Printable;
 import io.waybill.query.FoundMessage;
 import io.waybill.query.HomeJournals;

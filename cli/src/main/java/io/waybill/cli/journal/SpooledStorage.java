@@ -1,7 +1,7 @@
 package io.waybill.cli.journal;
 
-import io.waybill.api.Device;
-import io.waybill.api.Storage;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
 import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;

@@ -1,8 +1,8 @@
 package io.waybill.cli.journal;
 
 import io.waybill.api.MessageId;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.cli.npy.Npy;
 import io.waybill.query.stored.Payload;
 import io.waybill.query.stored.StoredRecord;

@@ -1,6 +1,6 @@
 package io.waybill.cli.npy;
 
-import io.waybill.api.DType;
+import io.waybill.api.tensor.DType;
 import java.util.Map;
 
 /**

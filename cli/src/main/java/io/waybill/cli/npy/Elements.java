@@ -1,7 +1,7 @@
 package io.waybill.cli.npy;
 
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 

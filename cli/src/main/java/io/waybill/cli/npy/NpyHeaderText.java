@@ -1,6 +1,6 @@
 package io.waybill.cli.npy;
 
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 

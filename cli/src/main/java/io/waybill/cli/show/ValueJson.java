@@ -1,9 +1,9 @@
 package io.waybill.cli.show;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import io.waybill.api.SparseTensor;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.tensor.Element;
 import java.io.IOException;
 import java.util.Map;

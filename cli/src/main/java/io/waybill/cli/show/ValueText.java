@@ -1,8 +1,8 @@
 package io.waybill.cli.show;
 
-import io.waybill.api.SparseTensor;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.query.stored.ValueLine;
 import io.waybill.tensor.Element;
 import java.util.Arrays;

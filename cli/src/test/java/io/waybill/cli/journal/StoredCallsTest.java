@@ -2,14 +2,14 @@ package io.waybill.cli.journal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.DType;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.cli.Commands;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.npy.Npy;

@@ -1,7 +1,7 @@
 package io.waybill.cli.npy;
 
-import io.waybill.api.Device;
-import io.waybill.api.Storage;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
 import java.nio.ByteBuffer;
 
 /** A storage for tests; counts what is given back. */

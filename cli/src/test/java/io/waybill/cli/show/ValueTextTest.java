@@ -2,11 +2,11 @@ package io.waybill.cli.show;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.DType;
-import io.waybill.api.Device;
-import io.waybill.api.SparseTensor;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.ByteBuffer;

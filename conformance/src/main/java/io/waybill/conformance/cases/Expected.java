@@ -1,7 +1,7 @@
 package io.waybill.conformance.cases;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.waybill.api.DType;
+import io.waybill.api.tensor.DType;
 import java.util.List;
 import java.util.Map;
 

@@ -1,7 +1,7 @@
 package io.waybill.conformance.worker;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.waybill.api.DType;
+import io.waybill.api.tensor.DType;
 import io.waybill.conformance.cases.CaseFormatException;
 import java.nio.ByteBuffer;
 import java.util.Map;

@@ -1,9 +1,9 @@
 package io.waybill.conformance.worker;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import io.waybill.api.SparseTensor;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.conformance.cases.CaseFormatException;
 import io.waybill.conformance.cases.CaseJson;
 import io.waybill.conformance.cases.Expected;

@@ -2,12 +2,12 @@ package io.waybill.conformance.worker;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Message;
-import io.waybill.api.Outbox;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
-import io.waybill.api.Storage;
 import io.waybill.api.Value;
+import io.waybill.api.handler.Outbox;
+import io.waybill.api.tensor.Storage;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;

@@ -2,13 +2,13 @@ package io.waybill.conformance.worker;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
-import io.waybill.api.LateResponse;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.conformance.worker.OperationCall.Operation;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;

@@ -1,8 +1,8 @@
 package io.waybill.conformance.worker;
 
-import io.waybill.api.SparseTensor;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.cli.show.ValueText;
 import io.waybill.conformance.cases.Expected.Margin;
 import io.waybill.tensor.Element;

@@ -2,10 +2,10 @@ package io.waybill.conformance.worker;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.databind.JsonNode;
-import io.waybill.api.DType;
-import io.waybill.api.Device;
-import io.waybill.api.SparseTensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.SparseTensor;
 import io.waybill.conformance.cases.CaseFormatException;
 import io.waybill.conformance.cases.CaseJson;
 import io.waybill.tensor.HostMemory;

@@ -1,6 +1,6 @@
 package io.waybill.script;
 
-import io.waybill.api.Storage;
+import io.waybill.api.tensor.Storage;
 import java.util.Iterator;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;

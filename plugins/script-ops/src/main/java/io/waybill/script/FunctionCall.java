@@ -1,9 +1,9 @@
 package io.waybill.script;
 
 import io.waybill.api.Message;
-import io.waybill.api.MessageHandler;
-import io.waybill.api.Outbox;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;

@@ -2,9 +2,9 @@ package io.waybill.script;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.SparseTensor;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import org.bytedeco.pytorch.BoolOptional;

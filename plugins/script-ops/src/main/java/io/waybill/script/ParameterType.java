@@ -1,7 +1,7 @@
 package io.waybill.script;
 
-import io.waybill.api.Device;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.Device;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -1,13 +1,13 @@
 package io.waybill.script;
 
-import io.waybill.api.DType;
-import io.waybill.api.Device;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.SparseTensor;
-import io.waybill.api.Storage;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Storage;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -150,8 +150,8 @@ final class Results {
     }
 
     private SparseTensor sparse(Tensor result) throws RejectedMessageException {
-        io.waybill.api.Tensor indices = dense(result._indices(), false);
-        io.waybill.api.Tensor values = dense(result._values(), result.requires_grad());
+        io.waybill.api.tensor.Tensor indices = dense(result._indices(), false);
+        io.waybill.api.tensor.Tensor values = dense(result._values(), result.requires_grad());
         return new SparseTensor(indices, values, sizes(result), result.is_coalesced());
     }
 
@@ -163,7 +163,7 @@ final class Results {
         return sizes;
     }
 
-    private io.waybill.api.Tensor dense(Tensor result, boolean requiresGrad) throws RejectedMessageException {
+    private io.waybill.api.tensor.Tensor dense(Tensor result, boolean requiresGrad) throws RejectedMessageException {
         requirePlain(result);
         Tensor plain = result;
         if (plain.is_conj()) {
@@ -180,7 +180,8 @@ final class Results {
         DType dtype = DType.of(plain.scalar_type().value);
         Storage storage = storage(plain);
         try {
-            return new io.waybill.api.Tensor(dtype, sizes, strides, plain.storage_offset(), requiresGrad, storage);
+            return new io.waybill.api.tensor.Tensor(
+                    dtype, sizes, strides, plain.storage_offset(), requiresGrad, storage);
         } catch (IllegalArgumentException e) {
             // Some of libtorch's inner operators do what they are told, checked or not.
             throw new RejectedMessageException(ErrorCode.REFUSED, "the result does not travel: " + e.getMessage(), e);

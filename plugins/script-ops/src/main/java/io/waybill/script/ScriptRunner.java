@@ -1,8 +1,8 @@
 package io.waybill.script;
 
-import io.waybill.api.HandlesMessage;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.Script;
+import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.MessageHandler;
 import java.util.Dictionary;
 import java.util.Hashtable;
 import java.util.Map;

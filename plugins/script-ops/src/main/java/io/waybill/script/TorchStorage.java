@@ -1,7 +1,7 @@
 package io.waybill.script;
 
-import io.waybill.api.Device;
-import io.waybill.api.Storage;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Objects;

@@ -1,11 +1,11 @@
 package io.waybill.script;
 
-import io.waybill.api.DType;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.testing.core.RecordingOutbox;
 import io.waybill.testing.core.TestMessage;
 import io.waybill.torch.LibTorch;

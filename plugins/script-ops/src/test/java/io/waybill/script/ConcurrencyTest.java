@@ -2,7 +2,7 @@ package io.waybill.script;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.waybill.api.Tensor;
+import io.waybill.api.tensor.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;

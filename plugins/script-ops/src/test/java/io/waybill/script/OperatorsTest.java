@@ -8,10 +8,10 @@ import static io.waybill.script.DirectStorage.longs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import io.waybill.api.DType;
-import io.waybill.api.Device;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Tensor;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;

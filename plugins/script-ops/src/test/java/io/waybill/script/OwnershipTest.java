@@ -6,13 +6,13 @@ import static io.waybill.script.DirectStorage.floats;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.waybill.api.DType;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Storage;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
 import io.waybill.testing.core.RecordingOutbox;
 import io.waybill.testing.core.TestMessage;
 import java.nio.ByteBuffer;

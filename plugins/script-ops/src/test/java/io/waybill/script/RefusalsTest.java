@@ -5,12 +5,12 @@ import static io.waybill.script.DirectStorage.longs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.waybill.api.DType;
-import io.waybill.api.Device;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Tensor;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;

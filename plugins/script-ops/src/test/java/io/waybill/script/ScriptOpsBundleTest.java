@@ -3,13 +3,13 @@ package io.waybill.script;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.waybill.api.HandlesMessage;
 import io.waybill.api.Invocation;
-import io.waybill.api.MessageHandler;
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Script;
 import io.waybill.api.Value;
+import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.MessageHandler;
 import io.waybill.testing.core.RecordingOutbox;
 import io.waybill.testing.core.TestMessage;
 import java.io.IOException;
@@ -181,7 +181,7 @@ class ScriptOpsBundleTest {
                 "org.osgi.framework.storage",
                 storage.toString(),
                 "org.osgi.framework.system.packages.extra",
-                "io.waybill.api;version=1.1.0",
+                "io.waybill.api;version=2.0.0,io.waybill.api.handler;version=2.0.0,io.waybill.api.device;version=2.0.0,io.waybill.api.tensor;version=2.0.0",
                 "felix.log.level",
                 "1");
         Framework started = new FrameworkFactory().newFramework(properties);

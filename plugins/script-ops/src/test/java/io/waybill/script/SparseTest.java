@@ -8,9 +8,9 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.SparseTensor;
-import io.waybill.api.Tensor;
 import io.waybill.api.Value;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;

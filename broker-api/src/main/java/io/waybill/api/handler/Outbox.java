@@ -1,5 +1,11 @@
-package io.waybill.api;
+package io.waybill.api.handler;
 
+import io.waybill.api.Body;
+import io.waybill.api.Caller;
+import io.waybill.api.Rpc;
+import io.waybill.api.Value;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.api.tensor.TensorBuffers;
 import java.nio.ByteBuffer;
 import java.time.InstantSource;
 import java.util.List;

@@ -1,5 +1,7 @@
-package io.waybill.api;
+package io.waybill.api.handler;
 
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Message;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;

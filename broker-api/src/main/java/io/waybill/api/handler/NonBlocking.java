@@ -1,4 +1,4 @@
-package io.waybill.api;
+package io.waybill.api.handler;
 
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;

@@ -1,4 +1,4 @@
-package io.waybill.api;
+package io.waybill.api.tensor;
 
 import java.util.Locale;
 

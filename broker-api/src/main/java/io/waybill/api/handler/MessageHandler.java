@@ -1,5 +1,8 @@
-package io.waybill.api;
+package io.waybill.api.handler;
 
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Message;
+import io.waybill.api.RejectedMessageException;
 import org.osgi.annotation.versioning.ConsumerType;
 
 /**

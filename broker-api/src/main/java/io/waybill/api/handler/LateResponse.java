@@ -1,5 +1,9 @@
-package io.waybill.api;
+package io.waybill.api.handler;
 
+import io.waybill.api.Body;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Value;
+import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;

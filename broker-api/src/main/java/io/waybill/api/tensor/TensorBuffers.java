@@ -1,5 +1,7 @@
-package io.waybill.api;
+package io.waybill.api.tensor;
 
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**

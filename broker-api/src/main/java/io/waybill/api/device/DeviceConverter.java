@@ -1,5 +1,10 @@
-package io.waybill.api;
+package io.waybill.api.device;
 
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.TensorBuffers;
 import java.util.List;
 import java.util.Optional;
 import org.osgi.annotation.versioning.ConsumerType;

@@ -1,0 +1,5 @@
+/** Tensors, where their bytes are, and the devices that hold them. */
+@Version("2.0.0")
+package io.waybill.api.tensor;
+
+import org.osgi.annotation.versioning.Version;
