@@ -13,6 +13,17 @@ public final class Element {
 
     private Element() {}
 
+    /** Where an element lies, in elements from the storage's start. @param number in row-major order */
+    public static long place(Tensor tensor, long number) {
+        long place = tensor.storageOffset();
+        long rest = number;
+        for (int i = tensor.dimensions() - 1; i >= 0; i--) {
+            place += rest % tensor.size(i) * tensor.stride(i);
+            rest /= tensor.size(i);
+        }
+        return place;
+    }
+
     /**
      * An element as a {@link Boolean}, {@link Long}, {@link Float}, {@link Double}, a {@code double[2]} when complex, and the bits in
      * hexadecimal as a {@link String} for the types that have no meaning here.

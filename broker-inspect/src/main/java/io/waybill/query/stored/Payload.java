@@ -85,10 +85,14 @@ public record Payload(
 
     /** The operation of a call by name, without reading its arguments; empty when there is none. */
     public static Optional<String> operationOf(RecordView record) {
-        if (!isCallByName(record.type()) || record.payloadLength() < 2) {
+        return operationOf(record.type(), record.payload());
+    }
+
+    /** The same of a request that is no record. */
+    public static Optional<String> operationOf(MessageType type, ByteBuffer payload) {
+        if (!isCallByName(type) || payload.remaining() < 2) {
             return Optional.empty();
         }
-        ByteBuffer payload = record.payload();
         int at = payload.position();
         int length = Invocation.nameLength(
                 Byte.toUnsignedInt(payload.get(at)) | Byte.toUnsignedInt(payload.get(at + 1)) << 8);

@@ -53,23 +53,12 @@ final class ElementComparison {
         int most = PIECE_BYTES / elementBytes;
         long count = recorded.elementCount();
         for (long number = 0; number < count; number += run) {
-            long one = place(recorded, number);
-            long other = place(replayed, number);
+            long one = Element.place(recorded, number);
+            long other = Element.place(replayed, number);
             for (long done = 0; done < run; done += most) {
                 comparePiece(number + done, one + done, other + done, (int) Math.min(most, run - done));
             }
         }
-    }
-
-    /** From the storage's start, in elements. */
-    private static long place(Tensor tensor, long number) {
-        long place = tensor.storageOffset();
-        long rest = number;
-        for (int i = tensor.dimensions() - 1; i >= 0; i--) {
-            place += rest % tensor.size(i) * tensor.stride(i);
-            rest /= tensor.size(i);
-        }
-        return place;
     }
 
     private void comparePiece(long number, long recordedPlace, long replayedPlace, int elements) {
@@ -109,8 +98,8 @@ final class ElementComparison {
         if (first == NO_ELEMENT) {
             return Optional.empty();
         }
-        long one = place(recorded, first);
-        long other = place(replayed, first);
+        long one = Element.place(recorded, first);
+        long other = Element.place(replayed, first);
         String recordedText = text(Element.at(recorded, one));
         String replayedText = text(Element.at(replayed, other));
         if (recordedText.equals(replayedText)) {

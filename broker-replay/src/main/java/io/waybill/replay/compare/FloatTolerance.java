@@ -24,13 +24,6 @@ public record FloatTolerance(double relative, double absolute) implements Closen
     }
 
     @Override
-    public boolean isClose(double recorded, double replayed) {
-        return recorded == replayed
-                || Double.isNaN(recorded) && Double.isNaN(replayed)
-                || allows(Math.abs(recorded - replayed), Math.abs(recorded));
-    }
-
-    @Override
     public boolean isClose(double recordedReal, double recordedImaginary, double real, double imaginary) {
         boolean recordedNaN = Double.isNaN(recordedReal) || Double.isNaN(recordedImaginary);
         boolean replayedNaN = Double.isNaN(real) || Double.isNaN(imaginary);

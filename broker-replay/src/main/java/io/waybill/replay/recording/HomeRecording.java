@@ -10,12 +10,12 @@ import io.waybill.query.stored.StoredJournals;
 import io.waybill.rref.RRefId;
 import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.NativeMemory;
-import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import org.agrona.collections.LongArrayList;
 
 /**
  * The journals of a home as they lie there, read in place. Writes nothing, takes no lock, maps nothing of the queues: live workers notice
@@ -69,43 +69,14 @@ public final class HomeRecording implements CallRecording {
         StoredJournals own = new StoredJournals(home);
         OptionalLong id = filter.onlyId();
         if (id.isPresent()) {
-            MessageBuffer request = new MessageBuffer();
-            MessageBuffer response = new MessageBuffer();
-            Optional<RecordedCall> call = new CallLookup(own, problems)
-                    .call(id.getAsLong())
-                    .filter(found -> found.request().receiver() == worker.id()
-                            && filter.takesCaller(found.request().worker().id())
-                            && found.isTakenBy(filter, request, response));
-            return new SingleCall(call.orElse(null), own);
+            LongArrayList one = new LongArrayList();
+            one.addLong(id.getAsLong());
+            return new SelectedCalls(new CallLookup(own, problems)::call, one, worker.id(), filter, own);
         }
         StoredJournal journal = own.find(worker.id())
                 .orElseThrow(() -> new IOException(
                         home.path() + ": expected a journal of worker " + worker.name() + ", found none"));
         return new HandledCalls(own, journal, filter, problems);
-    }
-
-    /** A call that was looked up. */
-    private static final class SingleCall implements Handled {
-
-        private final StoredJournals journals;
-        private RecordedCall call; // null when it was given, or there is none
-
-        SingleCall(RecordedCall call, StoredJournals journals) {
-            this.call = call;
-            this.journals = journals;
-        }
-
-        @Override
-        public RecordedCall next() {
-            RecordedCall next = call;
-            call = null;
-            return next;
-        }
-
-        @Override
-        public void close() {
-            journals.close();
-        }
     }
 
     @Override

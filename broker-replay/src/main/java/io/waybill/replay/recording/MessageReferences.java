@@ -2,13 +2,11 @@ package io.waybill.replay.recording;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Value;
-import io.waybill.api.ValueDecoder;
+import io.waybill.rref.FetchRequest;
 import io.waybill.rref.ForkData;
 import io.waybill.rref.ForkTable;
 import io.waybill.rref.RRefId;
 import io.waybill.wire.RecordView;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -29,7 +27,7 @@ public final class MessageReferences {
     /** The references to values that a request needs: its arguments, or what it fetches. */
     public static List<RRefId> needed(RecordView request) {
         if (request.type() == MessageType.SCRIPT_RREF_FETCH_CALL) {
-            return fetched(request).map(List::of).orElse(List.of());
+            return fetched(request);
         }
         List<RRefId> needed = new ArrayList<>();
         table(request).forEach(fork -> needed.add(fork.rref()));
@@ -47,18 +45,11 @@ public final class MessageReferences {
         }
     }
 
-    private static Optional<RRefId> fetched(RecordView request) {
+    private static List<RRefId> fetched(RecordView request) {
         try {
-            Value content = new ValueDecoder(ByteBuffer.wrap(request.copyPayload()), List.of()).value();
-            if (content instanceof Value.Tuple tuple
-                    && tuple.values().size() >= 2
-                    && tuple.values().get(0) instanceof Value.Int createdOn
-                    && tuple.values().get(1) instanceof Value.Int localId) {
-                return Optional.of(new RRefId(Math.toIntExact(createdOn.value()), localId.value()));
-            }
-        } catch (RejectedMessageException | IllegalArgumentException | ArithmeticException e) {
-            // likewise
+            return List.of(FetchRequest.decode(request.payload()).id());
+        } catch (RejectedMessageException e) { // likewise
+            return List.of();
         }
-        return Optional.empty();
     }
 }

@@ -7,11 +7,13 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.query.stored.Payload;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.compare.ContentComparison;
 import io.waybill.replay.compare.ResponseComparison;
 import io.waybill.replay.recording.NotRecordedException;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -82,7 +84,9 @@ final class NestedCallMatcher {
     }
 
     private static String operation(Request request) {
-        return OperationName.of(request.type(), request.payloadArray(), request.payloadLength());
+        ByteBuffer payload = ByteBuffer.wrap(request.payloadArray(), 0, request.payloadLength());
+        return Payload.operationOf(request.type(), payload)
+                .orElse(request.type().name());
     }
 
     /** Empty when they are equal. */

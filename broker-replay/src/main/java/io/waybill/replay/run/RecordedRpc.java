@@ -31,7 +31,7 @@ record RecordedRpc(ReplayOutbox outbox) implements Rpc {
 
     @Override
     public Response rpcSync(String to, Invocation call) {
-        return outbox.call(Request.invocation(to, MessageType.SCRIPT_CALL, call));
+        return rpcSync(to, call, Duration.ZERO);
     }
 
     @Override
@@ -41,7 +41,7 @@ record RecordedRpc(ReplayOutbox outbox) implements Rpc {
 
     @Override
     public CompletableFuture<Response> rpcAsync(String to, Invocation call) {
-        return outbox.caller().callAsync(Request.invocation(to, MessageType.SCRIPT_CALL, call));
+        return rpcAsync(to, call, Duration.ZERO);
     }
 
     @Override

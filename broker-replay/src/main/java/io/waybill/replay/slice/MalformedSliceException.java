@@ -1,6 +1,7 @@
 package io.waybill.replay.slice;
 
 import java.io.IOException;
+import java.util.Locale;
 
 /** A file that is no slice, or no longer what was written. The message says what was expected, what was found, and where. */
 public final class MalformedSliceException extends IOException {
@@ -13,6 +14,13 @@ public final class MalformedSliceException extends IOException {
 
     MalformedSliceException(String message, Throwable cause) {
         super(message, cause);
+    }
+
+    /** Throws one unless something holds. */
+    static void require(boolean holds, String otherwise, Object... arguments) throws MalformedSliceException {
+        if (!holds) {
+            throw new MalformedSliceException(String.format(Locale.ROOT, otherwise, arguments));
+        }
     }
 
     /** The same, with the place in front. */

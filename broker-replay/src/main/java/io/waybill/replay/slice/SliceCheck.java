@@ -1,5 +1,7 @@
 package io.waybill.replay.slice;
 
+import static io.waybill.replay.slice.MalformedSliceException.require;
+
 import io.waybill.api.MessageId;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.replay.slice.SlicedMessage.Kind;
@@ -28,11 +30,8 @@ final class SliceCheck {
         this.file = file;
         this.info = info;
         for (SliceInfo.Member member : info.workers()) {
-            if (!workers.add(member.worker().id())) {
-                throw file.malformed(
-                        SliceLayout.INFO,
-                        "expected each worker once, found " + member.worker().id() + " twice");
-            }
+            int id = member.worker().id();
+            file.require(workers.add(id), SliceLayout.INFO, "expected each worker once, found %d twice", id);
         }
     }
 
@@ -40,12 +39,12 @@ final class SliceCheck {
     RecordView check(SlicedCall call) throws MalformedSliceException {
         RecordView request = record(call.request(), requestBuffer);
         int caller = MessageId.worker(request.id());
-        require(request.type().isRequest() && request.from() == caller, "a request of worker " + caller, request);
-        require(workers.contains(request.from()) && workers.contains(request.to()), "workers of slice.json", request);
+        requireIs(request.type().isRequest() && request.from() == caller, "a request of worker " + caller, request);
+        requireIs(workers.contains(request.from()) && workers.contains(request.to()), "workers of slice.json", request);
         checkStorages(call.request(), request);
         if (call.answer().isPresent()) {
             RecordView answer = record(call.answer().get(), answerBuffer);
-            require(
+            requireIs(
                     answer.type().isResponse()
                             && answer.id() == request.id()
                             && answer.from() == request.to()
@@ -58,11 +57,11 @@ final class SliceCheck {
     }
 
     private RecordView record(SlicedMessage message, MessageBuffer buffer) throws MalformedSliceException {
-        if (message.payloads() != info.payloads()) {
-            throw new MalformedSliceException(
-                    "expected payloads " + info.payloads().text() + " as slice.json says, found "
-                            + message.payloads().text());
-        }
+        require(
+                message.payloads() == info.payloads(),
+                "expected payloads %s as slice.json says, found %s",
+                info.payloads().text(),
+                message.payloads().text());
         buffer.reserve(message.record().length);
         buffer.memory().putBytes(0, message.record());
         RecordView view = new RecordView(buffer);
@@ -74,35 +73,23 @@ final class SliceCheck {
         return view;
     }
 
-    private static void require(boolean isTrue, String expected, RecordView found) throws MalformedSliceException {
-        if (!isTrue) {
-            throw new MalformedSliceException("expected " + expected + ", found a " + found.type() + " "
-                    + MessageId.text(found.id()) + " from worker " + found.from() + " to worker " + found.to());
-        }
+    private static void requireIs(boolean isTrue, String expected, RecordView found) throws MalformedSliceException {
+        String text = "expected %s, found a %s %s from worker %d to worker %d";
+        require(isTrue, text, expected, found.type(), MessageId.text(found.id()), found.from(), found.to());
     }
 
     private void checkStorages(SlicedMessage message, RecordView record) throws MalformedSliceException {
-        Set<Integer> listed = new HashSet<>();
+        String id = MessageId.text(record.id());
+        Map<Integer, Long> listed = new HashMap<>();
         for (SlicedStorage storage : message.storages()) {
-            if (!listed.add(storage.number()) || storage.number() >= Envelope.MAX_TENSORS) {
-                throw new MalformedSliceException("expected each storage of " + MessageId.text(record.id())
-                        + " once, found number " + storage.number());
-            }
+            int number = storage.number();
+            boolean isNew = number < Envelope.MAX_TENSORS && listed.put(number, storage.sizeBytes()) == null;
+            require(isNew, "expected each storage of %s once, found number %d", id, number);
             checkState(message, record, storage);
         }
-        if (message.payloads() != Payloads.FULL) {
-            return; // its record does not tell any more
-        }
-        Map<Integer, Long> beside = besideRecord(record);
-        if (!listed.equals(beside.keySet())) {
-            throw new MalformedSliceException("expected the storages " + beside.keySet() + " of "
-                    + MessageId.text(record.id()) + ", found " + listed);
-        }
-        for (SlicedStorage storage : message.storages()) {
-            if (storage.sizeBytes() != beside.get(storage.number())) {
-                throw new MalformedSliceException("expected " + beside.get(storage.number()) + " bytes of storage "
-                        + storage.number() + " of " + MessageId.text(record.id()) + ", found " + storage.sizeBytes());
-            }
+        if (message.payloads() == Payloads.FULL) { // the record does not tell any more otherwise
+            Map<Integer, Long> beside = besideRecord(record);
+            require(listed.equals(beside), "expected storages of the sizes %s of %s, found %s", beside, id, listed);
         }
     }
 
@@ -116,13 +103,15 @@ final class SliceCheck {
         Optional<Long> size = storage.state() == State.ENTRY
                 ? file.size(SliceLayout.tensorName(record.id(), message.kind(), storage.number()))
                 : Optional.of(storage.sizeBytes());
-        if (!fits || size.isEmpty() || size.get() != storage.sizeBytes()) {
-            throw new MalformedSliceException("expected " + storage.sizeBytes() + " bytes of storage "
-                    + storage.number()
-                    + " of the " + (message.kind() == Kind.REQUEST ? "request " : "answer to ")
-                    + MessageId.text(record.id()) + ", found " + (size.isEmpty() ? "no entry" : size.get() + " bytes")
-                    + ", " + storage.state());
-        }
+        require(
+                fits && size.isPresent() && size.get() == storage.sizeBytes(),
+                "expected %d bytes of storage %d of the %s %s, found %s, %s",
+                storage.sizeBytes(),
+                storage.number(),
+                message.kind() == Kind.REQUEST ? "request" : "answer to",
+                MessageId.text(record.id()),
+                size.isEmpty() ? "no entry" : size.get() + " bytes",
+                storage.state());
     }
 
     /** The sizes of the storages that do not lie in a record, by their numbers. */

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Enumeration;
 import java.util.HashSet;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -67,23 +68,20 @@ final class SliceFile implements Closeable {
         long left = Files.size(path);
         for (Enumeration<? extends ZipEntry> all = zip.entries(); all.hasMoreElements(); ) {
             ZipEntry entry = all.nextElement();
-            if (entry.getMethod() != ZipEntry.STORED || entry.getSize() != entry.getCompressedSize()) {
-                throw malformed(
-                        entry.getName(),
-                        "expected an entry that is stored as it is, found method " + entry.getMethod() + " and "
-                                + entry.getSize() + " bytes in " + entry.getCompressedSize());
-            }
-            left -= entry.getSize();
-            if (entry.getSize() < 0 || left < 0) {
-                throw malformed(
-                        entry.getName(),
-                        "expected entries that fit into " + Files.size(path) + " bytes, found one of " + entry.getSize()
-                                + " bytes, and " + -left + " too many");
-            }
-            if (!names.add(entry.getName())) {
-                throw malformed(entry.getName(), "expected one entry of this name, found two");
-            }
-            count(entry.getName());
+            String name = entry.getName();
+            long size = entry.getSize();
+            require(
+                    entry.getMethod() == ZipEntry.STORED && size == entry.getCompressedSize(),
+                    name,
+                    "expected an entry that is stored as it is, found method %d and %d bytes in %d",
+                    entry.getMethod(),
+                    size,
+                    entry.getCompressedSize());
+            left -= size;
+            String tooMany = "expected entries that fit into %d bytes, found one of %d bytes, and %d too many";
+            require(size >= 0 && left >= 0, name, tooMany, Files.size(path), size, -left);
+            require(names.add(name), name, "expected one entry of this name, found two");
+            count(name);
         }
         for (Part part : Part.values()) {
             for (int number = 0; number < chunks(part); number++) {
@@ -99,15 +97,18 @@ final class SliceFile implements Closeable {
                 return;
             }
         }
-        if (name.startsWith(SliceLayout.TENSORS)) {
-            tensors++;
-        } else if (!name.equals(SliceLayout.INFO)) {
-            throw malformed(name, "expected calls/, needed/, tensors/ and " + SliceLayout.INFO + ", found this entry");
-        }
+        boolean isTensor = name.startsWith(SliceLayout.TENSORS);
+        tensors += isTensor ? 1 : 0;
+        boolean isKnown = isTensor || name.equals(SliceLayout.INFO);
+        require(isKnown, name, "expected calls/, needed/, tensors/ and %s, found this entry", SliceLayout.INFO);
     }
 
-    MalformedSliceException malformed(String entry, String text) {
-        return new MalformedSliceException(path + ": " + entry + ": " + text);
+    /** Demands something of an entry. */
+    void require(boolean holds, String entry, String otherwise, Object... arguments) throws MalformedSliceException {
+        if (!holds) {
+            throw new MalformedSliceException(
+                    path + ": " + entry + ": " + String.format(Locale.ROOT, otherwise, arguments));
+        }
     }
 
     Path path() {
@@ -126,9 +127,7 @@ final class SliceFile implements Closeable {
 
     private ZipEntry entry(String name) throws MalformedSliceException {
         ZipEntry entry = zip.getEntry(name);
-        if (entry == null) {
-            throw malformed(name, "expected this entry, found none");
-        }
+        require(entry != null, name, "expected this entry, found none");
         return entry;
     }
 
@@ -147,34 +146,11 @@ final class SliceFile implements Closeable {
     }
 
     private byte[] read(String name, int most) throws IOException {
-        ZipEntry entry = entry(name);
-        if (entry.getSize() > most) {
-            throw malformed(name, "expected at most " + most + " bytes, found " + entry.getSize());
-        }
-        byte[] bytes;
-        try (InputStream in = zip.getInputStream(entry)) {
-            bytes = in.readNBytes((int) entry.getSize());
-        } catch (ZipException e) {
-            throw unreadable(name, e);
-        }
-        CRC32 checksum = new CRC32();
-        checksum.update(bytes);
-        requireWhole(entry, bytes.length, checksum);
-        return bytes;
-    }
-
-    private MalformedSliceException unreadable(String name, ZipException e) {
-        return new MalformedSliceException(path + ": " + name + ": expected an entry, found " + e.getMessage(), e);
-    }
-
-    private void requireWhole(ZipEntry entry, long bytes, CRC32 checksum) throws MalformedSliceException {
-        if (bytes != entry.getSize() || checksum.getValue() != entry.getCrc()) {
-            throw malformed(
-                    entry.getName(),
-                    String.format(
-                            "expected %d bytes with the checksum %08x, found %d with %08x",
-                            entry.getSize(), entry.getCrc(), bytes, checksum.getValue()));
-        }
+        long size = entry(name).getSize();
+        require(size <= most, name, "expected at most %d bytes, found %d", most, size);
+        ByteBuffer bytes = ByteBuffer.allocate((int) size);
+        read(name, bytes::put);
+        return bytes.array();
     }
 
     /** The size of an entry; empty when there is none. */
@@ -195,9 +171,11 @@ final class SliceFile implements Closeable {
                 sink.accept(ByteBuffer.wrap(piece, 0, read));
             }
         } catch (ZipException e) {
-            throw unreadable(name, e);
+            throw new MalformedSliceException(path + ": " + name + ": expected an entry, found " + e.getMessage(), e);
         }
-        requireWhole(entry, done, checksum);
+        String text = "expected %d bytes with the checksum %08x, found %d with %08x";
+        boolean isWhole = done == entry.getSize() && checksum.getValue() == entry.getCrc();
+        require(isWhole, name, text, entry.getSize(), entry.getCrc(), done, checksum.getValue());
     }
 
     @Override

@@ -61,10 +61,8 @@ final class SliceIndex {
 
     private void add(Part part, RecordView request, long place) throws MalformedSliceException {
         long id = request.id();
-        if (places.put(id, place) != MessageId.NONE) {
-            throw new MalformedSliceException(
-                    "expected each call once, found " + MessageId.text(id) + " a second time");
-        }
+        boolean isNew = places.put(id, place) == MessageId.NONE;
+        MalformedSliceException.require(isNew, "expected each call once, found %s a second time", MessageId.text(id));
         counts.merge(part, 1L, Long::sum);
         if (part == Part.CALLS) {
             selected.addLong(id);
@@ -79,16 +77,18 @@ final class SliceIndex {
     private void requireCounts(SliceFile file, SliceInfo info) throws MalformedSliceException {
         long calls = counts.getOrDefault(Part.CALLS, 0L);
         long needed = counts.getOrDefault(Part.NEEDED, 0L);
-        if (calls != info.calls()
-                || needed != info.needed()
-                || storages != info.storages()
-                || storages != file.tensors()) {
-            throw file.malformed(
-                    SliceLayout.INFO,
-                    "expected " + info.calls() + " calls, " + info.needed() + " more that they need and "
-                            + info.storages() + " storages, found " + calls + ", " + needed + " and " + storages
-                            + " with " + file.tensors() + " entries");
-        }
+        boolean isSame = calls == info.calls() && needed == info.needed() && storages == info.storages();
+        file.require(
+                isSame && storages == file.tensors(),
+                SliceLayout.INFO,
+                "expected %d calls, %d more that they need and %d storages, found %d, %d and %d with %d entries",
+                info.calls(),
+                info.needed(),
+                info.storages(),
+                calls,
+                needed,
+                storages,
+                file.tensors());
     }
 
     private static long place(Part part, int chunk, int offset) {

@@ -1,11 +1,12 @@
 package io.waybill.replay.slice;
 
+import static io.waybill.replay.slice.MalformedSliceException.require;
+
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
-import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
 import io.waybill.api.WorkerInfo;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -34,7 +35,7 @@ final class SliceInfoJson {
     static byte[] write(SliceInfo info) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream(1024);
         try (JsonGenerator json = JSON.createGenerator(bytes)) {
-            json.setPrettyPrinter(new DefaultPrettyPrinter());
+            json.useDefaultPrettyPrinter();
             json.writeStartObject();
             json.writeNumberField("format", SliceLayout.FORMAT);
             json.writeStringField("payloads", info.payloads().text());
@@ -90,12 +91,10 @@ final class SliceInfoJson {
 
     static SliceInfo read(byte[] bytes) throws MalformedSliceException {
         try (JsonParser json = JSON.createParser(bytes)) {
-            json.nextToken();
-            Fields fields = new Fields(json, "slice.json");
-            if (json.nextToken() != null) {
-                throw new MalformedSliceException("expected the end behind the JSON object, found more");
-            }
-            return info(fields);
+            require(json.nextToken() == JsonToken.START_OBJECT, "expected an object, found %s", json.currentToken());
+            SliceInfo info = info((Fields) value(json));
+            require(json.nextToken() == null, "expected the end behind the JSON object, found more");
+            return info;
         } catch (MalformedSliceException e) {
             throw e;
         } catch (IOException e) {
@@ -106,13 +105,14 @@ final class SliceInfoJson {
 
     private static SliceInfo info(Fields fields) throws MalformedSliceException {
         long format = fields.number("format", Long.MAX_VALUE);
-        if (format != SliceLayout.FORMAT) {
-            throw new MalformedSliceException(
-                    "expected a slice of format " + SliceLayout.FORMAT + ", found format " + format);
-        }
+        require(
+                format == SliceLayout.FORMAT,
+                "expected a slice of format %d, found format %d",
+                SliceLayout.FORMAT,
+                format);
         String payloads = fields.text("payloads");
         List<SliceInfo.Member> workers = new ArrayList<>();
-        for (Fields worker : fields.objects("workers")) {
+        for (Fields worker : fields.list("workers", Fields.class)) {
             workers.add(member(worker));
         }
         return new SliceInfo(
@@ -122,13 +122,13 @@ final class SliceInfoJson {
                 fields.number("calls", Integer.MAX_VALUE),
                 fields.number("needed", Integer.MAX_VALUE),
                 fields.number("storages", Integer.MAX_VALUE),
-                fields.texts("problems"),
+                fields.list("problems", String.class),
                 workers);
     }
 
     private static SliceInfo.Member member(Fields fields) throws MalformedSliceException {
         List<SliceInfo.Bundle> bundles = new ArrayList<>();
-        for (Fields bundle : fields.objects("bundles")) {
+        for (Fields bundle : fields.list("bundles", Fields.class)) {
             bundles.add(new SliceInfo.Bundle(
                     bundle.text("file"), bundle.text("symbolicName"), bundle.text("version"), bundle.text("sha256")));
         }
@@ -136,81 +136,66 @@ final class SliceInfoJson {
             WorkerInfo worker = new WorkerInfo(
                     (int) fields.number("id", WorkerInfo.MAX_ID), WorkerInfo.requireName(fields.text("name")));
             return new SliceInfo.Member(
-                    worker, fields.textOr("version"), fields.textOr("javaVersion"), fields.texts("serves"), bundles);
+                    worker,
+                    fields.textOr("version", ""),
+                    fields.textOr("javaVersion", ""),
+                    fields.list("serves", String.class),
+                    bundles);
         } catch (IllegalArgumentException e) {
             throw new MalformedSliceException("expected the name of a worker, found none: " + e.getMessage(), e);
         }
     }
 
-    /** The fields of an object that a parser stands at. One thread. */
-    private static final class Fields {
-
-        private final Map<String, Long> numbers = new HashMap<>();
-        private final Map<String, String> texts = new HashMap<>();
-        private final Map<String, List<String>> lists = new HashMap<>();
-        private final Map<String, List<Fields>> objects = new HashMap<>();
-
-        Fields(JsonParser json, String what) throws IOException {
-            if (json.currentToken() != JsonToken.START_OBJECT) {
-                throw new MalformedSliceException("expected an object as " + what + ", found " + json.currentToken());
-            }
-            while (json.nextToken() == JsonToken.FIELD_NAME) {
-                String field = json.currentName();
-                switch (json.nextToken()) {
-                    case VALUE_NUMBER_INT -> numbers.put(field, json.getLongValue());
-                    case VALUE_STRING -> texts.put(field, json.getText());
-                    case START_ARRAY -> readArray(field, json);
-                    default -> json.skipChildren();
+    /** A number, a text, a list or {@link Fields}; null for what is none of these. */
+    private static Object value(JsonParser json) throws IOException {
+        switch (json.currentToken()) {
+            case VALUE_NUMBER_INT:
+                return json.getLongValue();
+            case VALUE_STRING:
+                return json.getText();
+            case START_ARRAY:
+                List<Object> all = new ArrayList<>();
+                while (json.nextToken() != JsonToken.END_ARRAY) {
+                    all.add(value(json));
+                    require(all.size() <= MAX_ENTRIES, "expected at most %d entries, found more", MAX_ENTRIES);
                 }
-            }
-            if (json.currentToken() != JsonToken.END_OBJECT) {
-                throw new MalformedSliceException("expected the end of " + what + ", found " + json.currentToken());
-            }
+                return all;
+            case START_OBJECT:
+                Map<String, Object> fields = new HashMap<>();
+                while (json.nextToken() == JsonToken.FIELD_NAME) {
+                    String name = json.currentName();
+                    json.nextToken();
+                    fields.put(name, value(json));
+                }
+                return new Fields(fields);
+            default:
+                json.skipChildren();
+                return null;
         }
+    }
 
-        private void readArray(String field, JsonParser json) throws IOException {
-            List<String> list = new ArrayList<>();
-            List<Fields> all = new ArrayList<>();
-            for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
-                if (token == JsonToken.VALUE_STRING) {
-                    list.add(json.getText());
-                } else {
-                    all.add(new Fields(json, field));
-                }
-                if (list.size() > MAX_ENTRIES || all.size() > MAX_ENTRIES) {
-                    throw new MalformedSliceException("expected at most " + MAX_ENTRIES + " " + field + ", found more");
-                }
-            }
-            lists.put(field, list);
-            objects.put(field, all);
-        }
+    /** The fields of an object. Unknown ones are left alone. */
+    private record Fields(Map<String, Object> values) {
 
         long number(String field, long max) throws MalformedSliceException {
-            Long found = numbers.get(field);
-            if (found == null || found < 0 || found > max) {
-                throw new MalformedSliceException("expected " + field + " from 0 to " + max + ", found " + found);
-            }
-            return found;
+            boolean fits = values.get(field) instanceof Long found && found >= 0 && found <= max;
+            require(fits, "expected %s from 0 to %d, found %s", field, max, values.get(field));
+            return (Long) values.get(field);
         }
 
         String text(String field) throws MalformedSliceException {
-            String found = texts.get(field);
-            if (found == null) {
-                throw new MalformedSliceException("expected " + field + ", found none");
-            }
-            return found;
+            require(textOr(field, null) != null, "expected %s, found none", field);
+            return textOr(field, null);
         }
 
-        String textOr(String field) {
-            return texts.getOrDefault(field, "");
+        String textOr(String field, String otherwise) {
+            return values.get(field) instanceof String text ? text : otherwise;
         }
 
-        List<String> texts(String field) {
-            return lists.getOrDefault(field, List.of());
-        }
-
-        List<Fields> objects(String field) {
-            return objects.getOrDefault(field, List.of());
+        <T> List<T> list(String field, Class<T> type) throws MalformedSliceException {
+            List<?> all = values.get(field) instanceof List<?> found ? found : List.of();
+            require(all.stream().allMatch(type::isInstance), "expected %s of one kind, found others", field);
+            return all.stream().map(type::cast).toList();
         }
     }
 }

@@ -10,6 +10,7 @@ import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.replay.recording.RecordedTensors;
+import io.waybill.replay.recording.SelectedCalls;
 import io.waybill.rref.RRefId;
 import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.NativeMemory;
@@ -76,7 +77,7 @@ public final class SliceRecording implements CallRecording {
 
     @Override
     public Handled handled(WorkerInfo worker, MessageFilter filter) {
-        return new SelectedCalls(newReader(), index.selected(), worker.id(), filter);
+        return new SelectedCalls(newReader()::call, index.selected(), worker.id(), filter, () -> {});
     }
 
     @Override

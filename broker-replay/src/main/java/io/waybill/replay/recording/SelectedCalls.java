@@ -1,0 +1,57 @@
+package io.waybill.replay.recording;
+
+import io.waybill.query.MessageFilter;
+import io.waybill.wire.MessageBuffer;
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.Optional;
+import org.agrona.collections.LongArrayList;
+
+/** Those of some calls that went to one worker and that a filter takes, each looked up by its id. One thread. */
+public final class SelectedCalls implements CallRecording.Handled {
+
+    /** Finds calls. */
+    @FunctionalInterface
+    public interface Lookup {
+
+        /** The call with an id; empty when there is none. */
+        Optional<RecordedCall> call(long id) throws IOException;
+    }
+
+    private final Lookup lookup;
+    private final LongArrayList ids;
+    private final int worker;
+    private final MessageFilter filter;
+    private final Closeable closing;
+    private final MessageBuffer requestBuffer = new MessageBuffer();
+    private final MessageBuffer responseBuffer = new MessageBuffer();
+    private int next;
+
+    /** @param closing is closed with this */
+    public SelectedCalls(Lookup lookup, LongArrayList ids, int worker, MessageFilter filter, Closeable closing) {
+        this.lookup = lookup;
+        this.ids = ids;
+        this.worker = worker;
+        this.filter = filter;
+        this.closing = closing;
+    }
+
+    @Override
+    public RecordedCall next() throws IOException {
+        while (next < ids.size()) {
+            RecordedCall call = lookup.call(ids.getLong(next++)).orElse(null);
+            if (call != null
+                    && call.request().receiver() == worker
+                    && filter.takesCaller(call.request().worker().id())
+                    && call.isTakenBy(filter, requestBuffer, responseBuffer)) {
+                return call;
+            }
+        }
+        return null;
+    }
+
+    @Override
+    public void close() throws IOException {
+        closing.close();
+    }
+}
