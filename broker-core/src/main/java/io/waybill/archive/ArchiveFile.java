@@ -37,13 +37,8 @@ final class ArchiveFile implements Closeable {
         this.bytes = bytes;
         this.header = ArchiveWriter.read(bytes);
         this.isDamaged = header.isEmpty();
-        int tag = header.map(ArchiveHeader::tag).orElse(0);
-        this.blocks = new IndexBlocks(bytes, tag);
-        int at = bytes.at(ArchiveLayout.LAST_INDEX_AT, Long.BYTES);
-        if (at >= 0 && tag != 0) {
-            blocks.load(bytes.memory().getLong(at)); // without one, the scan below finds them all
-        }
-        this.scan = new ArchiveScan(bytes, tag, blocks.end());
+        this.blocks = new IndexBlocks(bytes, tag());
+        this.scan = new ArchiveScan(bytes, tag(), blocks.end());
     }
 
     /** @throws java.nio.file.NoSuchFileException when it is not there */
@@ -74,24 +69,22 @@ final class ArchiveFile implements Closeable {
     }
 
     private Optional<ArchiveRecord> findIndexed(long sequence, int storage) throws IOException {
-        List<ArchiveRecord> found = new ArrayList<>(1);
-        boolean whole = blocks.search(sequence, entry -> {
-            if (entry.isOf(sequence, storage) && found.isEmpty()) {
-                found.add(entry);
-            }
-        });
-        if (!whole) {
+        ArchiveRecord[] newest = new ArchiveRecord[1];
+        boolean isWhole = blocks.read(
+                0,
+                block -> block.sequence() <= sequence && sequence <= block.timeNs(),
+                entry -> newest[0] = entry.isOf(sequence, storage) ? entry : newest[0]);
+        if (!isWhole) {
             return search(sequence, storage);
         }
-        if (found.isEmpty()) {
+        if (newest[0] == null) {
             return Optional.empty();
         }
-        ArchiveScan there = new ArchiveScan(bytes, tag(), found.get(0).offset());
-        if (there.next() == Step.RECORD && there.record().isOf(sequence, storage)) {
-            return Optional.of(there.record());
-        }
-        isDamaged = true;
-        return Optional.empty();
+        Optional<ArchiveRecord> there = new ArchiveScan(bytes, tag(), newest[0].offset())
+                .here()
+                .filter(record -> record.isOf(sequence, storage));
+        isDamaged |= there.isEmpty();
+        return there;
     }
 
     private int tag() {
@@ -170,7 +163,7 @@ final class ArchiveFile implements Closeable {
     }
 
     private History readHistory() throws IOException {
-        if (isIndexed && blocks.readFrom(historyBlocks, history::add)) {
+        if (isIndexed && blocks.read(historyBlocks, block -> true, history::add)) {
             historyBlocks = blocks.count();
             History now = history.copy();
             tail.forEach(now::add);

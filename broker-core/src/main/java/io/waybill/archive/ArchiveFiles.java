@@ -99,8 +99,6 @@ final class ArchiveFiles {
 
     private static ArchiveWriter goOn(NativeFile file, FileBytes bytes, ArchiveHeader header) throws IOException {
         IndexBlocks blocks = new IndexBlocks(bytes, header.tag());
-        int at = bytes.at(ArchiveLayout.LAST_INDEX_AT, Long.BYTES);
-        blocks.load(bytes.memory().getLong(at));
         IndexEntries entries = new IndexEntries(blocks.last());
         ArchiveScan scan = new ArchiveScan(bytes, header.tag(), blocks.end());
         for (Step step = scan.next(); step != Step.END; step = scan.next()) {

@@ -53,6 +53,11 @@ final class ArchiveScan {
         return Step.RECORD;
     }
 
+    /** The record at the position, without going on; empty when none that is whole begins there. */
+    Optional<ArchiveRecord> here() throws IOException {
+        return recordAt(position, bytes.size());
+    }
+
     /** The last record is being written, or its writer was killed. Others stand behind only when its last write was lost. */
     private Step unfinished(ArchiveRecord begun, long size) throws IOException {
         boolean isAll = begun.contentBytes() <= size - begun.contentOffset();
@@ -66,7 +71,8 @@ final class ArchiveScan {
 
     /** Empty when there is none, or its content is not all there. */
     private Optional<ArchiveRecord> recordAt(long offset, long size) throws IOException {
-        int at = offset > size - ArchiveLayout.RECORD_BYTES ? -1 : bytes.at(offset, ArchiveLayout.RECORD_BYTES);
+        boolean isInside = offset >= 0 && offset <= size - ArchiveLayout.RECORD_BYTES;
+        int at = isInside ? bytes.at(offset, ArchiveLayout.RECORD_BYTES) : -1;
         if (at < 0) {
             return Optional.empty();
         }

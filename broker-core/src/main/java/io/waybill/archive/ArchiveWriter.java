@@ -151,32 +151,28 @@ final class ArchiveWriter implements Closeable {
 
     /** Says that a storage is not kept. */
     void omit(Omission why, long id, long sequence, int storage, long size, long timeNs) throws IOException {
-        write(new ArchiveRecord(Kind.STORAGE, why.code(), 0, end, id, sequence, size, 0, storage, timeNs));
+        write(Kind.STORAGE, why.code(), id, sequence, size, storage, timeNs);
     }
 
     /** Says that of messages from one sequence to another so many storages are not kept. */
     void gap(Omission why, long first, long last, long storages, long timeNs) throws IOException {
-        write(new ArchiveRecord(Kind.GAP, why.code(), 0, end, storages, first, last, 0, 0, timeNs));
+        write(Kind.GAP, why.code(), storages, first, last, 0, timeNs);
     }
 
     /** Says by what policy storages are kept from a sequence on. */
     void session(Session session, long timeNs) throws IOException {
-        write(new ArchiveRecord(
-                Kind.SESSION,
-                session.policy().ordinal(),
-                0,
-                end,
-                session.epoch(),
-                session.firstSequence(),
-                session.maxStorageBytes(),
-                0,
-                0,
-                timeNs));
+        int policy = session.policy().ordinal();
+        write(Kind.SESSION, policy, session.epoch(), session.firstSequence(), session.maxStorageBytes(), 0, timeNs);
     }
 
     /** Says that all before a sequence is done. */
     void end(long sequence, long timeNs) throws IOException {
-        write(new ArchiveRecord(Kind.END, 0, 0, end, 0, sequence, 0, 0, 0, timeNs));
+        write(Kind.END, 0, 0, sequence, 0, 0, timeNs);
+    }
+
+    private void write(Kind kind, int code, long id, long sequence, long length, int storage, long timeNs)
+            throws IOException {
+        write(new ArchiveRecord(kind, code, 0, end, id, sequence, length, 0, storage, timeNs));
     }
 
     private void write(ArchiveRecord record) throws IOException {
@@ -190,7 +186,9 @@ final class ArchiveWriter implements Closeable {
     /** What can't be written now, because the disk is full for one, will be later, or never: readers find the records without. */
     private void tryIndex() {
         try {
-            writeIndex();
+            while (!entries.isEmpty()) {
+                writeIndexRecord();
+            }
         } catch (IOException e) {
             LOG.debug("No index of the newest records of {} could be written", file, e);
         }
@@ -200,13 +198,6 @@ final class ArchiveWriter implements Closeable {
         record.encode(head, header.tag());
         writeFully(BufferUtil.address(head), ArchiveLayout.RECORD_BYTES, record.offset());
         end = record.end();
-    }
-
-    /** Writes the entries since the last index record; the file can do without. */
-    private void writeIndex() throws IOException {
-        while (!entries.isEmpty()) {
-            writeIndexRecord();
-        }
     }
 
     private void writeIndexRecord() throws IOException {
@@ -236,8 +227,12 @@ final class ArchiveWriter implements Closeable {
     }
 
     private void writeFully(long address, int length, long offset) throws IOException {
+        writeFully(file, address, length, offset);
+    }
+
+    private static void writeFully(NativeFile to, long address, int length, long offset) throws IOException {
         for (int done = 0; done < length; ) {
-            done += (int) file.writeAt(address + done, length - done, offset + done);
+            done += (int) to.writeAt(address + done, length - done, offset + done);
         }
     }
 
@@ -264,9 +259,7 @@ final class ArchiveWriter implements Closeable {
         header.encode(bytes);
         int length =
                 file.size() < ArchiveLayout.HEADER_BYTES ? ArchiveLayout.HEADER_BYTES : ArchiveLayout.CHECKED_BYTES;
-        for (int done = 0; done < length; ) {
-            done += (int) file.writeAt(BufferUtil.address(bytes) + done, length - done, done);
-        }
+        writeFully(file, BufferUtil.address(bytes), length, 0);
     }
 
     /** The header of a file that is there; empty when it has none. */

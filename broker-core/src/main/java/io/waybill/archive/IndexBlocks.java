@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.zip.CRC32C;
 
 /** The index records of an archive file, oldest first, as far as they could be read. For one thread. */
@@ -20,38 +21,28 @@ final class IndexBlocks {
     private final int tag;
     private final List<ArchiveRecord> blocks = new ArrayList<>();
 
-    IndexBlocks(FileBytes bytes, int tag) {
+    /** The blocks that the chain from the last one names; none when it is broken, and then a scan finds them all. */
+    IndexBlocks(FileBytes bytes, int tag) throws IOException {
         this.bytes = bytes;
         this.tag = tag;
+        int at = tag == 0 ? -1 : bytes.at(ArchiveLayout.LAST_INDEX_AT, Long.BYTES);
+        if (at >= 0) {
+            load(bytes.memory().getLong(at));
+        }
     }
 
-    /**
-     * Follows the chain from an index record back to the first.
-     *
-     * @return false when it is broken; there are no blocks then
-     */
-    boolean load(long last) throws IOException {
-        blocks.clear();
-        long offset = last;
-        while (offset != 0) {
-            Optional<ArchiveRecord> block = recordAt(offset).filter(IndexBlocks::isBlock);
+    private void load(long last) throws IOException {
+        for (long offset = last; offset != 0; ) {
+            Optional<ArchiveRecord> block =
+                    new ArchiveScan(bytes, tag, offset).here().filter(IndexBlocks::isBlock);
             if (block.isEmpty() || block.get().id() >= offset) {
                 blocks.clear();
-                return false;
+                return;
             }
             blocks.add(block.get());
             offset = block.get().id();
         }
         Collections.reverse(blocks);
-        return true;
-    }
-
-    private Optional<ArchiveRecord> recordAt(long offset) throws IOException {
-        if (offset < ArchiveLayout.HEADER_BYTES || offset > bytes.size() - ArchiveLayout.RECORD_BYTES) {
-            return Optional.empty();
-        }
-        int at = bytes.at(offset, ArchiveLayout.RECORD_BYTES);
-        return at < 0 ? Optional.empty() : ArchiveRecord.decode(bytes.memory(), at, tag, offset);
     }
 
     private static boolean isBlock(ArchiveRecord record) {
@@ -84,25 +75,14 @@ final class IndexBlocks {
     }
 
     /**
-     * Gives the entries of blocks that may have some of this sequence, newest block first.
+     * Gives the entries of some blocks, oldest first.
      *
+     * @param first number of the first block to look at
      * @return false when one of these blocks is damaged
      */
-    boolean search(long sequence, Consumer<ArchiveRecord> sink) throws IOException {
-        for (int i = blocks.size() - 1; i >= 0; i--) {
-            ArchiveRecord block = blocks.get(i);
-            boolean mayHave = block.sequence() <= sequence && sequence <= block.timeNs();
-            if (mayHave && !read(block, sink)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    /** Gives all entries from a block on, in their order. Returns false when one of these blocks is damaged. */
-    boolean readFrom(int first, Consumer<ArchiveRecord> sink) throws IOException {
-        for (int i = first; i < blocks.size(); i++) {
-            if (!read(blocks.get(i), sink)) {
+    boolean read(int first, Predicate<ArchiveRecord> wanted, Consumer<ArchiveRecord> sink) throws IOException {
+        for (ArchiveRecord block : blocks.subList(first, blocks.size())) {
+            if (wanted.test(block) && !read(block, sink)) {
                 return false;
             }
         }

@@ -269,7 +269,6 @@ public final class HomeJournals implements Closeable {
 
     @Override
     public void close() throws IOException {
-        tensors.close();
         journals.close();
     }
 }

@@ -1,6 +1,7 @@
 package io.waybill.query.stored;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.archive.ArchiveReader;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalQueue;
@@ -10,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +34,7 @@ public final class StoredJournals implements Closeable {
     private final Home home;
     private final Map<Integer, StoredJournal> byId = new TreeMap<>();
     private final List<String> problems = new ArrayList<>();
+    private final Map<Integer, ArchiveReader> archives = new HashMap<>();
     private final Map<Integer, JournalIndex> indexes = new LinkedHashMap<>(MAX_OPEN_INDEXES, LOAD, true);
 
     /** Those that the home has now. */
@@ -120,9 +123,17 @@ public final class StoredJournals implements Closeable {
                         callee.get().info(), JournalQueue.RESPONSES, place, index.record(JournalQueue.RESPONSES)));
     }
 
+    /** The archive of a worker that has a journal here, which this closes. */
+    public ArchiveReader archive(int worker) {
+        return archives.computeIfAbsent(
+                worker, id -> ArchiveReader.open(find(id).orElseThrow().path(), host().files()));
+    }
+
     @Override
     public void close() {
         indexes.values().forEach(JournalIndex::close);
         indexes.clear();
+        archives.values().forEach(ArchiveReader::close);
+        archives.clear();
     }
 }

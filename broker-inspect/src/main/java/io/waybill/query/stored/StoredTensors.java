@@ -2,23 +2,17 @@ package io.waybill.query.stored;
 
 import io.waybill.api.tensor.Tensor;
 import io.waybill.archive.ArchiveReader;
+import io.waybill.archive.ArchiveReader.Sink;
 import io.waybill.archive.ArchivedStorage;
-import io.waybill.host.Host;
 import io.waybill.query.stored.StoredStorage.Place;
 import io.waybill.tensor.DescribedTensors;
-import java.io.Closeable;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.file.Path;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.zip.CRC32C;
 
 /** Where the bytes of the tensors in stored messages are: in the record, or in the archive of its worker. One thread at a time. */
-public final class StoredTensors implements Closeable {
+public final class StoredTensors {
 
     private final StoredJournals journals;
-    private final Map<Path, ArchiveReader> archives = new HashMap<>();
 
     /** Of these journals, which stay their owner's. */
     public StoredTensors(StoredJournals journals) {
@@ -40,12 +34,6 @@ public final class StoredTensors implements Closeable {
         return new StoredStorage(number, bytes, place, archived.isKept() ? archived.digest() : "", archived.describe());
     }
 
-    /** Takes the bytes of a storage, piece by piece. */
-    @FunctionalInterface
-    public interface Sink {
-        void accept(ByteBuffer piece) throws IOException;
-    }
-
     /**
      * Gives the bytes of an archived storage.
      *
@@ -53,7 +41,7 @@ public final class StoredTensors implements Closeable {
      */
     public boolean readArchived(StoredRecord record, Tensor tensor, Sink sink) throws IOException {
         ArchivedStorage archived = archived(record, DescribedTensors.storageOf(tensor));
-        return archive(record).read(record.queue(), record.place().fileName(), archived, sink::accept);
+        return archive(record).read(record.queue(), record.place().fileName(), archived, sink);
     }
 
     private ArchivedStorage archived(StoredRecord record, int number) throws IOException {
@@ -61,17 +49,6 @@ public final class StoredTensors implements Closeable {
     }
 
     private ArchiveReader archive(StoredRecord record) {
-        Host host = journals.host();
-        Path directory =
-                journals.find(record.worker().id()).map(StoredJournal::path).orElseThrow();
-        return archives.computeIfAbsent(directory, path -> ArchiveReader.open(path, host.files()));
-    }
-
-    @Override
-    public void close() throws IOException {
-        for (ArchiveReader archive : archives.values()) {
-            archive.close();
-        }
-        archives.clear();
+        return journals.archive(record.worker().id());
     }
 }

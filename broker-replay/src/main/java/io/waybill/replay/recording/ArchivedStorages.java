@@ -1,31 +1,25 @@
 package io.waybill.replay.recording;
 
 import io.waybill.archive.ArchiveReader;
+import io.waybill.archive.ArchiveReader.Sink;
 import io.waybill.archive.ArchivedStorage;
 import io.waybill.archive.Omission;
 import io.waybill.query.stored.StoredJournals;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Optional;
 
 /** The archives of a home's workers. One thread. */
 final class ArchivedStorages implements StorageBytes {
 
     private final StoredJournals journals;
-    private final Map<Integer, ArchiveReader> archives = new HashMap<>();
 
     ArchivedStorages(StoredJournals journals) {
         this.journals = journals;
     }
 
     private ArchiveReader archive(RecordedMessage message) {
-        return archives.computeIfAbsent(
-                message.worker().id(),
-                worker -> ArchiveReader.open(
-                        journals.find(worker).orElseThrow().path(),
-                        journals.host().files()));
+        return journals.archive(message.worker().id());
     }
 
     private ArchivedStorage find(RecordedMessage message, RecordView record, int number) throws IOException {
@@ -50,14 +44,7 @@ final class ArchivedStorages implements StorageBytes {
     @Override
     public Optional<String> read(RecordedMessage message, RecordView record, int number, Sink sink) throws IOException {
         ArchivedStorage found = find(message, record, number);
-        boolean isWhole =
-                found.isKept() && archive(message).read(message.queue(), message.fileName(), found, sink::accept);
+        boolean isWhole = found.isKept() && archive(message).read(message.queue(), message.fileName(), found, sink);
         return isWhole ? Optional.empty() : Optional.of("not archived: " + Omission.DAMAGED.text());
-    }
-
-    @Override
-    public void close() {
-        archives.values().forEach(ArchiveReader::close);
-        archives.clear();
     }
 }

@@ -54,7 +54,7 @@ public final class HomeRecording implements CallRecording {
         return home;
     }
 
-    /** The bytes of tensors that do not lie in the records. The caller closes. */
+    /** The bytes of tensors that do not lie in the records, until this is closed. */
     public StorageBytes storages() {
         return new ArchivedStorages(journals);
     }
@@ -112,7 +112,6 @@ public final class HomeRecording implements CallRecording {
 
     @Override
     public void close() throws IOException {
-        tensors.close();
         journals.close();
     }
 }

@@ -9,7 +9,6 @@ import io.waybill.tensor.HostMemory;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
-import java.io.Closeable;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -18,7 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** Makes tensors of recorded messages again: of the bytes in the record, or of those beside it. One thread. */
-public final class RecordedTensors implements Closeable {
+public final class RecordedTensors {
 
     private final HostMemory memory;
     private final StorageBytes beside;
@@ -142,10 +141,5 @@ public final class RecordedTensors implements Closeable {
                 + (record.type().isRequest() ? "request " : "answer to ") + MessageId.text(record.id())
                 + ", whose storage has "
                 + tensor.storage().sizeBytes() + " bytes, is not there: " + why);
-    }
-
-    @Override
-    public void close() throws IOException {
-        beside.close();
     }
 }

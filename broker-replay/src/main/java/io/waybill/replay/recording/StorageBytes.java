@@ -1,21 +1,12 @@
 package io.waybill.replay.recording;
 
+import io.waybill.archive.ArchiveReader.Sink;
 import io.waybill.wire.RecordView;
-import java.io.Closeable;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.util.Optional;
 
 /** The bytes of storages that do not lie in the records themselves. One thread. */
-public interface StorageBytes extends Closeable {
-
-    /** Takes the bytes of a storage, piece by piece. */
-    @FunctionalInterface
-    interface Sink {
-
-        /** @param piece the next bytes, valid during this call alone */
-        void accept(ByteBuffer piece) throws IOException;
-    }
+public interface StorageBytes {
 
     /**
      * Looks whether there are as many bytes as the record says, before anybody makes room for them.

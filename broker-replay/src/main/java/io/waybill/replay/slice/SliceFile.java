@@ -1,6 +1,6 @@
 package io.waybill.replay.slice;
 
-import io.waybill.replay.recording.StorageBytes.Sink;
+import io.waybill.archive.ArchiveReader.Sink;
 import io.waybill.replay.slice.SliceLayout.Part;
 import java.io.Closeable;
 import java.io.IOException;

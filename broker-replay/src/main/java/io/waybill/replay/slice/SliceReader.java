@@ -1,6 +1,7 @@
 package io.waybill.replay.slice;
 
 import io.waybill.api.WorkerInfo;
+import io.waybill.archive.ArchiveReader.Sink;
 import io.waybill.journal.JournalQueue;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.recording.RecordedMessage;
@@ -112,10 +113,5 @@ final class SliceReader implements StorageBytes {
         } catch (MalformedSliceException e) {
             return Optional.of("the slice is damaged: " + e.getMessage());
         }
-    }
-
-    @Override
-    public void close() {
-        // the file is its owner's
     }
 }

@@ -145,7 +145,6 @@ public final class SliceRecording implements CallRecording {
 
     @Override
     public void close() throws IOException {
-        tensors.close();
         file.close();
     }
 }

@@ -8,13 +8,11 @@ import io.waybill.replay.recording.HomeRecording;
 import io.waybill.replay.recording.MessageReferences;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.recording.RecordedMessage;
-import io.waybill.replay.recording.StorageBytes;
 import io.waybill.replay.slice.SliceInfo.Member;
 import io.waybill.replay.slice.SliceLayout.Part;
 import io.waybill.replay.slice.SlicedMessage.Kind;
 import io.waybill.rref.RRefId;
 import io.waybill.wire.MessageBuffer;
-import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -33,7 +31,7 @@ import org.agrona.collections.LongHashSet;
  *
  * <p><b>Threads.</b> One, once. <b>Memory.</b> Bounded, but for about 16 bytes for each call.
  */
-public final class SliceWriter implements Closeable {
+public final class SliceWriter {
 
     private static final int MOST_PROBLEMS = 1000;
     private static final byte[] NOTHING = {};
@@ -43,7 +41,6 @@ public final class SliceWriter implements Closeable {
     private final Payloads payloads;
     private final LongConsumer progress;
     private final SliceOutput output;
-    private final StorageBytes beside;
     private final MessageCut cut;
     private final MessageBuffer buffer = new MessageBuffer();
     private final LongHashSet written = new LongHashSet();
@@ -66,9 +63,8 @@ public final class SliceWriter implements Closeable {
         this.payloads = payloads;
         this.output = output;
         this.progress = progress;
-        this.beside = recording.storages();
         recording.workers().forEach(worker -> known.add(worker.id()));
-        this.cut = new MessageCut(payloads, beside, output);
+        this.cut = new MessageCut(payloads, recording.storages(), output);
     }
 
     /**
@@ -80,9 +76,8 @@ public final class SliceWriter implements Closeable {
     public static SliceInfo write(
             HomeRecording recording, MessageFilter filter, Payloads payloads, Path out, LongConsumer progress)
             throws IOException {
-        try (SliceOutput output = SliceOutput.to(out);
-                SliceWriter writer = new SliceWriter(recording, filter, payloads, output, progress)) {
-            return writer.write();
+        try (SliceOutput output = SliceOutput.to(out)) {
+            return new SliceWriter(recording, filter, payloads, output, progress).write();
         }
     }
 
@@ -171,10 +166,5 @@ public final class SliceWriter implements Closeable {
         if (problems.size() < MOST_PROBLEMS) {
             problems.add(text);
         }
-    }
-
-    @Override
-    public void close() throws IOException {
-        beside.close();
     }
 }

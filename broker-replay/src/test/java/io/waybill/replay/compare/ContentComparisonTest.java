@@ -12,6 +12,7 @@ import io.waybill.api.Value;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.SparseTensor;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.testing.core.BufferStorage;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.testing.core.BufferStorage;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.concurrent.TimeUnit;

@@ -7,6 +7,7 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.SparseTensor;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.testing.core.BufferStorage;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.ByteBuffer;
@@ -24,13 +25,13 @@ class ValueTextTest {
         for (int i = 0; i < bytes.capacity(); i++) {
             bytes.put(i, (byte) i);
         }
-        return Tensor.contiguous(DType.UINT8, new long[] {rows, columns}, new ShownStorage(bytes));
+        return Tensor.contiguous(DType.UINT8, new long[] {rows, columns}, new BufferStorage(bytes));
     }
 
     private static Tensor scalar(DType dtype, long bits) {
         ByteBuffer bytes = ByteBuffer.allocateDirect(16).order(ByteOrder.nativeOrder());
         bytes.putLong(0, bits);
-        return Tensor.contiguous(dtype, new long[0], new ShownStorage(bytes));
+        return Tensor.contiguous(dtype, new long[0], new BufferStorage(bytes));
     }
 
     private static String json(Value value) {
@@ -68,7 +69,7 @@ class ValueTextTest {
     private static SparseTensor sparse() {
         ByteBuffer places = ByteBuffer.allocateDirect(16).order(ByteOrder.nativeOrder());
         places.putLong(0, 0).putLong(8, 2);
-        Tensor indices = Tensor.contiguous(DType.INT64, new long[] {1, 2}, new ShownStorage(places));
+        Tensor indices = Tensor.contiguous(DType.INT64, new long[] {1, 2}, new BufferStorage(places));
         Tensor values =
                 Tensor.contiguous(DType.UINT8, new long[] {2}, bytes(1, 2).storage());
         return new SparseTensor(indices, values, new long[] {3}, true);

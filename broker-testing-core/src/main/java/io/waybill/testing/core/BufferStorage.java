@@ -1,4 +1,4 @@
-package io.waybill.replay.compare;
+package io.waybill.testing.core;
 
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Device;
@@ -8,10 +8,10 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /** A storage for tests, over a buffer. Counts nothing. */
-record BufferStorage(ByteBuffer buffer) implements Storage {
+public record BufferStorage(ByteBuffer buffer) implements Storage {
 
     /** So many bytes, each its place. */
-    static BufferStorage counting(int sizeBytes) {
+    public static BufferStorage counting(int sizeBytes) {
         ByteBuffer bytes = ByteBuffer.allocateDirect(sizeBytes);
         for (int i = 0; i < sizeBytes; i++) {
             bytes.put(i, (byte) i);
@@ -19,7 +19,8 @@ record BufferStorage(ByteBuffer buffer) implements Storage {
         return new BufferStorage(bytes);
     }
 
-    static Tensor floats(long[] sizes, float... elements) {
+    /** A contiguous tensor of these elements. */
+    public static Tensor floats(long[] sizes, float... elements) {
         ByteBuffer bytes =
                 ByteBuffer.allocateDirect(elements.length * Float.BYTES).order(ByteOrder.nativeOrder());
         bytes.asFloatBuffer().put(elements);
