@@ -44,7 +44,7 @@ public final class Worker implements Caller, AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
 
-    private final WorkerParts parts;
+    final WorkerParts parts;
     private final WorkerClosing closing;
     private final ServedKeys served;
     private final CompletableFuture<IOException> failure = new CompletableFuture<>();

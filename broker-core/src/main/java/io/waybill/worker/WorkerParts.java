@@ -221,7 +221,7 @@ final class WorkerParts {
         PreviousIncarnation earlier = PreviousIncarnation.of(directory);
         UnansweredScan scan =
                 new UnansweredScan(id, earlier.epoch(), settings.journal(), responses.directory(), responses.size());
-        recovery = new Recovery(directory.name(), earlier, scan, host.threads(), faults);
+        recovery = new Recovery(directory.name(), earlier, scan, host, faults);
         links.onMake(recovery::made);
         lowWatermarks = new LowWatermarks(links, open, parking, responseAppender);
         reread = new RereadTails(id, link -> JournalTail.open(link.reader().requestsDirectory(), settings.journal()));

@@ -60,8 +60,8 @@ final class RetriedAgent implements Agent, IdleStrategy {
         if (stopped) {
             throw new AgentTerminationException(true);
         }
-        idle.rest(DEFAULT_REST_NS);
         try {
+            idle.rest(DEFAULT_REST_NS);
             if (agent.doWork() > 0) {
                 idle.rest(0);
             }

@@ -3,6 +3,9 @@ package io.waybill.worker.call;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.host.Host;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ParkingIdleStrategy;
+import io.waybill.host.agent.WakeableIdleStrategy;
 import io.waybill.injection.Fate;
 import io.waybill.injection.InjectionSettings;
 import io.waybill.injection.Injector;
@@ -20,25 +23,23 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
-import java.util.concurrent.locks.LockSupport;
+import org.agrona.concurrent.Agent;
+import org.agrona.concurrent.AgentTerminationException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Leads requests astray before they reach the journal. What it keeps back is whole, and is written later under the next id, so that ids
+ * Injects faults into requests before they reach the journal. What it keeps back is whole, and is written later under the next id, so that ids
  * ascend in the journal all the same. What is lost is written under an id that no call waits for and with a deadline that has passed: its
  * receiver gives back what came with it, and does nothing else.
  *
  * <p><b>Threads.</b> Everything under the request lane's lock; one thread of its own, from the first request that is kept back on.
  */
-public final class FaultInjectingSender implements RequestSender {
+public final class FaultInjectingSender implements RequestSender, Agent {
 
     private static final Logger LOG = LoggerFactory.getLogger(FaultInjectingSender.class);
     /** How long one waits for another to change places with. */
     private static final long SWAP_NS = 100_000_000;
-
-    /** How long it rests after what it could not do. */
-    private static final long REST_NS = 20_000_000;
 
     private static final long PASSED = 1;
 
@@ -51,7 +52,9 @@ public final class FaultInjectingSender implements RequestSender {
     private final Injector injector;
     private final PriorityQueue<Kept> kept = new PriorityQueue<>();
     private final Map<PeerLink, Kept> swapped = new HashMap<>();
-    private Thread thread; // null until something is kept back
+    private final WakeableIdleStrategy idle;
+    private final List<PeerLink> written = new ArrayList<>(); // of the agent's thread
+    private AgentThread thread; // null until something is kept back
     private boolean closed;
 
     public FaultInjectingSender(
@@ -64,6 +67,7 @@ public final class FaultInjectingSender implements RequestSender {
             FaultAlarm alarm) {
         this.workerName = workerName;
         this.host = host;
+        this.idle = new ParkingIdleStrategy(host.clock(), host.threads());
         this.lane = lane;
         this.pending = pending;
         this.poller = poller;
@@ -146,40 +150,42 @@ public final class FaultInjectingSender implements RequestSender {
     private void keep(Kept next) {
         kept.add(next);
         if (thread == null) {
-            thread = host.threads().start(workerName + "-injector", this::run);
+            AgentThread starting = new AgentThread(workerName + "-injector", this, idle, alarm::report);
+            starting.start(host.threads());
+            thread = starting;
         } else if (kept.peek() == next) {
-            LockSupport.unpark(thread);
+            idle.wake();
         }
     }
 
-    private void run() {
-        List<PeerLink> rung = new ArrayList<>();
-        long restNs = 0;
-        while (restNs >= 0) {
-            host.threads().pause(restNs);
-            try {
-                restNs = releaseDue(rung);
-                rung.forEach(PeerLink::announce);
-            } catch (RuntimeException | VirtualMachineError e) { // a fault in a mapped file, as with the housekeeper
-                alarm.report(e);
-                restNs = REST_NS;
-            }
-            rung.clear();
-        }
+    @Override
+    public String roleName() {
+        return "injector";
     }
 
-    /** Returns how long there is nothing to do; less than 0 when the worker is closed. */
-    private long releaseDue(List<PeerLink> written) {
+    @Override
+    public int doWork() {
+        try {
+            idle.rest(releaseDue());
+            written.forEach(PeerLink::announce);
+        } finally {
+            written.clear();
+        }
+        return 0;
+    }
+
+    /** Returns how long there is nothing to do. */
+    private long releaseDue() {
         lane.lock();
         try {
+            if (closed) {
+                throw new AgentTerminationException(true);
+            }
             long nowNs = nowNs();
             while (!kept.isEmpty() && kept.peek().dueNs - nowNs <= 0) {
                 Kept due = kept.poll();
                 release(due);
                 written.add(due.link);
-            }
-            if (closed) {
-                return -1;
             }
             return kept.isEmpty() ? Long.MAX_VALUE : kept.peek().dueNs - nowNs;
         } finally {
@@ -234,7 +240,7 @@ public final class FaultInjectingSender implements RequestSender {
             closed = true;
             kept.clear();
             swapped.clear();
-            LockSupport.unpark(thread);
+            idle.wake();
         } finally {
             lane.unlock();
         }

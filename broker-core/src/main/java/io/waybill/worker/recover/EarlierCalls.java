@@ -9,6 +9,9 @@ import io.waybill.home.Peer;
 import io.waybill.home.PeerState;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ParkingIdleStrategy;
+import io.waybill.host.agent.WakeableIdleStrategy;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
@@ -31,6 +34,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
+import org.agrona.concurrent.Agent;
+import org.agrona.concurrent.AgentTerminationException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -56,8 +61,6 @@ public final class EarlierCalls {
     private final RequestWriter requests;
     private final StoredResponse responses;
     private final BlockingQueue<OutcomeClaim> added = new LinkedBlockingQueue<>();
-    private final List<OutcomeClaim> tooEarly = new ArrayList<>(); // of the claims' thread
-    private final Map<Integer, Exception> unopened = new HashMap<>(); // of the claims' thread: by peer, in this turn
     private boolean running; // guarded by this
     private volatile boolean closed;
 
@@ -112,160 +115,197 @@ public final class EarlierCalls {
             throw CallErrors.refused(ErrorCode.CLOSED, "this worker is closed");
         }
         if (!running) {
-            host.threads().start(directory.name() + "-claims", this::run); // which waits for this lock
+            WakeableIdleStrategy idle = new ParkingIdleStrategy(host.clock(), host.threads());
+            new AgentThread(directory.name() + "-claims", new Search(idle), idle)
+                    .start(host.threads()); // which waits for this lock
             running = true;
         }
         added.add(claim);
     }
 
-    private void run() {
-        Map<Integer, ResponseWatch> watches = new HashMap<>();
-        Throwable failure = null;
-        try {
-            serve(watches);
-        } catch (Throwable e) { // whatever it was: every claim gets its outcome, and those to come a thread
-            LOG.error("The thread that searches for the outcomes of earlier calls failed", e);
-            failure = e;
-        }
-        end(watches, failure);
-    }
+    /** Serves claims until none is left. Its failure fails all that are there, and those to come get another one. */
+    private final class Search implements Agent {
 
-    private void serve(Map<Integer, ResponseWatch> watches) {
-        try (JournalIndex own = JournalIndex.open(directory.path(), journal, host)) {
-            while (!isDone(watches)) {
-                unopened.clear();
-                for (OutcomeClaim claim = added.poll(); claim != null; claim = added.poll()) {
-                    addSafely(claim, own, watches);
+        private final WakeableIdleStrategy idle;
+        private final Map<Integer, ResponseWatch> watches = new HashMap<>();
+        private final List<OutcomeClaim> tooEarly = new ArrayList<>();
+        private final Map<Integer, Exception> unopened = new HashMap<>(); // by peer, in this turn
+        private JournalIndex own; // null until it is opened
+        private Throwable failure; // null for none
+
+        Search(WakeableIdleStrategy idle) {
+            this.idle = idle;
+        }
+
+        @Override
+        public String roleName() {
+            return "claims";
+        }
+
+        @Override
+        public int doWork() {
+            try {
+                if (own == null) {
+                    own = JournalIndex.open(directory.path(), journal, host);
                 }
-                watches.forEach(this::look);
-                host.threads().pause(LOOK_NS);
                 added.addAll(tooEarly);
                 tooEarly.clear();
+                if (!isDone()) {
+                    turn();
+                    idle.rest(LOOK_NS);
+                    return 0;
+                }
+            } catch (Throwable e) { // whatever it was: every claim gets its outcome, and those to come a thread
+                LOG.error("The thread that searches for the outcomes of earlier calls failed", e);
+                failure = e;
             }
+            throw new AgentTerminationException(true);
         }
-    }
 
-    /** Claims that are left are those of a worker that closes, or of a thread that failed. */
-    private void end(Map<Integer, ResponseWatch> watches, Throwable failure) {
-        Consumer<OutcomeClaim> failing = failure == null
-                ? claim -> claim.fail(
-                        ErrorCode.CLOSED, "worker " + directory.name() + " was closed before the answer came")
-                : claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + failure);
-        List<OutcomeClaim> left = new ArrayList<>(tooEarly);
-        tooEarly.clear();
-        synchronized (this) { // before any claim fails: one that comes behind that begins a thread of its own
-            if (failure != null) {
-                running = false;
+        private void turn() {
+            unopened.clear();
+            for (OutcomeClaim claim = added.poll(); claim != null; claim = added.poll()) {
+                addSafely(claim);
             }
-            if (failure != null || closed) {
-                added.drainTo(left);
+            watches.forEach(this::look);
+        }
+
+        @Override
+        public void onClose() {
+            CloseSteps steps = new CloseSteps();
+            if (own != null) {
+                steps.attempt(own::close);
             }
+            steps.attempt(this::end).finishUnchecked();
         }
-        CloseSteps steps = new CloseSteps();
-        for (ResponseWatch watch : watches.values()) {
-            steps.attempt(() -> watch.failAll(failing)).attempt(watch::close);
-        }
-        left.forEach(failing);
-        steps.finishUnchecked();
-    }
 
-    private synchronized boolean isDone(Map<Integer, ResponseWatch> watches) {
-        boolean done = closed || added.isEmpty() && watches.values().stream().allMatch(ResponseWatch::isEmpty);
-        running = !done;
-        return done;
-    }
-
-    private void addSafely(OutcomeClaim claim, JournalIndex own, Map<Integer, ResponseWatch> watches) {
-        try {
-            add(claim, own, watches);
-        } catch (CallException e) {
-            claim.fail(e);
-        } catch (IOException | RuntimeException | Error e) { // whatever lies in a peer's files
-            LOG.warn("The journals can't be searched for call {}", MessageId.text(claim.id()), e);
-            claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + e.getMessage());
-        }
-    }
-
-    private void add(OutcomeClaim claim, JournalIndex own, Map<Integer, ResponseWatch> watches) throws IOException {
-        if (own.find(JournalQueue.REQUESTS, claim.id()).isEmpty()) {
-            throw CallErrors.refused(
-                    ErrorCode.UNKNOWN_CALL, "no request " + MessageId.text(claim.id()) + " is on record here");
-        }
-        RecordView request = own.record(JournalQueue.REQUESTS);
-        claim.acrossIncarnations(request.isAcrossIncarnations());
-        Optional<ResponseWatch> watch = watch(request.to(), claim, watches);
-        ResponseWatch.Added outcome = watch.isPresent() ? watch.get().add(claim) : ResponseWatch.Added.TOO_EARLY;
-        switch (outcome) {
-            case AWAITED -> {
-                if (claim.way() == OutcomeClaim.Way.REPEAT) {
-                    repeat(claim, request);
+        /** Claims that are left are those of a worker that closes, or of a thread that failed. */
+        private void end() {
+            Consumer<OutcomeClaim> failing = failure == null
+                    ? claim -> claim.fail(
+                            ErrorCode.CLOSED, "worker " + directory.name() + " was closed before the answer came")
+                    : claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + failure);
+            List<OutcomeClaim> left = new ArrayList<>(tooEarly);
+            tooEarly.clear();
+            synchronized (
+                    EarlierCalls
+                            .this) { // before any claim fails: one that comes behind that begins a thread of its own
+                if (failure != null) {
+                    running = false;
+                }
+                if (failure != null || closed) {
+                    added.drainTo(left);
                 }
             }
-            case TOO_EARLY -> {
-                if (!claim.isOver(host.clock().bootNs(), Integer.toString(request.to()))) {
-                    tooEarly.add(claim);
-                }
+            CloseSteps steps = new CloseSteps();
+            for (ResponseWatch watch : watches.values()) {
+                steps.attempt(() -> watch.failAll(failing)).attempt(watch::close);
             }
-            case SETTLED -> {}
+            left.forEach(failing);
+            steps.finishUnchecked();
         }
-    }
 
-    /**
-     * The responses of a peer; empty when they can't be opened now and the claim can wait: the peer may be starting, and repairing what
-     * its incarnation before left.
-     */
-    private Optional<ResponseWatch> watch(int peerId, OutcomeClaim claim, Map<Integer, ResponseWatch> watches)
-            throws IOException {
-        ResponseWatch watch = watches.get(peerId);
-        if (watch != null) {
-            return Optional.of(watch);
+        private boolean isDone() {
+            synchronized (EarlierCalls.this) {
+                boolean done =
+                        closed || added.isEmpty() && watches.values().stream().allMatch(ResponseWatch::isEmpty);
+                running = !done;
+                return done;
+            }
         }
-        Peer peer = peer(peerId);
-        if (!unopened.containsKey(peerId)) { // one attempt for all claims of a turn: it may take a while
+
+        private void addSafely(OutcomeClaim claim) {
             try {
-                watch = new ResponseWatch(peer, directory.id(), journal, host, responses);
-                watches.put(peerId, watch);
-                return Optional.of(watch);
-            } catch (IOException | RuntimeException e) {
-                unopened.put(peerId, e);
+                add(claim);
+            } catch (CallException e) {
+                claim.fail(e);
+            } catch (IOException | RuntimeException | Error e) { // whatever lies in a peer's files
+                LOG.warn("The journals can't be searched for call {}", MessageId.text(claim.id()), e);
+                claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + e.getMessage());
             }
         }
-        boolean waits = !claim.isUnsearchableFor(OPEN_LIMIT_NS, host.clock().monotonicNs());
-        if (waits || peer.state() == PeerState.STARTING) {
-            return Optional.empty();
-        }
-        Exception failure = unopened.get(peerId);
-        throw new IOException(failure.getMessage(), failure);
-    }
 
-    private void repeat(OutcomeClaim claim, RecordView request) {
-        try {
-            if (request.hasReferences() || transit.receiver().leases(request)) {
+        private void add(OutcomeClaim claim) throws IOException {
+            if (own.find(JournalQueue.REQUESTS, claim.id()).isEmpty()) {
                 throw CallErrors.refused(
-                        ErrorCode.REFUSED,
-                        "call " + MessageId.text(claim.id())
-                                + " can't be sent again: its references or tensors ended with the process that had made it");
+                        ErrorCode.UNKNOWN_CALL, "no request " + MessageId.text(claim.id()) + " is on record here");
             }
-            requests.repeat(request, claim.deadlineNs());
-        } catch (MalformedRecordException e) {
-            throw CallErrors.refused(ErrorCode.MALFORMED_BODY, e.getMessage());
+            RecordView request = own.record(JournalQueue.REQUESTS);
+            claim.acrossIncarnations(request.isAcrossIncarnations());
+            Optional<ResponseWatch> watch = watch(request.to(), claim);
+            ResponseWatch.Added outcome = watch.isPresent() ? watch.get().add(claim) : ResponseWatch.Added.TOO_EARLY;
+            switch (outcome) {
+                case AWAITED -> {
+                    if (claim.way() == OutcomeClaim.Way.REPEAT) {
+                        repeat(claim, request);
+                    }
+                }
+                case TOO_EARLY -> {
+                    if (!claim.isOver(host.clock().bootNs(), Integer.toString(request.to()))) {
+                        tooEarly.add(claim);
+                    }
+                }
+                case SETTLED -> {}
+            }
         }
-    }
 
-    private Peer peer(int id) {
-        Optional<Peer> peer = links.peer(id);
-        return peer.orElseThrow(() -> CallErrors.refused(
-                ErrorCode.WORKER_LOST, "worker " + id + ", to which the call went, is not in this home any more"));
-    }
-
-    private void look(int peerId, ResponseWatch watch) {
-        try {
-            if (!watch.isEmpty()) {
-                watch.look(peer(peerId), host.clock().bootNs(), returnLimitNs);
+        /**
+         * The responses of a peer; empty when they can't be opened now and the claim can wait: the peer may be starting, and repairing what
+         * its incarnation before left.
+         */
+        private Optional<ResponseWatch> watch(int peerId, OutcomeClaim claim) throws IOException {
+            ResponseWatch watch = watches.get(peerId);
+            if (watch != null) {
+                return Optional.of(watch);
             }
-        } catch (RuntimeException | Error e) { // the peer is gone from the home, or its files went bad
-            LOG.warn("The answers of worker {} can't be read any more", peerId, e);
-            watch.failAll(claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the answers can't be read: " + e.getMessage()));
+            Peer peer = peer(peerId);
+            if (!unopened.containsKey(peerId)) { // one attempt for all claims of a turn: it may take a while
+                try {
+                    watch = new ResponseWatch(peer, directory.id(), journal, host, responses);
+                    watches.put(peerId, watch);
+                    return Optional.of(watch);
+                } catch (IOException | RuntimeException e) {
+                    unopened.put(peerId, e);
+                }
+            }
+            boolean waits = !claim.isUnsearchableFor(OPEN_LIMIT_NS, host.clock().monotonicNs());
+            if (waits || peer.state() == PeerState.STARTING) {
+                return Optional.empty();
+            }
+            Exception failure = unopened.get(peerId);
+            throw new IOException(failure.getMessage(), failure);
+        }
+
+        private void repeat(OutcomeClaim claim, RecordView request) {
+            try {
+                if (request.hasReferences() || transit.receiver().leases(request)) {
+                    throw CallErrors.refused(
+                            ErrorCode.REFUSED,
+                            "call " + MessageId.text(claim.id())
+                                    + " can't be sent again: its references or tensors ended with the process that had made it");
+                }
+                requests.repeat(request, claim.deadlineNs());
+            } catch (MalformedRecordException e) {
+                throw CallErrors.refused(ErrorCode.MALFORMED_BODY, e.getMessage());
+            }
+        }
+
+        private Peer peer(int id) {
+            Optional<Peer> peer = links.peer(id);
+            return peer.orElseThrow(() -> CallErrors.refused(
+                    ErrorCode.WORKER_LOST, "worker " + id + ", to which the call went, is not in this home any more"));
+        }
+
+        private void look(int peerId, ResponseWatch watch) {
+            try {
+                if (!watch.isEmpty()) {
+                    watch.look(peer(peerId), host.clock().bootNs(), returnLimitNs);
+                }
+            } catch (RuntimeException | Error e) { // the peer is gone from the home, or its files went bad
+                LOG.warn("The answers of worker {} can't be read any more", peerId, e);
+                watch.failAll(
+                        claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the answers can't be read: " + e.getMessage()));
+            }
         }
     }
 

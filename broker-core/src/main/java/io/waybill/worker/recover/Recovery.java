@@ -1,7 +1,10 @@
 package io.waybill.worker.recover;
 
 import io.waybill.home.cursor.CursorSlot;
-import io.waybill.host.Threads;
+import io.waybill.host.Host;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ParkingIdleStrategy;
+import io.waybill.host.agent.WakeableIdleStrategy;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.poll.FaultAlarm;
@@ -11,9 +14,12 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import org.agrona.concurrent.Agent;
+import org.agrona.concurrent.AgentTerminationException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -33,7 +39,7 @@ public final class Recovery {
     private final String workerName;
     private final PreviousIncarnation earlier;
     private final UnansweredScan scan;
-    private final Threads threads;
+    private final Host host;
     private final FaultAlarm faults;
     private final BlockingQueue<PeerLink> toDo = new LinkedBlockingQueue<>();
     private final Set<Integer> begun = new HashSet<>(); // guarded by this
@@ -41,12 +47,11 @@ public final class Recovery {
     private boolean running; // guarded by this
     private volatile Runnable doneListener = () -> {};
 
-    public Recovery(
-            String workerName, PreviousIncarnation earlier, UnansweredScan scan, Threads threads, FaultAlarm faults) {
+    public Recovery(String workerName, PreviousIncarnation earlier, UnansweredScan scan, Host host, FaultAlarm faults) {
         this.workerName = workerName;
         this.earlier = earlier;
         this.scan = scan;
-        this.threads = threads;
+        this.host = host;
         this.faults = faults;
     }
 
@@ -70,7 +75,7 @@ public final class Recovery {
             toDo.add(link);
         }
         if (!running && !toDo.isEmpty()) { // also what an earlier link found no thread for
-            threads.start(workerName + "-recovery", this::run); // which waits for this lock
+            startSearch(); // which waits for this lock
             running = true;
         }
     }
@@ -79,13 +84,9 @@ public final class Recovery {
         return !earlier.cursorsAreExact() || slot.requestsIndex() > 0 && slot.requestsFinished() < slot.requestsIndex();
     }
 
-    private void run() {
-        PeerLink link = next();
-        while (link != null) {
-            recover(link);
-            doneListener.run();
-            link = next();
-        }
+    private void startSearch() {
+        WakeableIdleStrategy idle = new ParkingIdleStrategy(host.clock(), host.threads());
+        new AgentThread(workerName + "-recovery", new Search(idle), idle).start(host.threads());
     }
 
     private synchronized PeerLink next() {
@@ -94,30 +95,62 @@ public final class Recovery {
         return link;
     }
 
-    private void recover(PeerLink link) {
-        long[] unanswered = findPatiently(link);
+    /** Searches for one link after the other until none is left. */
+    private final class Search implements Agent {
+
+        private final WakeableIdleStrategy idle;
+        private PeerLink link; // null between two
+        private int looks;
+
+        Search(WakeableIdleStrategy idle) {
+            this.idle = idle;
+        }
+
+        @Override
+        public String roleName() {
+            return "recovery";
+        }
+
+        @Override
+        public int doWork() {
+            if (link == null) {
+                link = next();
+                looks = 0;
+            }
+            if (link == null) {
+                throw new AgentTerminationException(true);
+            }
+            Optional<long[]> unanswered = ++looks < MAX_LOOKS ? findAll(link) : Optional.of(findWhatIsThere(link));
+            if (unanswered.isEmpty()) {
+                idle.rest(LOOK_AGAIN_NS);
+                return 0;
+            }
+            finish(link, unanswered.get());
+            link = null;
+            doneListener.run();
+            return 1;
+        }
+    }
+
+    private void finish(PeerLink link, long[] unanswered) {
         if (unanswered.length > 0) {
-            LOG.info("An earlier life left {} requests of worker {} unanswered", unanswered.length, link);
+            LOG.info(
+                    "An earlier incarnation left {} requests of worker {} without a response", unanswered.length, link);
         }
         hand(link.id(), unanswered);
     }
 
     /** A peer that joins again writes to its queues while they are read: what can't be read is looked at again for a while. */
-    private long[] findPatiently(PeerLink link) {
-        for (int look = 1; look < MAX_LOOKS; look++) {
-            try {
-                UnansweredScan.Found found = find(link);
-                if (found.isWhole()) {
-                    return found.unanswered();
-                }
-            } catch (RuntimeException | Error e) { // whatever the peer's files hold
-                if (MappedFaults.is(e)) {
-                    faults.report(e);
-                }
+    private Optional<long[]> findAll(PeerLink link) {
+        try {
+            UnansweredScan.Found found = find(link);
+            return found.isWhole() ? Optional.of(found.unanswered()) : Optional.empty();
+        } catch (RuntimeException | Error e) { // whatever the peer's files hold
+            if (MappedFaults.is(e)) {
+                faults.report(e);
             }
-            threads.pause(LOOK_AGAIN_NS);
+            return Optional.empty();
         }
-        return findWhatIsThere(link);
     }
 
     private long[] findWhatIsThere(PeerLink link) {

@@ -2,6 +2,8 @@ package io.waybill.worker.serve;
 
 import io.waybill.api.MessageId;
 import io.waybill.host.Host;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ParkingIdleStrategy;
 import io.waybill.journal.JournalQueue;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.index.JournalIndex;
@@ -15,6 +17,8 @@ import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import org.agrona.concurrent.Agent;
+import org.agrona.concurrent.AgentTerminationException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -95,7 +99,11 @@ public final class RepeatedRequests {
 
     private void start() {
         try {
-            host.threads().start(workerName + "-repeats", this::run); // which waits for this lock
+            new AgentThread(
+                            workerName + "-repeats",
+                            new Search(),
+                            new ParkingIdleStrategy(host.clock(), host.threads()))
+                    .start(host.threads()); // which waits for this lock
             running = true;
         } catch (OutOfMemoryError e) { // the host gives no more threads
             unknown(e);
@@ -123,19 +131,48 @@ public final class RepeatedRequests {
         return next;
     }
 
-    private void run() {
-        try (JournalIndex own = JournalIndex.open(directory, settings, host)) {
-            for (Asked next = next(); next != null; next = next()) {
-                found.add(new Found(next.link(), next.index(), next.id(), look(next, own)));
-                foundListener.run();
-            }
-        } catch (Throwable e) { // whatever it was: every request is gone on with, and those to come get a thread
-            synchronized (this) {
-                unknown(e);
-                running = false;
-            }
-            foundListener.run();
+    /** Looks for one response after the other until nothing is asked for. */
+    private final class Search implements Agent {
+
+        private JournalIndex own; // null until it is opened
+
+        @Override
+        public String roleName() {
+            return "repeats";
         }
+
+        @Override
+        public int doWork() {
+            try {
+                if (own == null) {
+                    own = JournalIndex.open(directory, settings, host);
+                }
+                Asked next = next();
+                if (next != null) {
+                    found.add(new Found(next.link(), next.index(), next.id(), look(next, own)));
+                    foundListener.run();
+                    return 1;
+                }
+            } catch (Throwable e) { // whatever it was: every request is gone on with, and those to come get a thread
+                giveUp(e);
+            }
+            throw new AgentTerminationException(true);
+        }
+
+        @Override
+        public void onClose() {
+            if (own != null) {
+                own.close();
+            }
+        }
+    }
+
+    private void giveUp(Throwable why) {
+        synchronized (this) {
+            unknown(why);
+            running = false;
+        }
+        foundListener.run();
     }
 
     private synchronized Asked next() {

@@ -5,6 +5,8 @@ import io.waybill.host.ChangeWatch;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ChangeIdleStrategy;
 import io.waybill.host.failure.MappedFaults;
 import io.waybill.journal.JournalFullException;
 import io.waybill.journal.LostFileException;
@@ -16,18 +18,19 @@ import io.waybill.worker.poll.FaultAlarm;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.reference.WorkerReferences;
 import java.io.IOException;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.agrona.concurrent.Agent;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Does beside the path of a call what must not be on it: reserves disk space, looks who came and went and whose files were cut, keeps the
- * clocks right, looks for handlers that don't come back. A peer that comes or goes ends its rest at once, where the host tells of it.
+ * Background maintenance, off the path of a call: reserves disk space, finds peers that come and go and files that were cut, refreshes the
+ * clocks, and finds handlers that don't return. A peer that comes or goes ends its rest at once, where the host reports it.
  *
- * <p>Runs on a thread of its own.
+ * <p><b>Threads.</b> One of its own. <b>Errors.</b> A turn that throws is reported to the {@link FaultAlarm}, and the next one follows as
+ * after any other.
  */
-public final class Housekeeper {
+public final class Housekeeper implements Agent {
 
     private static final Logger LOG = LoggerFactory.getLogger(Housekeeper.class);
     private static final long TICK_NS = 20_000_000;
@@ -59,8 +62,8 @@ public final class Housekeeper {
     private final WorkerCounters counters;
     private final PageToucher requestPages;
     private final PageToucher responsePages;
-    private volatile boolean closed;
-    private volatile Thread thread; // null before it starts
+    private final ChangeIdleStrategy idle;
+    private volatile AgentThread thread; // null before it starts
     private String workerName = "";
     private Consumer<IOException> onDamage = e -> {};
     private boolean damaged;
@@ -90,6 +93,7 @@ public final class Housekeeper {
         this.clock = host.clock();
         this.threads = host.threads();
         this.changes = changes;
+        this.idle = new ChangeIdleStrategy(clock, changes);
         this.links = links;
         this.poller = poller;
         this.watchdog = watchdog;
@@ -110,31 +114,33 @@ public final class Housekeeper {
         nextClockNs = nextLookNs;
         nextFileLookNs = nextLookNs;
         lastBootNs = clock.bootNs();
-        thread = threads.start(workerName + "-housekeeper", this::run);
+        thread = new AgentThread(workerName + "-housekeeper", this, idle);
+        thread.start(threads);
     }
 
-    private void run() {
-        while (!closed) {
-            try {
-                turn();
-                MappedFaults.surface();
-            } catch (RuntimeException | Error e) {
-                // JDK 17 may tell of a fault in a peer's file late, and anywhere; and a handler may have taken all
-                // memory
-                faults.report(e);
-            }
-            rest();
-        }
+    @Override
+    public String roleName() {
+        return "housekeeper";
     }
 
-    /** Until the next turn is due, or a peer came or went. */
-    private void rest() {
-        if (changes.await(restNs()) && !closed) {
+    @Override
+    public int doWork() {
+        if (idle.hasChanged()) {
             nextLookNs = clock.monotonicNs();
             if (homeUnreadable) { // and its changes may end every rest at once
                 threads.pause(TICK_NS);
             }
         }
+        try {
+            turn();
+            MappedFaults.surface();
+        } catch (RuntimeException | Error e) {
+            // JDK 17 may tell of a fault in a peer's file late, and anywhere; and a handler may have taken all
+            // memory
+            faults.report(e);
+        }
+        idle.rest(restNs());
+        return 0;
     }
 
     private long restNs() {
@@ -263,15 +269,13 @@ public final class Housekeeper {
 
     /** Ends the thread, and waits until it has ended: it touches what is closed next. Not indefinitely: a disk may hang. */
     public void close() {
-        closed = true;
-        changes.close();
-        Thread running = thread;
-        if (running != null && running != Thread.currentThread()) {
-            try {
-                TimeUnit.NANOSECONDS.timedJoin(running, END_LIMIT_NS);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
+        AgentThread running = thread;
+        if (running == null) {
+            changes.close();
+            return;
         }
+        running.stop();
+        changes.close();
+        running.join(END_LIMIT_NS);
     }
 }

@@ -13,6 +13,7 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.journal.JournalQueue;
@@ -32,6 +33,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -223,11 +225,10 @@ class ClaimTest {
         }
     }
 
-    /** Threads of which some don't come, or fail. */
+    /** Threads of which some don't come. */
     private static final class FailingThreads implements Threads {
         private final Threads real = Host.real().threads();
         private final AtomicInteger refused = new AtomicInteger();
-        private final AtomicInteger failing = new AtomicInteger();
 
         @Override
         public Thread start(String name, Runnable body) {
@@ -236,13 +237,39 @@ class ClaimTest {
             }
             return real.start(name, body);
         }
+    }
+
+    /** Fails a search for claims when it asks for the time. */
+    private static final class FailingClock implements Clock {
+        private final Clock real = Host.real().clock();
+        private final AtomicInteger failing = new AtomicInteger();
 
         @Override
-        public void pause(long ns) {
-            if (Thread.currentThread().getName().endsWith("-claims") && failing.getAndDecrement() > 0) {
+        public long monotonicNs() {
+            if (failing.get() > 0 && isInSearch() && failing.getAndDecrement() > 0) {
                 throw new InternalError("a fault: made by the test");
             }
-            real.pause(ns);
+            return real.monotonicNs();
+        }
+
+        private static boolean isInSearch() {
+            return Stream.of(Thread.currentThread().getStackTrace())
+                    .anyMatch(frame -> frame.getClassName().startsWith(EarlierCalls.class.getName() + "$"));
+        }
+
+        @Override
+        public long bootNs() {
+            return real.bootNs();
+        }
+
+        @Override
+        public long wallNs() {
+            return real.wallNs();
+        }
+
+        @Override
+        public void refresh() {
+            real.refresh();
         }
     }
 
@@ -250,11 +277,13 @@ class ClaimTest {
     void getsAnOutcomeWhenItsThreadFailsAndTheNextOneIsSearchedFor() throws Exception {
         long id = askAndLeave();
         FailingThreads threads = new FailingThreads();
-        Worker again = workers.join("caller", workers.registry(), Workers.SETTINGS, threads);
+        FailingClock clock = new FailingClock();
+        Workers failing = new Workers(directory, workers.host.withClock(clock));
+        Worker again = failing.join("caller", failing.registry(), Workers.SETTINGS, threads);
 
         threads.refused.set(1);
         assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> again.claimAsync(id, LONG));
-        threads.failing.set(1);
+        clock.failing.set(1);
         CompletableFuture<Response> failed = again.claimAsync(id, Duration.ZERO);
         assertThatExceptionOfType(ExecutionException.class)
                 .isThrownBy(() -> failed.get(30, TimeUnit.SECONDS))
@@ -264,5 +293,6 @@ class ClaimTest {
         try (Response response = again.claimAsync(id, LONG).get(30, TimeUnit.SECONDS)) {
             assertThat(response.text("said")).isEqualTo("hello");
         }
+        failing.close();
     }
 }

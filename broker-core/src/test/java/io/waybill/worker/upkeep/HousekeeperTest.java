@@ -1,0 +1,55 @@
+package io.waybill.worker.upkeep;
+
+import io.waybill.host.Clock;
+import io.waybill.host.Host;
+import io.waybill.testing.core.Waits;
+import io.waybill.worker.Workers;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+class HousekeeperTest {
+
+    private final Clock real = Host.real().clock();
+    private final AtomicInteger refreshes = new AtomicInteger();
+    /** Throws in the first turns of the housekeeper, which alone refreshes the clock. */
+    private final Clock failing = new Clock() {
+        @Override
+        public long monotonicNs() {
+            return real.monotonicNs();
+        }
+
+        @Override
+        public long bootNs() {
+            return real.bootNs();
+        }
+
+        @Override
+        public long wallNs() {
+            return real.wallNs();
+        }
+
+        @Override
+        public void refresh() {
+            switch (refreshes.incrementAndGet()) {
+                case 1 -> throw new IllegalStateException("planted");
+                case 2 -> throw new StackOverflowError("planted");
+                case 3 -> throw new InternalError("planted");
+                default -> real.refresh();
+            }
+        }
+    };
+
+    @Test
+    void goesOnAfterTurnsThatThrow(@TempDir Path directory) throws Exception {
+        try (Workers workers = new Workers(directory, Host.real().withClock(failing))) {
+            workers.join("a");
+            Waits.until(
+                    () -> "a turn of the housekeeper after three that threw; it began " + refreshes.get(),
+                    () -> refreshes.get() > 4);
+        }
+    }
+}
