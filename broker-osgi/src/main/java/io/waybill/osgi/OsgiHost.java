@@ -87,7 +87,7 @@ public final class OsgiHost implements AutoCloseable {
         try {
             framework.init();
             host = new OsgiHost(settings, framework, staging, registry, converters, machine);
-            host.run(staging, machine.threads());
+            host.run(staging, machine);
             return host;
         } catch (BundleException | RuntimeException | IOException | Error e) {
             OsgiHost begun = host;
@@ -185,7 +185,7 @@ public final class OsgiHost implements AutoCloseable {
                 .finishUnchecked();
     }
 
-    private void run(Staging staging, Threads threads) throws BundleException, IOException {
+    private void run(Staging staging, Host machine) throws BundleException, IOException {
         BundleContext context = framework.getBundleContext();
         context.registerService(WeavingHook.class, new ExitGuard(), null);
         if (settings.unrecordedInputs() == OsgiSettings.UnrecordedInputs.NOTED) {
@@ -219,9 +219,9 @@ public final class OsgiHost implements AutoCloseable {
         }
         watched.lookAtStart();
         scriptFiles.lookAtStart();
-        check.add(new PeriodicCheck(threads, "waybill-script-watch", settings.lookInterval(), scriptFiles::look));
-        check.add(new PeriodicCheck(threads, "waybill-conf-watch", settings.lookInterval(), conf::look));
-        check.add(new PeriodicCheck(threads, "waybill-bundle-watch", settings.lookInterval(), watched::look));
+        check.add(new PeriodicCheck(machine, "waybill-script-watch", settings.lookInterval(), scriptFiles::look));
+        check.add(new PeriodicCheck(machine, "waybill-conf-watch", settings.lookInterval(), conf::look));
+        check.add(new PeriodicCheck(machine, "waybill-bundle-watch", settings.lookInterval(), watched::look));
     }
 
     private static Map<String, String> baseProperties(OsgiSettings settings) {

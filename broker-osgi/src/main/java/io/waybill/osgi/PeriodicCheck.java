@@ -1,54 +1,72 @@
 package io.waybill.osgi;
 
-import io.waybill.host.Threads;
+import io.waybill.host.Host;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ParkingIdleStrategy;
+import io.waybill.host.agent.WakeableIdleStrategy;
 import java.time.Duration;
+import org.agrona.concurrent.Agent;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A thread that looks at something again and again until it is ended. */
-final class PeriodicCheck {
+/** Checks something at an interval, on a thread of its own, until it is ended. */
+final class PeriodicCheck implements Agent {
 
     private static final Logger LOG = LoggerFactory.getLogger(PeriodicCheck.class);
 
-    private final Threads threads;
+    private final String name;
     private final Duration interval;
     private final Runnable look;
-    private final Thread thread;
-    private volatile boolean ended; // set by who ends it, read by the thread
+    private final WakeableIdleStrategy idle;
+    private final AgentThread thread;
+    private volatile Thread running; // null before the first duty cycle
+    private boolean isDue; // of the agent's thread: an interval has passed
 
-    PeriodicCheck(Threads threads, String name, Duration interval, Runnable look) {
-        this.threads = threads;
+    PeriodicCheck(Host host, String name, Duration interval, Runnable look) {
+        this.name = name;
         this.interval = interval;
         this.look = look;
-        this.thread = threads.start(name, this::run);
+        this.idle = new ParkingIdleStrategy(host.clock(), host.threads());
+        this.thread = new AgentThread(name, this, idle);
+        thread.start(host.threads());
     }
 
-    private void run() {
-        while (!ended) {
-            threads.pause(interval.toNanos());
-            if (!ended) {
-                lookSafely();
-            }
+    @Override
+    public String roleName() {
+        return "check";
+    }
+
+    @Override
+    public void onStart() {
+        running = Thread.currentThread();
+    }
+
+    @Override
+    public int doWork() {
+        if (isDue) {
+            lookSafely();
         }
+        isDue = true;
+        idle.rest(interval.toNanos());
+        return 0;
     }
 
-    /** The thread's boundary: one look that fails is not the last. */
+    /** A look that fails is followed by the next one an interval later: what changes must be seen unchanged for that long. */
     private void lookSafely() {
         try {
             look.run();
         } catch (RuntimeException | Error e) {
-            LOG.error("{} failed and goes on", Thread.currentThread().getName(), e);
+            LOG.error("{} failed and goes on", name, e);
         }
     }
 
-    /** Returns when the thread looks no more. */
+    /** Interrupts a look in progress. Returns when the thread looks no more. */
     void end() {
-        ended = true;
-        thread.interrupt();
-        try {
-            thread.join();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        thread.stop();
+        Thread looking = running;
+        if (looking != null) {
+            looking.interrupt();
         }
+        thread.close();
     }
 }

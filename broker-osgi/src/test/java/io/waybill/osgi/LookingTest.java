@@ -17,7 +17,7 @@ class LookingTest {
     void looksAgainAfterAnExceptionAndAnError() throws Exception {
         AtomicInteger looks = new AtomicInteger();
         CountDownLatch third = new CountDownLatch(3);
-        PeriodicCheck check = new PeriodicCheck(Host.real().threads(), "looking", Duration.ofMillis(1), () -> {
+        PeriodicCheck check = new PeriodicCheck(Host.real(), "looking", Duration.ofMillis(1), () -> {
             third.countDown();
             switch (looks.incrementAndGet()) {
                 case 1 -> throw new IllegalStateException("planted");

@@ -59,7 +59,7 @@ public final class Node implements AutoCloseable {
         try {
             OsgiSettings osgiSettings = osgiSettings(worker, distribution, conf, watched);
             osgi = OsgiHost.start(osgiSettings, registry, DeviceConverters.into(worker.devices()), host);
-            record = new ServedRecord(worker, host.threads(), shown(conf, osgiSettings));
+            record = new ServedRecord(worker, host, shown(conf, osgiSettings));
             registry.onChange(record::changed);
             record.publish();
             return new Node(worker, registry, osgi, record);

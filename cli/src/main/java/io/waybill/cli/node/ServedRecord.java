@@ -1,50 +1,53 @@
 package io.waybill.cli.node;
 
-import io.waybill.host.Threads;
+import io.waybill.host.Clock;
+import io.waybill.host.Host;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ParkingIdleStrategy;
+import io.waybill.host.agent.WakeableIdleStrategy;
 import io.waybill.worker.Worker;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.agrona.concurrent.Agent;
 
 /**
- * Keeps what a node tells the others that it serves true to what it does serve.
+ * Publishes what a node serves, after each change.
  *
- * <p><b>Threads.</b> {@link #changed} by any, and at once back; one thread of its own writes.
+ * <p><b>Threads.</b> {@link #changed} by any, and does not wait; one thread of its own writes.
  */
-final class ServedRecord implements AutoCloseable {
+final class ServedRecord implements Agent, AutoCloseable {
 
-    private static final Logger LOG = LoggerFactory.getLogger(ServedRecord.class);
     private static final int MAX_SHOWN = 1000;
     private static final long GATHER_NS = 20_000_000; // several handlers of a bundle come at once
 
-    private static final long RETRY_MS = 1_000;
-
     private final Worker worker;
-    private final Threads threads;
+    private final Clock clock;
     private final Map<String, String> shown;
-    private final Semaphore changes = new Semaphore(0);
-    private final Thread thread;
-    private boolean failed; // of the thread: the last attempt did
-    private volatile boolean closed; // set by who closes, read by the thread
+    private final WakeableIdleStrategy idle;
+    private final AgentThread thread;
+    private volatile boolean changed; // set by any thread, cleared by the agent's
+    private boolean gathering; // these two are of the agent's thread
+    private long publishNs; // on the monotonic clock, while it gathers
 
-    ServedRecord(Worker worker, Threads threads, Map<String, String> shown) {
+    ServedRecord(Worker worker, Host host, Map<String, String> shown) {
         this.worker = worker;
-        this.threads = threads;
+        this.clock = host.clock();
         this.shown = shown;
-        this.thread = threads.start("waybill-served", this::run);
+        this.idle = new ParkingIdleStrategy(clock, host.threads());
+        this.thread = new AgentThread("waybill-served", this, idle);
+        thread.start(host.threads());
     }
 
     /** The handlers changed. */
     void changed() {
-        changes.release();
+        changed = true;
+        idle.wake();
     }
 
-    /** Tells the others now. */
+    /** Publishes now. */
     void publish() throws IOException {
         Map<String, String> now = new HashMap<>(shown);
         List<String> stuck = worker.stuck();
@@ -69,54 +72,53 @@ final class ServedRecord implements AutoCloseable {
         return text.toString();
     }
 
-    private void run() {
-        try {
-            while (!closed) {
-                awaitChange();
-                threads.pause(GATHER_NS);
-                changes.drainPermits();
-                if (!closed) {
-                    publishSafely();
-                }
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+    @Override
+    public String roleName() {
+        return "served";
     }
 
-    private void awaitChange() throws InterruptedException {
-        if (!failed) {
-            changes.acquire();
-        } else if (changes.tryAcquire(RETRY_MS, TimeUnit.MILLISECONDS)) {
-            LOG.debug("What this node serves changed before it could be told");
+    @Override
+    public int doWork() {
+        long nowNs = clock.monotonicNs();
+        if (!changed) {
+            idle.rest(Long.MAX_VALUE);
+            return 0;
         }
+        if (!gathering) {
+            gathering = true;
+            publishNs = nowNs + GATHER_NS;
+        }
+        if (publishNs - nowNs > 0) {
+            idle.rest(publishNs - nowNs);
+            return 0;
+        }
+        publishChange();
+        return 1;
     }
 
-    /** What a full disk does not take is tried again, until it does. */
-    private void publishSafely() {
+    /** What fails, as on a full disk, is retried until it succeeds. */
+    private void publishChange() {
+        changed = false; // before it is read what changed
+        boolean published = false;
         try {
             publish();
-            if (failed) {
-                failed = false;
-                LOG.info("The others are told again what this node serves");
-            }
-        } catch (IOException | RuntimeException | Error e) {
-            if (!failed && !closed) {
-                failed = true;
-                LOG.error(
-                        "The others can't be told what this node serves, which is tried again: {}", e.getMessage(), e);
-            }
+            published = true;
+        } catch (IOException e) {
+            throw new UncheckedIOException(
+                    "what this node serves can't be published, and is published again: " + e.getMessage(), e);
+        } finally {
+            changed |= !published;
+            gathering = !published;
         }
+    }
+
+    /** How many attempts to publish a change failed. */
+    long failures() {
+        return thread.failures();
     }
 
     @Override
     public void close() {
-        closed = true;
-        changes.release();
-        try {
-            thread.join();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        thread.close();
     }
 }

@@ -12,7 +12,7 @@ import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
-import io.waybill.host.Threads;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
@@ -20,8 +20,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,18 +30,6 @@ class ServedRecordTest {
     private static final HandlerKey COUNT = HandlerKey.parse("text.count");
 
     private final Host host = Host.real();
-    private final Semaphore looks = new Semaphore(0);
-    private final Threads seen = new Threads() {
-        @Override
-        public Thread start(String name, Runnable body) {
-            return host.threads().start(name, body);
-        }
-
-        @Override
-        public void pause(long ns) { // before each attempt
-            looks.release();
-        }
-    };
 
     @Test
     void isTriedAgainWhenTheDiskDoesNotTakeIt(@TempDir Path directory) throws Exception {
@@ -51,7 +37,7 @@ class ServedRecordTest {
         HandlerRegistry registry = new HandlerRegistry(ParkingSettings.DEFAULT, host.threads(), host.clock());
         HandlerExecutor executor = registry.newExecutor(new Provider("p", "1"), ExecutorSettings.forProcessors(2));
         try (Worker worker = Worker.join(home, "node", JoinOptions.defaults(), WorkerSettings.defaults(), registry);
-                ServedRecord record = new ServedRecord(worker, seen, Map.of())) {
+                ServedRecord record = new ServedRecord(worker, host, Map.of())) {
             Path file = worker.directory().path().resolve("worker.json");
             record.publish();
             Files.delete(file);
@@ -59,9 +45,7 @@ class ServedRecordTest {
             Files.createFile(file.resolve("in-the-way"));
             registry.add(HandlerSpec.of(COUNT, (message, outbox) -> {}, new Provider("p", "1"), executor));
             record.changed();
-            assertThat(looks.tryAcquire(2, 60, TimeUnit.SECONDS))
-                    .as("a second attempt, after the first failed")
-                    .isTrue();
+            Waits.until("a second attempt, after the first failed", () -> record.failures() >= 2);
 
             Files.delete(file.resolve("in-the-way"));
             Files.delete(file);
