@@ -145,6 +145,7 @@ class ArchitectureTest {
             "org.objectweb.asm..", List.of("io.waybill.osgi.."),
             "org.rocksdb..", List.of("io.waybill.journal.index.."),
             "com.fasterxml.jackson..", List.of("io.waybill.home..", "io.waybill.replay.slice.."),
+            "com.kenai.jffi..", List.of("io.waybill.host.."),
             "jnr..", List.of("io.waybill.host..")));
 
     private static final JavaClasses OURS =

@@ -1,9 +1,9 @@
 package io.waybill.host;
 
+import io.waybill.host.DescriptorWaits.WaitingRoom;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
-import jnr.ffi.Pointer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,8 +22,8 @@ public final class ChangeWatch implements AutoCloseable {
     private final int set;
     private final int signal;
     private final int directory; // NONE when the host does not tell of its changes
-    private final Pointer room;
-    private final Pointer signalRoom;
+    private final WaitingRoom room = new WaitingRoom();
+    private final WaitingRoom signalRoom = new WaitingRoom();
     /** One for being open and one for each thread inside; the thread that takes the last one closes the descriptors. */
     private final AtomicInteger users = new AtomicInteger(1);
 
@@ -34,8 +34,6 @@ public final class ChangeWatch implements AutoCloseable {
         this.set = set;
         this.signal = signal;
         this.directory = directory;
-        this.room = calls.waits().waitingRoom();
-        this.signalRoom = calls.waits().waitingRoom();
     }
 
     /**
@@ -108,12 +106,12 @@ public final class ChangeWatch implements AutoCloseable {
             return true;
         }
         try {
-            if (!calls.waits().awaitReadable(set, timeoutNs, room, room.address())) {
+            if (!calls.waits().awaitReadable(set, timeoutNs, room)) {
                 return false;
             }
-            calls.waits().drain(signal, room.address());
+            calls.waits().drain(signal, room);
             if (directory != NONE) {
-                calls.waits().drain(directory, room.address());
+                calls.waits().drain(directory, room);
             }
             return true;
         } finally {

@@ -1,16 +1,16 @@
 package io.waybill.host;
 
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.concurrent.locks.LockSupport;
 import jnr.constants.platform.Errno;
-import jnr.ffi.LastError;
-import jnr.ffi.Pointer;
-import jnr.ffi.Runtime;
+import org.agrona.BufferUtil;
 
 /**
  * Waits until descriptors can be read, and makes them so: {@code ppoll}, {@code epoll}, {@code inotify}, {@code eventfd} and pipes.
  *
- * <p><b>Threads.</b> Thread-safe, with a waiting room for each thread that waits. <b>Errors.</b> {@link NativeCallException}, as
+ * <p><b>Threads.</b> Thread-safe, with a {@link WaitingRoom} for each thread that waits. <b>Errors.</b> {@link NativeCallException}, as
  * {@link NativeCalls}.
  */
 final class DescriptorWaits {
@@ -22,7 +22,6 @@ final class DescriptorWaits {
     private static final int IN_DONT_FOLLOW = 0x02000000;
     private static final int EPOLL_CTL_ADD = 1;
     private static final int EPOLLIN = 1;
-    private static final long NS_PER_S = 1_000_000_000L;
 
     /** How an attempt to pass one byte into a pipe ended. */
     enum Passed {
@@ -33,17 +32,55 @@ final class DescriptorWaits {
         NOBODY_READS
     }
 
-    private final LibC.Functions libc;
-    private final Runtime runtime;
+    /**
+     * Native memory to wait with: a pollfd, a timespec and a buffer for what is read. For one thread at a time. It is freed when it
+     * becomes unreachable, so its user keeps it in a field.
+     */
+    static final class WaitingRoom {
+        private static final int READ_AT_ONCE = 4096;
 
-    DescriptorWaits(LibC.Functions libc, Runtime runtime) {
-        this.libc = libc;
-        this.runtime = runtime;
+        private static final int DESCRIPTOR = 0;
+        private static final int EVENTS = 4; // and the events returned, in the upper half
+        private static final int SECONDS = 8;
+        private static final int NANOS = 16;
+        private static final int BUFFER = 64;
+        private static final int POLLIN = 1;
+        private static final long NS_PER_S = 1_000_000_000L;
+
+        private final ByteBuffer memory =
+                ByteBuffer.allocateDirect(BUFFER + READ_AT_ONCE).order(ByteOrder.nativeOrder());
+        private final long address = BufferUtil.address(memory);
+
+        /** Writes what to wait for, and how long. */
+        void setWait(int descriptor, long timeoutNs) {
+            memory.putInt(DESCRIPTOR, descriptor);
+            memory.putInt(EVENTS, POLLIN);
+            long bounded = Math.max(0, timeoutNs);
+            memory.putLong(SECONDS, bounded / NS_PER_S);
+            memory.putLong(NANOS, bounded % NS_PER_S);
+        }
+
+        void setBuffer(long value) {
+            memory.putLong(BUFFER, value);
+        }
+
+        long pollfdAddress() {
+            return address;
+        }
+
+        long timeoutAddress() {
+            return address + SECONDS;
+        }
+
+        long bufferAddress() {
+            return address + BUFFER;
+        }
     }
 
-    /** Room that {@link #awaitReadable} and {@link #drain} write to; one per thread that waits. */
-    Pointer waitingRoom() {
-        return runtime.getMemoryManager().allocateDirect(WaitingRoom.BYTES, true);
+    private final LibC libc;
+
+    DescriptorWaits(LibC libc) {
+        this.libc = libc;
     }
 
     /**
@@ -51,18 +88,14 @@ final class DescriptorWaits {
      *
      * @return false after the timeout and when a signal came first
      */
-    boolean awaitReadable(int fd, long timeoutNs, Pointer room, long roomAddress) {
-        room.putInt(WaitingRoom.FD, fd);
-        room.putInt(WaitingRoom.EVENTS, WaitingRoom.POLLIN);
-        long bounded = Math.max(0, timeoutNs);
-        room.putLong(WaitingRoom.SECONDS, bounded / NS_PER_S);
-        room.putLong(WaitingRoom.NANOS, bounded % NS_PER_S);
-        return libc.ppoll(roomAddress, 1, roomAddress + WaitingRoom.SECONDS, 0) > 0;
+    boolean awaitReadable(int fd, long timeoutNs, WaitingRoom room) {
+        room.setWait(fd, timeoutNs);
+        return libc.ppoll(room.pollfdAddress(), 1, room.timeoutAddress(), 0) > 0;
     }
 
     /** A descriptor that is readable as long as one of those {@linkplain #joinSet joined} to it is. */
     int newSet() throws NativeCallException {
-        int fd = libc.epoll_create1(NativeCalls.O_CLOEXEC);
+        int fd = libc.epollCreate(NativeCalls.O_CLOEXEC);
         if (fd < 0) {
             throw failure("epoll_create", null);
         }
@@ -71,20 +104,19 @@ final class DescriptorWaits {
 
     /** The descriptor leaves the set when it is closed. */
     void joinSet(int set, int fd) throws NativeCallException {
-        Pointer event = runtime.getMemoryManager().allocateDirect(16, true);
-        event.putInt(0, EPOLLIN);
-        if (libc.epoll_ctl(set, EPOLL_CTL_ADD, fd, event.address()) != 0) {
+        int[] event = {EPOLLIN, 0, 0, 0}; // the events, and what comes back with them: nothing is asked for
+        if (libc.epollCtl(set, EPOLL_CTL_ADD, fd, event) != 0) {
             throw failure("epoll_ctl", null);
         }
     }
 
     /** A non-blocking descriptor that is readable once the directory's entries or its times have changed. */
     int watchDirectory(Path directory) throws NativeCallException {
-        int fd = libc.inotify_init1(NativeCalls.O_NONBLOCK | NativeCalls.O_CLOEXEC);
+        int fd = libc.inotifyInit(NativeCalls.O_NONBLOCK | NativeCalls.O_CLOEXEC);
         if (fd < 0) {
             throw failure("inotify_init of ", directory);
         }
-        if (libc.inotify_add_watch(fd, PathBytes.of(directory), IN_CHANGES | IN_ONLYDIR | IN_DONT_FOLLOW) < 0) {
+        if (libc.inotifyAddWatch(fd, PathBytes.of(directory), IN_CHANGES | IN_ONLYDIR | IN_DONT_FOLLOW) < 0) {
             NativeCallException failure = failure("inotify_add_watch of ", directory);
             libc.close(fd);
             throw failure;
@@ -102,26 +134,26 @@ final class DescriptorWaits {
     }
 
     /** Makes a signal readable. */
-    void raise(int signal, Pointer room) {
-        room.putLong(WaitingRoom.BYTES_READ, 1);
-        libc.write(signal, room.address() + WaitingRoom.BYTES_READ, Long.BYTES); // refused only when it is raised
+    void raise(int signal, WaitingRoom room) {
+        room.setBuffer(1);
+        libc.write(signal, room.bufferAddress(), Long.BYTES); // refused only when it is raised
     }
 
     /** Reads all that a non-blocking descriptor holds and forgets it. Allocates nothing. */
-    void drain(int fd, long roomAddress) {
+    void drain(int fd, WaitingRoom room) {
         long read;
         do {
-            read = libc.read(fd, roomAddress + WaitingRoom.BYTES_READ, WaitingRoom.READ_AT_ONCE);
+            read = libc.read(fd, room.bufferAddress(), WaitingRoom.READ_AT_ONCE);
         } while (read == WaitingRoom.READ_AT_ONCE);
     }
 
-    /** Passes the byte at {@code address} into a non-blocking pipe. Allocates nothing unless it fails. */
-    Passed passByte(int fd, long address, Path path) throws NativeCallException {
+    /** Passes a byte of the room, whatever its value, into a non-blocking pipe. Allocates nothing unless it fails. */
+    Passed passByte(int fd, WaitingRoom room, Path path) throws NativeCallException {
         while (true) {
-            if (libc.write(fd, address, 1) == 1) {
+            if (libc.write(fd, room.bufferAddress(), 1) == 1) {
                 return Passed.WRITTEN;
             }
-            int errno = LastError.getLastError(runtime);
+            int errno = libc.errno();
             if (errno == Errno.EAGAIN.intValue()) {
                 return Passed.FULL;
             }
@@ -135,19 +167,7 @@ final class DescriptorWaits {
         }
     }
 
-    /** The layout of a waiting room: a pollfd, a timespec and a buffer. */
-    private static final class WaitingRoom {
-        static final int FD = 0;
-        static final int EVENTS = 4; // and the events returned, in the upper half
-        static final int SECONDS = 8;
-        static final int NANOS = 16;
-        static final int BYTES_READ = 64;
-        static final int READ_AT_ONCE = 4096;
-        static final int BYTES = BYTES_READ + READ_AT_ONCE;
-        static final int POLLIN = 1;
-    }
-
     private NativeCallException failure(String what, Path path) {
-        return NativeCallException.last(runtime, what, path);
+        return NativeCallException.of(libc.errno(), what, path);
     }
 }

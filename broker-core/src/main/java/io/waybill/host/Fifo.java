@@ -1,9 +1,9 @@
 package io.waybill.host;
 
+import io.waybill.host.DescriptorWaits.WaitingRoom;
 import java.io.IOException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import jnr.ffi.Pointer;
 
 /**
  * One end of a FIFO through which processes wake each other. The bytes in it mean nothing but "look".
@@ -16,8 +16,7 @@ public final class Fifo implements AutoCloseable {
     private final NativeCalls calls;
     private final NativeFile file;
     private final int descriptor;
-    private final Pointer room;
-    private final long roomAddress;
+    private final WaitingRoom room = new WaitingRoom();
     /** One for being open and one for each thread inside; the thread that takes the last one closes the file. */
     private final AtomicInteger users = new AtomicInteger(1);
 
@@ -27,8 +26,6 @@ public final class Fifo implements AutoCloseable {
         this.calls = calls;
         this.file = file;
         this.descriptor = file.descriptor();
-        this.room = calls.waits().waitingRoom();
-        this.roomAddress = room.address();
     }
 
     /**
@@ -42,10 +39,10 @@ public final class Fifo implements AutoCloseable {
             throw new IllegalStateException("closed: " + file);
         }
         try {
-            if (!calls.waits().awaitReadable(descriptor, timeoutNs, room, roomAddress)) {
+            if (!calls.waits().awaitReadable(descriptor, timeoutNs, room)) {
                 return false;
             }
-            calls.waits().drain(descriptor, roomAddress);
+            calls.waits().drain(descriptor, room);
             return true;
         } finally {
             exit();
@@ -62,7 +59,7 @@ public final class Fifo implements AutoCloseable {
             return false;
         }
         try {
-            return calls.waits().passByte(descriptor, roomAddress, file.path()) != DescriptorWaits.Passed.NOBODY_READS;
+            return calls.waits().passByte(descriptor, room, file.path()) != DescriptorWaits.Passed.NOBODY_READS;
         } finally {
             exit();
         }
@@ -92,7 +89,7 @@ public final class Fifo implements AutoCloseable {
     public void close() {
         if (closed.compareAndSet(false, true)) {
             try {
-                calls.waits().passByte(descriptor, roomAddress, file.path()); // for a thread that waits inside
+                calls.waits().passByte(descriptor, room, file.path()); // for a thread that waits inside
             } catch (IOException e) {
                 // then no thread is woken, and the wait ends by its timeout
             } finally {

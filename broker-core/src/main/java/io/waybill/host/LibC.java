@@ -1,81 +1,239 @@
 package io.waybill.host;
 
-import jnr.ffi.Pointer;
+import com.kenai.jffi.ArrayFlags;
+import com.kenai.jffi.CallingConvention;
+import com.kenai.jffi.Function;
+import com.kenai.jffi.HeapInvocationBuffer;
+import com.kenai.jffi.Invoker;
+import com.kenai.jffi.LastError;
+import com.kenai.jffi.Library;
+import com.kenai.jffi.Type;
 
-/** Holds the shape of libc's functions; package-private so that {@link NativeCalls} alone can name them. */
-final class LibC {
-    private LibC() {}
+/**
+ * libc's functions, bound with jffi; for {@link NativeCalls} and {@link DescriptorWaits} only. Tests override single functions.
+ *
+ * <p>Addresses, sizes and offsets are {@code long}: pointers, {@code size_t} and {@code off_t} on every 64-bit Linux.
+ * {@code openat} is variadic in C; its mode is passed as a plain int, which the System V and the AArch64 Linux conventions
+ * put into the same register.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Memory.</b> A function allocates only if it takes an array. <b>Errors.</b> As in C: the result, and
+ * {@link #errno}.
+ */
+class LibC {
+    private static final Type INT = Type.SINT32;
+    private static final Type LONG = Type.SINT64;
+    private static final Type POINTER = Type.POINTER;
 
-    /**
-     * libc as {@link NativeCalls} binds it. Public because the generated binding must see it.
-     *
-     * <p>Addresses, sizes and offsets are {@code long}: pointers, {@code size_t} and {@code off_t} on every 64-bit Linux.
-     * {@code openat} is variadic in C; its mode is passed as a plain int, which the System V and the AArch64 Linux conventions
-     * put into the same register.
-     */
-    public interface Functions {
-        int openat(int directory, byte[] path, int flags, int mode);
+    private final Library library = Library.getDefault();
+    private final Invoker invoker = Invoker.getInstance();
+    private final LastError lastError = LastError.getInstance();
 
-        int close(int fd);
+    private final Function openat = bind("openat", INT, INT, POINTER, INT, INT);
+    private final Function close = bind("close", INT, INT);
+    private final Function flock = bind("flock", INT, INT, INT);
+    private final Function mkfifoat = bind("mkfifoat", INT, INT, POINTER, INT);
+    private final Function unlinkat = bind("unlinkat", INT, INT, POINTER, INT);
+    private final Function renameat2 = bind("renameat2", INT, INT, POINTER, INT, POINTER, INT);
+    private final Function ppoll = bind("ppoll", INT, POINTER, LONG, POINTER, POINTER);
+    private final Function epollCreate = bind("epoll_create1", INT, INT);
+    private final Function epollCtl = bind("epoll_ctl", INT, INT, INT, INT, POINTER);
+    private final Function inotifyInit = bind("inotify_init1", INT, INT);
+    private final Function inotifyAddWatch = bind("inotify_add_watch", INT, INT, POINTER, INT);
+    private final Function eventfd = bind("eventfd", INT, INT, INT);
+    private final Function read = bind("read", LONG, INT, POINTER, LONG);
+    private final Function write = bind("write", LONG, INT, POINTER, LONG);
+    private final Function pread = bind("pread", LONG, INT, POINTER, LONG, LONG);
+    private final Function pwrite = bind("pwrite", LONG, INT, POINTER, LONG, LONG);
+    private final Function fallocate = bind("fallocate", INT, INT, INT, LONG, LONG);
+    private final Function ftruncate = bind("ftruncate", INT, INT, LONG);
+    private final Function fdatasync = bind("fdatasync", INT, INT);
+    private final Function fsync = bind("fsync", INT, INT);
+    private final Function statx = bind("statx", INT, INT, POINTER, INT, INT, POINTER);
+    private final Function lseek = bind("lseek", LONG, INT, LONG, INT);
+    private final Function mmap = bind("mmap", POINTER, POINTER, LONG, INT, INT, INT, LONG);
+    private final Function munmap = bind("munmap", INT, POINTER, LONG);
+    private final Function madvise = bind("madvise", INT, POINTER, LONG, INT);
+    private final Function memcpy = bind("memcpy", POINTER, POINTER, POINTER, LONG);
+    private final Function clockGettime = bind("clock_gettime", INT, INT, POINTER);
+    private final Function syscall = bind("syscall", LONG, LONG, LONG, LONG);
+    private final Function setpriority = bind("setpriority", INT, INT, INT, INT);
+    private final Function geteuid = bind("geteuid", INT);
+    private final Function getpid = bind("getpid", INT);
 
-        int flock(int fd, int operation);
+    /** @throws LinkageError when jffi can't be loaded, or libc lacks a function */
+    LibC() {}
 
-        int mkfifoat(int directory, byte[] path, int mode);
+    private Function bind(String name, Type result, Type... parameters) {
+        long address = library.getSymbolAddress(name);
+        if (address == 0) {
+            throw new UnsatisfiedLinkError("libc has no function " + name);
+        }
+        return new Function(address, result, parameters, CallingConvention.DEFAULT, true);
+    }
 
-        int unlinkat(int directory, byte[] path, int flags);
+    /** The errno of the function that this thread called last. It means something only after one that failed. */
+    final int errno() {
+        return lastError.get();
+    }
 
-        int renameat2(int fromDirectory, byte[] from, int toDirectory, byte[] to, int flags);
+    int openat(int directory, byte[] path, int flags, int mode) {
+        HeapInvocationBuffer arguments = new HeapInvocationBuffer(openat);
+        arguments.putInt(directory);
+        putPath(arguments, path);
+        arguments.putInt(flags);
+        arguments.putInt(mode);
+        return invoker.invokeInt(openat, arguments);
+    }
 
-        int ppoll(long fds, long count, long timeout, long signals);
+    int close(int fd) {
+        return (int) invoker.invokeNrN(close, fd);
+    }
 
-        int epoll_create1(int flags);
+    int flock(int fd, int operation) {
+        return (int) invoker.invokeNNrN(flock, fd, operation);
+    }
 
-        int epoll_ctl(int epoll, int operation, int fd, long event);
+    int mkfifoat(int directory, byte[] path, int mode) {
+        return withPath(mkfifoat, directory, path, mode);
+    }
 
-        int inotify_init1(int flags);
+    int unlinkat(int directory, byte[] path, int flags) {
+        return withPath(unlinkat, directory, path, flags);
+    }
 
-        int inotify_add_watch(int inotify, byte[] path, int events);
+    int renameat2(int fromDirectory, byte[] from, int toDirectory, byte[] to, int flags) {
+        HeapInvocationBuffer arguments = new HeapInvocationBuffer(renameat2);
+        arguments.putInt(fromDirectory);
+        putPath(arguments, from);
+        arguments.putInt(toDirectory);
+        putPath(arguments, to);
+        arguments.putInt(flags);
+        return invoker.invokeInt(renameat2, arguments);
+    }
 
-        int eventfd(int initial, int flags);
+    int ppoll(long fds, long count, long timeout, long signals) {
+        return (int) invoker.invokeNNNNrN(ppoll, fds, count, timeout, signals);
+    }
 
-        long read(int fd, long address, long length);
+    int epollCreate(int flags) {
+        return (int) invoker.invokeNrN(epollCreate, flags);
+    }
 
-        long write(int fd, long address, long length);
+    /** @param event a {@code struct epoll_event} */
+    int epollCtl(int epoll, int operation, int fd, int[] event) {
+        HeapInvocationBuffer arguments = new HeapInvocationBuffer(epollCtl);
+        arguments.putInt(epoll);
+        arguments.putInt(operation);
+        arguments.putInt(fd);
+        arguments.putArray(event, 0, event.length, ArrayFlags.IN);
+        return invoker.invokeInt(epollCtl, arguments);
+    }
 
-        long pread(int fd, long address, long length, long position);
+    int inotifyInit(int flags) {
+        return (int) invoker.invokeNrN(inotifyInit, flags);
+    }
 
-        long pwrite(int fd, long address, long length, long position);
+    int inotifyAddWatch(int inotify, byte[] path, int events) {
+        return withPath(inotifyAddWatch, inotify, path, events);
+    }
 
-        int fallocate(int fd, int mode, long offset, long length);
+    int eventfd(int initial, int flags) {
+        return (int) invoker.invokeNNrN(eventfd, initial, flags);
+    }
 
-        int ftruncate(int fd, long length);
+    long read(int fd, long address, long length) {
+        return invoker.invokeNNNrN(read, fd, address, length);
+    }
 
-        int fdatasync(int fd);
+    long write(int fd, long address, long length) {
+        return invoker.invokeNNNrN(write, fd, address, length);
+    }
 
-        int fsync(int fd);
+    long pread(int fd, long address, long length, long position) {
+        return invoker.invokeNNNNrN(pread, fd, address, length, position);
+    }
 
-        int statx(int directory, byte[] path, int flags, int mask, long status);
+    long pwrite(int fd, long address, long length, long position) {
+        return invoker.invokeNNNNrN(pwrite, fd, address, length, position);
+    }
 
-        long lseek(int fd, long offset, int whence);
+    int fallocate(int fd, int mode, long offset, long length) {
+        return (int) invoker.invokeNNNNrN(fallocate, fd, mode, offset, length);
+    }
 
-        /** The address wished for, null, is a pointer: with six integers jnr-ffi's x86-64 stub would pass a wrong offset. */
-        long mmap(Pointer wish, long length, int protection, int flags, int fd, long offset);
+    int ftruncate(int fd, long length) {
+        return (int) invoker.invokeNNrN(ftruncate, fd, length);
+    }
 
-        int munmap(long address, long length);
+    int fdatasync(int fd) {
+        return (int) invoker.invokeNrN(fdatasync, fd);
+    }
 
-        int madvise(long address, long length, int advice);
+    int fsync(int fd) {
+        return (int) invoker.invokeNrN(fsync, fd);
+    }
 
-        long memcpy(long to, long from, long length);
+    /** @param status receives a {@code struct statx} */
+    int statx(int directory, byte[] path, int flags, int mask, long[] status) {
+        HeapInvocationBuffer arguments = new HeapInvocationBuffer(statx);
+        arguments.putInt(directory);
+        putPath(arguments, path);
+        arguments.putInt(flags);
+        arguments.putInt(mask);
+        arguments.putArray(status, 0, status.length, ArrayFlags.OUT | ArrayFlags.CLEAR);
+        return invoker.invokeInt(statx, arguments);
+    }
 
-        int clock_gettime(int clock, long timespec);
+    long lseek(int fd, long offset, int whence) {
+        return invoker.invokeNNNrN(lseek, fd, offset, whence);
+    }
 
-        /** For calls that an older libc has no function for. */
-        long syscall(long number, long first, long second);
+    long mmap(long wish, long length, int protection, int flags, int fd, long offset) {
+        return invoker.invokeNNNNNNrN(mmap, wish, length, protection, flags, fd, offset);
+    }
 
-        int setpriority(int which, int who, int priority);
+    int munmap(long address, long length) {
+        return (int) invoker.invokeNNrN(munmap, address, length);
+    }
 
-        int geteuid();
+    int madvise(long address, long length, int advice) {
+        return (int) invoker.invokeNNNrN(madvise, address, length, advice);
+    }
 
-        int getpid();
+    long memcpy(long to, long from, long length) {
+        return invoker.invokeNNNrN(memcpy, to, from, length);
+    }
+
+    int clockGettime(int clock, long timespec) {
+        return (int) invoker.invokeNNrN(clockGettime, clock, timespec);
+    }
+
+    /** For calls that an older libc has no function for. */
+    long syscall(long number, long first, long second) {
+        return invoker.invokeNNNrN(syscall, number, first, second);
+    }
+
+    int setpriority(int which, int who, int priority) {
+        return (int) invoker.invokeNNNrN(setpriority, which, who, priority);
+    }
+
+    int geteuid() {
+        return (int) invoker.invokeVrN(geteuid);
+    }
+
+    int getpid() {
+        return (int) invoker.invokeVrN(getpid);
+    }
+
+    private int withPath(Function function, int descriptor, byte[] path, int last) {
+        HeapInvocationBuffer arguments = new HeapInvocationBuffer(function);
+        arguments.putInt(descriptor);
+        putPath(arguments, path);
+        arguments.putInt(last);
+        return invoker.invokeInt(function, arguments);
+    }
+
+    private static void putPath(HeapInvocationBuffer arguments, byte[] path) {
+        arguments.putArray(path, 0, path.length, ArrayFlags.IN);
     }
 }

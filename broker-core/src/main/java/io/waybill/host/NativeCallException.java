@@ -3,8 +3,6 @@ package io.waybill.host;
 import java.io.IOException;
 import java.nio.file.Path;
 import jnr.constants.platform.Errno;
-import jnr.ffi.LastError;
-import jnr.ffi.Runtime;
 
 /** A system call failed. The message reads {@code ENOSPC (No space left on device): fallocate of 64 MiB of /a/file}. */
 public final class NativeCallException extends IOException {
@@ -16,9 +14,9 @@ public final class NativeCallException extends IOException {
         this(Errno.valueOf(errno), errno, what);
     }
 
-    /** Of the call that failed last on this thread; {@code path} may be null. */
-    static NativeCallException last(Runtime runtime, String what, Path path) {
-        return new NativeCallException(LastError.getLastError(runtime), path == null ? what : what + path);
+    /** The failure of {@code what}, followed by the path; {@code path} may be null. */
+    static NativeCallException of(int errno, String what, Path path) {
+        return new NativeCallException(errno, path == null ? what : what + path);
     }
 
     private NativeCallException(Errno errno, int number, String what) {

@@ -7,11 +7,6 @@ import java.util.OptionalInt;
 import java.util.concurrent.locks.LockSupport;
 import jnr.constants.platform.Errno;
 import jnr.constants.platform.OpenFlags;
-import jnr.ffi.LastError;
-import jnr.ffi.LibraryLoader;
-import jnr.ffi.LibraryOption;
-import jnr.ffi.Pointer;
-import jnr.ffi.Runtime;
 
 /**
  * The system calls that Java lacks, bound to libc. The only class that does so.
@@ -65,7 +60,9 @@ public final class NativeCalls {
     private static final int PROT_WRITE = 2;
     private static final int MAP_SHARED = 1;
     private static final int MAP_PRIVATE = 2;
+    private static final long ANY_ADDRESS = 0;
     private static final long MAP_FAILED = -1;
+    private static final int TIMESPEC_BYTES = 16;
     private static final long NS_PER_S = 1_000_000_000L;
 
     /** What a mapping may be used for. */
@@ -103,14 +100,12 @@ public final class NativeCalls {
         }
     }
 
-    private final LibC.Functions libc;
-    private final Runtime runtime;
+    private final LibC libc;
     private final DescriptorWaits waits;
 
-    NativeCalls(LibC.Functions libc) {
+    NativeCalls(LibC libc) {
         this.libc = libc;
-        this.runtime = Runtime.getRuntime(libc);
-        this.waits = new DescriptorWaits(libc, runtime);
+        this.waits = new DescriptorWaits(libc);
     }
 
     /**
@@ -120,9 +115,7 @@ public final class NativeCalls {
      */
     public static NativeCalls load() {
         try {
-            return new NativeCalls(LibraryLoader.create(LibC.Functions.class)
-                    .option(LibraryOption.SaveError, Boolean.TRUE)
-                    .load("c"));
+            return new NativeCalls(new LibC());
         } catch (LinkageError e) {
             throw new IllegalStateException("expected a 64-bit Linux whose libc can be bound: " + e.getMessage(), e);
         }
@@ -142,13 +135,18 @@ public final class NativeCalls {
         return libc.getpid();
     }
 
-    /** Reads a clock of {@code clock_gettime}. Allocates a little. */
+    /** Reads a clock of {@code clock_gettime}. */
     long clockNs(int clock) {
-        Pointer timespec = runtime.getMemoryManager().allocateDirect(16, true);
-        if (libc.clock_gettime(clock, timespec.address()) != 0) {
-            throw new IllegalStateException("clock_gettime(" + clock + "): errno " + LastError.getLastError(runtime));
+        MemoryIO memory = MemoryIO.getInstance();
+        long timespec = memory.allocateMemory(TIMESPEC_BYTES, false);
+        try {
+            if (libc.clockGettime(clock, timespec) != 0) {
+                throw new IllegalStateException("clock_gettime(" + clock + "): errno " + libc.errno());
+            }
+            return memory.getLong(timespec) * NS_PER_S + memory.getLong(timespec + Long.BYTES);
+        } finally {
+            memory.freeMemory(timespec);
         }
-        return timespec.getLong(0) * NS_PER_S + timespec.getLong(8);
     }
 
     /** A descriptor of a process of this pid namespace; empty when it is gone, or the kernel (before 5.3) or its filter says no. */
@@ -178,7 +176,7 @@ public final class NativeCalls {
     }
 
     void unlinkAt(int directory, byte[] name, Path path) throws NativeCallException {
-        if (libc.unlinkat(directory, name, 0) != 0 && LastError.getLastError(runtime) != Errno.ENOENT.intValue()) {
+        if (libc.unlinkat(directory, name, 0) != 0 && libc.errno() != Errno.ENOENT.intValue()) {
             throw failure("unlink of ", path);
         }
     }
@@ -194,7 +192,7 @@ public final class NativeCalls {
         if (libc.renameat2(directory, from, directory, to, RENAME_NOREPLACE) == 0) {
             return true;
         }
-        if (LastError.getLastError(runtime) == Errno.EEXIST.intValue()) {
+        if (libc.errno() == Errno.EEXIST.intValue()) {
             return false;
         }
         throw failure("rename without replacing to ", path);
@@ -206,7 +204,7 @@ public final class NativeCalls {
             if (libc.flock(fd, LOCK_EX | LOCK_NB) == 0) {
                 return true;
             }
-            if (LastError.getLastError(runtime) == Errno.EWOULDBLOCK.intValue()) {
+            if (libc.errno() == Errno.EWOULDBLOCK.intValue()) {
                 return false;
             }
             throwUnlessInterrupted("flock of ", path);
@@ -255,17 +253,11 @@ public final class NativeCalls {
 
     /** What a file takes of its disk, reserved space included; a link is not followed, and nothing is opened. */
     long allocatedBytes(Path path) throws NativeCallException {
-        Pointer status = runtime.getMemoryManager().allocateDirect(STATX_BYTES, true);
-        if (libc.statx(
-                        AT_FDCWD,
-                        PathBytes.of(path.toAbsolutePath()),
-                        AT_SYMLINK_NOFOLLOW,
-                        STATX_BLOCKS,
-                        status.address())
-                != 0) {
+        long[] status = new long[STATX_BYTES / Long.BYTES];
+        if (libc.statx(AT_FDCWD, PathBytes.of(path.toAbsolutePath()), AT_SYMLINK_NOFOLLOW, STATX_BLOCKS, status) != 0) {
             throw failure("statx of ", path);
         }
-        return status.getLong(STATX_BLOCKS_AT) * STAT_BLOCK_BYTES;
+        return status[STATX_BLOCKS_AT / Long.BYTES] * STAT_BLOCK_BYTES;
     }
 
     long size(int fd, Path path) throws NativeCallException {
@@ -314,7 +306,7 @@ public final class NativeCalls {
     }
 
     long map(int fd, Mapping mapping, long offset, long length, Path path) throws NativeCallException {
-        long address = libc.mmap(null, length, mapping.protection, mapping.flags, fd, offset);
+        long address = libc.mmap(ANY_ADDRESS, length, mapping.protection, mapping.flags, fd, offset);
         if (address == MAP_FAILED) {
             throw failure("mmap of " + sizeText(length) + " at " + offset + " of ", path);
         }
@@ -359,7 +351,7 @@ public final class NativeCalls {
     }
 
     private NativeCallException failure(String what, Path path) {
-        return NativeCallException.last(runtime, what, path);
+        return NativeCallException.of(libc.errno(), what, path);
     }
 
     private static String sizeText(long bytes) {

@@ -1,6 +1,6 @@
 package io.waybill.host;
 
-import jnr.ffi.Pointer;
+import io.waybill.host.DescriptorWaits.WaitingRoom;
 
 /**
  * Watches a process through a descriptor of it, which the kernel makes readable when the process has ended, reaped or not, and
@@ -9,16 +9,13 @@ import jnr.ffi.Pointer;
 final class PidFdWatch implements ProcessWatch {
     private final NativeCalls calls;
     private final int descriptor;
-    private final Pointer room;
-    private final long roomAddress;
+    private final WaitingRoom room = new WaitingRoom();
     private boolean closed;
     private Liveness liveness = Liveness.ALIVE;
 
     PidFdWatch(NativeCalls calls, int descriptor) {
         this.calls = calls;
         this.descriptor = descriptor;
-        this.room = calls.waits().waitingRoom();
-        this.roomAddress = room.address();
     }
 
     @Override
@@ -26,7 +23,7 @@ final class PidFdWatch implements ProcessWatch {
         if (closed) {
             throw new IllegalStateException("closed");
         }
-        if (liveness == Liveness.ALIVE && calls.waits().awaitReadable(descriptor, 0, room, roomAddress)) {
+        if (liveness == Liveness.ALIVE && calls.waits().awaitReadable(descriptor, 0, room)) {
             liveness = Liveness.DEAD;
         }
         return liveness;

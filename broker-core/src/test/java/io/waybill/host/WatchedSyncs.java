@@ -1,17 +1,10 @@
 package io.waybill.host;
 
+import com.kenai.jffi.LastError;
 import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import jnr.constants.platform.Errno;
-import jnr.ffi.LastError;
-import jnr.ffi.LibraryLoader;
-import jnr.ffi.LibraryOption;
-import jnr.ffi.Runtime;
-import jnr.ffi.provider.LoadedLibrary;
 
 /** The real host, but that somebody sees each of its syncs first, and may hold it up or make it fail. */
 public final class WatchedSyncs {
@@ -27,43 +20,39 @@ public final class WatchedSyncs {
     private WatchedSyncs() {}
 
     public static Host host(Watcher watcher) {
-        NativeCalls calls = new NativeCalls(libc(watcher));
+        NativeCalls calls = new NativeCalls(new WatchedLibC(watcher));
         return new Host(new HostClock(calls), new SafeFiles(calls), new HostProcesses(calls), new HostThreads(), calls);
     }
 
-    private static LibC.Functions libc(Watcher watcher) {
-        LibC.Functions real = LibraryLoader.create(LibC.Functions.class)
-                .option(LibraryOption.SaveError, Boolean.TRUE)
-                .load("c");
-        Runtime runtime = Runtime.getRuntime(real);
-        return (LibC.Functions) Proxy.newProxyInstance(
-                WatchedSyncs.class.getClassLoader(),
-                new Class<?>[] {LibC.Functions.class, LoadedLibrary.class},
-                (proxy, method, arguments) -> {
-                    boolean syncs = method.getName().equals("fdatasync")
-                            || method.getName().equals("fsync");
-                    if (syncs && !mayGoOn(watcher, (Integer) arguments[0])) {
-                        LastError.setLastError(runtime, Errno.EIO.intValue());
-                        return -1;
-                    }
-                    return call(real, method, arguments);
-                });
-    }
+    private static final class WatchedLibC extends LibC {
+        private final Watcher watcher;
 
-    private static boolean mayGoOn(Watcher watcher, int descriptor) {
-        try {
-            watcher.beforeSync(Files.readSymbolicLink(Path.of("/proc/self/fd/" + descriptor)));
-            return true;
-        } catch (IOException e) {
-            return false;
+        WatchedLibC(Watcher watcher) {
+            this.watcher = watcher;
         }
-    }
 
-    private static Object call(Object real, Method method, Object[] arguments) throws Throwable {
-        try {
-            return method.invoke(real, arguments);
-        } catch (InvocationTargetException e) {
-            throw e.getCause();
+        @Override
+        int fdatasync(int fd) {
+            return mayGoOn(fd) ? super.fdatasync(fd) : failed();
+        }
+
+        @Override
+        int fsync(int fd) {
+            return mayGoOn(fd) ? super.fsync(fd) : failed();
+        }
+
+        private boolean mayGoOn(int descriptor) {
+            try {
+                watcher.beforeSync(Files.readSymbolicLink(Path.of("/proc/self/fd/" + descriptor)));
+                return true;
+            } catch (IOException e) {
+                return false;
+            }
+        }
+
+        private static int failed() {
+            LastError.getInstance().set(Errno.EIO.intValue());
+            return -1;
         }
     }
 }

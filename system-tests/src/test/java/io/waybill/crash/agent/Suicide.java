@@ -1,21 +1,19 @@
 package io.waybill.crash.agent;
 
+import com.kenai.jffi.Function;
+import com.kenai.jffi.Invoker;
+import com.kenai.jffi.Library;
+import com.kenai.jffi.Type;
 import java.util.concurrent.atomic.AtomicLong;
-import jnr.ffi.LibraryLoader;
 
 /** Ends this process as {@code kill -9} does, at the n-th passing of a point. Thread-safe. */
 public final class Suicide {
 
     private static final int SIGKILL = 9;
 
-    /** What is called of libc. */
-    public interface C {
-        int getpid();
-
-        int kill(int pid, int signal);
-    }
-
-    private static final C LIBC = LibraryLoader.create(C.class).load("c");
+    private static final Function KILL =
+            new Function(Library.getDefault().getSymbolAddress("kill"), Type.SINT32, Type.SINT32, Type.SINT32);
+    private static final int PID = (int) ProcessHandle.current().pid();
     private static final AtomicLong LEFT = new AtomicLong(Long.MAX_VALUE);
 
     private Suicide() {}
@@ -27,7 +25,7 @@ public final class Suicide {
     /** The changed code comes by. */
     public static void passed() {
         if (LEFT.decrementAndGet() == 0) {
-            LIBC.kill(LIBC.getpid(), SIGKILL);
+            Invoker.getInstance().invokeNNrN(KILL, PID, SIGKILL);
         }
     }
 }
