@@ -80,7 +80,7 @@ public final class OsgiHost implements AutoCloseable {
             OsgiSettings settings, HandlerRegistry registry, DeviceConverters converters, Host machine)
             throws IOException {
         Staging.createPrivate(settings.cache());
-        Staging staging = new Staging(settings.cache().resolve("staging"), settings.maxJarBytes());
+        Staging staging = new Staging(settings.cache().resolve("staging"), OsgiSettings.MAX_JAR_BYTES);
         Framework framework = new FrameworkFactory().newFramework(properties(settings));
         OsgiHost host = null;
         registry.expectMore();

@@ -22,7 +22,6 @@ import java.util.Objects;
  * @param startLimit max time for a bundle to start
  * @param settleLimit max time for components to become satisfied after their bundle started
  * @param lookInterval interval between two scans of {@code watched} and {@code conf}
- * @param maxJarBytes max size of a bundle
  * @param unrecordedInputs whether unrecorded input of handlers is reported: times and random numbers that they don't take from their outbox
  */
 public record OsgiSettings(
@@ -38,7 +37,6 @@ public record OsgiSettings(
         Duration startLimit,
         Duration settleLimit,
         Duration lookInterval,
-        long maxJarBytes,
         UnrecordedInputs unrecordedInputs) {
 
     /** Whether bundles are instrumented to report unrecorded input. */
@@ -56,7 +54,8 @@ public record OsgiSettings(
     public static final Duration START_LIMIT_DEFAULT = Duration.ofSeconds(30);
     public static final Duration SETTLE_LIMIT_DEFAULT = Duration.ofSeconds(2);
     public static final Duration LOOK_INTERVAL_DEFAULT = Duration.ofSeconds(1);
-    public static final long MAX_JAR_BYTES_DEFAULT = 1L << 30;
+    /** Max size of a bundle. */
+    public static final long MAX_JAR_BYTES = 1L << 30;
 
     public OsgiSettings {
         for (Object required :
@@ -68,9 +67,6 @@ public record OsgiSettings(
         require("osgi.start-limit", startLimit, Duration.ofNanos(1));
         require("osgi.settle-limit", settleLimit, Duration.ZERO);
         require("osgi.look-interval", lookInterval, Duration.ofNanos(1));
-        if (maxJarBytes <= 0) {
-            throw new IllegalArgumentException("osgi.max-jar-bytes must be above 0: " + maxJarBytes);
-        }
     }
 
     private static void require(String key, Duration value, Duration min) {
@@ -78,11 +74,6 @@ public record OsgiSettings(
             throw new IllegalArgumentException(
                     key + " must be " + (min.isZero() ? "0 or more: " : "above 0: ") + value);
         }
-    }
-
-    /** The default limits, see {@link #builder}. */
-    public static OsgiSettings of(Path bundles, Path watched, Path own, Path conf) {
-        return builder(bundles, watched, own, conf).build();
     }
 
     /**
@@ -174,7 +165,6 @@ public record OsgiSettings(
                     startLimit,
                     settleLimit,
                     lookInterval,
-                    MAX_JAR_BYTES_DEFAULT,
                     unrecordedInputs);
         }
     }

@@ -21,7 +21,7 @@ class OsgiSettingsTest {
         assertThat(usual.startLimit()).isEqualTo(Duration.ofSeconds(30));
         assertThat(usual.settleLimit()).isEqualTo(Duration.ofSeconds(2));
         assertThat(usual.lookInterval()).isEqualTo(Duration.ofSeconds(1));
-        assertThat(usual.maxJarBytes()).isEqualTo(1L << 30);
+        assertThat(OsgiSettings.MAX_JAR_BYTES).isEqualTo(1L << 30);
         assertThat(usual.cache()).isEqualTo(Path.of("own/cache"));
         assertThat(usual.installed()).isEqualTo(Path.of("own/installed"));
         assertThat(usual.framework()).isEmpty();

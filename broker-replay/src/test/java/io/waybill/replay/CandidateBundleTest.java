@@ -43,11 +43,12 @@ class CandidateBundleTest {
         try (Workers workers = new Workers(directory)) {
             HandlerRegistry registry = workers.registry();
             Worker node = workers.join("node", registry);
-            OsgiSettings settings = OsgiSettings.of(
-                    DISTRIBUTION.bundles(),
-                    node.directory().subdirectory("bundles"),
-                    node.directory().subdirectory("osgi"),
-                    directory.resolve("conf"));
+            OsgiSettings settings = OsgiSettings.builder(
+                            DISTRIBUTION.bundles(),
+                            node.directory().subdirectory("bundles"),
+                            node.directory().subdirectory("osgi"),
+                            directory.resolve("conf"))
+                    .build();
             try (OsgiHost osgi =
                     OsgiHost.start(settings, registry, DeviceConverters.into(node.devices()), workers.host)) {
                 osgi.bundles().install(jar("1.0.0", "n * n"));

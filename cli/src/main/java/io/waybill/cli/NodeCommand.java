@@ -4,6 +4,7 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.cli.command.Build;
 import io.waybill.cli.command.CommandFailedException;
 import io.waybill.cli.command.HomeOption;
+import io.waybill.cli.command.ParsedOption;
 import io.waybill.cli.command.StopSignal;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.command.UsageException;
@@ -21,10 +22,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.TypeConversionException;
 
 /** {@code waybill node}: runs a node until it is told to stop. */
 @Command(
@@ -100,26 +99,16 @@ final class NodeCommand implements Callable<Integer> {
     }
 
     /** Reads {@code --waiting}. */
-    static final class WaitingMode implements ITypeConverter<Waiting> {
-        @Override
-        public Waiting convert(String text) {
-            try {
-                return Quantities.choice(Waiting.class, text);
-            } catch (IllegalArgumentException e) {
-                throw new TypeConversionException(e.getMessage());
-            }
+    static final class WaitingMode extends ParsedOption<Waiting> {
+        WaitingMode() {
+            super(text -> Quantities.choice(Waiting.class, text));
         }
     }
 
     /** Reads {@code --shipped}. */
-    static final class ShippedNames implements ITypeConverter<ShippedBundles> {
-        @Override
-        public ShippedBundles convert(String text) {
-            try {
-                return Quantities.shipped(text);
-            } catch (IllegalArgumentException e) {
-                throw new TypeConversionException(e.getMessage());
-            }
+    static final class ShippedNames extends ParsedOption<ShippedBundles> {
+        ShippedNames() {
+            super(Quantities::shipped);
         }
     }
 
@@ -167,7 +156,8 @@ final class NodeCommand implements Callable<Integer> {
         NodeConf read = NodeConf.read(conf == null ? distribution.resolve("conf") : conf);
         NodeSettings settings = read.settings();
         if (waiting != null) {
-            settings = settings.withWaiting(waiting);
+            settings = settings.withWorker(
+                    settings.worker().toBuilder().waiting(waiting).build());
         }
         if (shipped != null) {
             settings = settings.withShipped(shipped);

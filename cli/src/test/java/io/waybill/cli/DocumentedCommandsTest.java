@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.waybill.cli.bench.BenchTable;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.node.NodeSettings;
-import io.waybill.cli.node.SettingTable;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -51,21 +50,21 @@ class DocumentedCommandsTest {
     void showsTheTablesOfMeasurementsInTheBook() throws IOException {
         assertThat(Files.readString(ROOT.resolve("docs/reference/commands.md")))
                 .as("copy the tables from cli/src/main/resources/io/waybill/cli/bench/benches.table")
-                .contains(BenchTable.text());
+                .contains(BenchTable.TABLE.text());
     }
 
     @Test
     void showsTheTableOfSettingsInTheBook() throws IOException {
         assertThat(Files.readString(ROOT.resolve("docs/operating/configuration.md")))
                 .as("copy the rows from cli/src/main/resources/io/waybill/cli/node/settings.table")
-                .contains("| key | default | meaning |\n|---|---|---|\n" + SettingTable.text() + "\n");
+                .contains("| key | default | meaning |\n|---|---|---|\n" + NodeSettings.TABLE.text() + "\n");
     }
 
     @Test
     void showsTheSameDefaultsInTheFileAsInTheTable() throws IOException {
         assertThat(matching("felix-config/src/main/conf/waybill.properties", "#([a-z]+\\.[a-z-]+) = (\\S+)"))
                 .containsExactlyInAnyOrderElementsOf(
-                        matching(SettingTable.text().lines(), "\\| `([a-z]+\\.[a-z-]+)` \\| `([^`]+)` \\|.*"));
+                        matching(NodeSettings.TABLE.text().lines(), "\\| `([a-z]+\\.[a-z-]+)` \\| `([^`]+)` \\|.*"));
     }
 
     @Test
@@ -74,7 +73,8 @@ class DocumentedCommandsTest {
                 catchThrowable(() -> NodeSettings.of(Map.of("none", "1"))).getMessage();
         assertThat(error.replaceAll(".*there are ", "").split(", "))
                 .containsExactlyInAnyOrderElementsOf(
-                        matching(SettingTable.text().lines(), "\\| `([a-z]+\\.[a-z-]+)` \\| (`)[^`]+` \\|.*").stream()
+                        matching(NodeSettings.TABLE.text().lines(), "\\| `([a-z]+\\.[a-z-]+)` \\| (`)[^`]+` \\|.*")
+                                .stream()
                                 .map(line -> line.replaceAll("=.*", ""))
                                 .toList());
     }

@@ -68,8 +68,9 @@ final class SwitchedBundles {
         BiConsumer<Message, Outbox> answer = server::handle;
         System.getProperties().put(ANSWER, answer);
         Path conf = Files.createDirectories(bundles.resolve("conf"));
-        OsgiSettings settings = OsgiSettings.of(
-                SYSTEM_BUNDLES, own.resolve("bundles"), Files.createDirectories(own.resolve("osgi")), conf);
+        OsgiSettings settings = OsgiSettings.builder(
+                        SYSTEM_BUNDLES, own.resolve("bundles"), Files.createDirectories(own.resolve("osgi")), conf)
+                .build();
         OsgiHost framework = OsgiHost.start(settings, registry, new NoConverters(), host);
         registry.expectMore(); // the framework expects no more, and the first of ours may be still to come
         Path[] versions = {bundles.resolve("0.jar"), bundles.resolve("1.jar")};

@@ -86,12 +86,12 @@ public final class BenchCommand implements Runnable {
                 .type(boolean.class)
                 .description("Prints one JSON object.")
                 .build();
-        List<OptionSpec> options = bench.options();
-        BenchValues given = new BenchValues(options);
-        Callable<Integer> run = () -> measure(measurement(bench.name(), given), json.<Boolean>getValue());
+        Map<String, OptionSpec> options = bench.options();
+        Callable<Integer> run =
+                () -> measure(measurement(bench.name(), new BenchValues(options)), json.<Boolean>getValue());
         CommandSpec made =
                 CommandSpec.wrapWithoutInspection(run).name(bench.name()).mixinStandardHelpOptions(true);
-        options.forEach(made::addOption);
+        options.values().forEach(made::addOption);
         made.addOption(json);
         made.usageMessage()
                 .description(bench.description())
@@ -165,25 +165,22 @@ public final class BenchCommand implements Runnable {
         table.print(surroundings.out());
     }
 
-    private static void write(Map<?, ?> figures, JsonGenerator json) throws IOException {
-        json.writeStartObject();
-        for (Map.Entry<?, ?> figure : figures.entrySet()) {
-            json.writeFieldName(figure.getKey().toString());
-            Object value = figure.getValue();
-            if (value instanceof Long number) {
-                json.writeNumber(number);
-            } else if (value instanceof Double number) {
-                json.writeNumber(number);
-            } else if (value instanceof List<?> rows) {
-                json.writeStartArray();
-                for (Object row : rows) {
-                    write((Map<?, ?>) row, json);
-                }
-                json.writeEndArray();
-            } else {
-                json.writeString(value.toString());
+    private static void write(Object value, JsonGenerator json) throws IOException {
+        if (value instanceof Map<?, ?> figures) {
+            json.writeStartObject();
+            for (Map.Entry<?, ?> figure : figures.entrySet()) {
+                json.writeFieldName(figure.getKey().toString());
+                write(figure.getValue(), json);
             }
+            json.writeEndObject();
+        } else if (value instanceof List<?> rows) {
+            json.writeStartArray();
+            for (Object row : rows) {
+                write(row, json);
+            }
+            json.writeEndArray();
+        } else {
+            json.writePOJO(value);
         }
-        json.writeEndObject();
     }
 }

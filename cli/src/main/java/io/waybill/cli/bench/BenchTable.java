@@ -1,19 +1,14 @@
 package io.waybill.cli.bench;
 
+import io.waybill.cli.command.ParsedOption;
 import io.waybill.cli.node.Quantities;
+import io.waybill.cli.show.MarkdownTable;
 import io.waybill.worker.poll.Waiting;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import picocli.CommandLine.Model.OptionSpec;
-import picocli.CommandLine.TypeConversionException;
 
 /**
  * Every measurement with its options: the resource {@code benches.table}, which is part of the reference of commands. Command line and help
@@ -21,8 +16,10 @@ import picocli.CommandLine.TypeConversionException;
  */
 public final class BenchTable {
 
-    private static final Pattern OPTION = Pattern.compile("\\| `(--[a-z-]+)` \\| (.+) \\|");
-    private static final Pattern MEASUREMENT = Pattern.compile("\\| `([a-z]+)` \\| (.+) \\| `(.+)` \\|");
+    /** Of the measurements, and of the options. */
+    public static final MarkdownTable TABLE = MarkdownTable.of(BenchTable.class, "benches.table");
+
+    private static final Pattern OPTION = Pattern.compile("(--\\S+) (\\S+)");
 
     /**
      * A measurement.
@@ -31,59 +28,38 @@ public final class BenchTable {
      */
     record Bench(String name, String description, String defaults) {
 
-        /** Its options for the command line. */
-        List<OptionSpec> options() {
-            Map<String, String> meanings = new LinkedHashMap<>();
-            rows(OPTION).forEach(row -> meanings.put(row.group(1), row.group(2)));
-            List<OptionSpec> options = new ArrayList<>();
-            String[] words = defaults.split(" ");
-            for (int i = 0; i < words.length; i += 2) {
-                options.add(option(words[i], words[i + 1], meanings.get(words[i])));
-            }
+        /** Its options for the command line, by name. */
+        Map<String, OptionSpec> options() {
+            Map<String, OptionSpec> options = new LinkedHashMap<>();
+            OPTION.matcher(defaults)
+                    .results()
+                    .forEach(each -> options.put(each.group(1), option(each.group(1), each.group(2))));
             return options;
         }
     }
 
     private BenchTable() {}
 
-    /** The tables in Markdown. */
-    public static String text() {
-        try (InputStream in = BenchTable.class.getResourceAsStream("benches.table")) {
-            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private static List<MatchResult> rows(Pattern form) {
-        return form.matcher(text()).results().toList();
-    }
-
     static List<Bench> all() {
-        return rows(MEASUREMENT).stream()
-                .map(row -> new Bench(row.group(1), row.group(2), row.group(3)))
+        return TABLE.rows(3).stream()
+                .map(row -> new Bench(row.get(0), row.get(1), row.get(2)))
                 .toList();
     }
 
-    private static OptionSpec option(String name, String fallback, String meaning) {
+    private static OptionSpec option(String name, String fallback) {
+        String meaning = TABLE.pairs(2).get(name);
         String sentence = Character.toUpperCase(meaning.charAt(0)) + meaning.substring(1);
         OptionSpec.Builder option = OptionSpec.builder(name)
                 .paramLabel("<" + name.substring(2) + ">")
-                .defaultValue(fallback);
-        option.description(sentence + "; ${DEFAULT-VALUE}.");
+                .defaultValue(fallback)
+                .description(sentence + "; ${DEFAULT-VALUE}.");
         switch (name) {
             case "--sizes" -> option.type(List.class).auxiliaryTypes(Long.class).splitRegex(",");
-            case "--waiting" -> option.type(Waiting.class).converters(BenchTable::waiting);
+            case "--waiting" ->
+                option.type(Waiting.class)
+                        .converters(new ParsedOption<>(text -> Quantities.choice(Waiting.class, text)));
             default -> option.type(long.class);
         }
         return option.build();
-    }
-
-    private static Waiting waiting(String text) {
-        try {
-            return Quantities.choice(Waiting.class, text);
-        } catch (IllegalArgumentException e) {
-            throw new TypeConversionException(e.getMessage());
-        }
     }
 }

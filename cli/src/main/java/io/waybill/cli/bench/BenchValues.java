@@ -3,24 +3,28 @@ package io.waybill.cli.bench;
 import io.waybill.cli.command.UsageException;
 import io.waybill.worker.poll.Waiting;
 import java.util.List;
+import java.util.Map;
 import picocli.CommandLine.Model.OptionSpec;
 
 /**
  * The values of a measurement's options, once the command line is parsed. Of an option that the measurement lacks: 0, or empty.
  *
- * @param options all of the measurement
+ * @param options all of the measurement, by name
  */
-record BenchValues(List<OptionSpec> options) {
+record BenchValues(Map<String, OptionSpec> options) {
 
     private static final long MIB = 1 << 20;
 
     private <T> T value(String name, T otherwise) {
-        for (OptionSpec option : options) {
-            if (option.longestName().equals(name)) {
-                return option.getValue();
-            }
+        OptionSpec option = options.get(name);
+        return option == null ? otherwise : option.getValue();
+    }
+
+    private static int require(boolean holds, String name, String rule, long value) throws UsageException {
+        if (!holds) {
+            throw new UsageException(name + " must be " + rule + ": " + value);
         }
-        return otherwise;
+        return (int) value;
     }
 
     long large(String name) {
@@ -29,26 +33,17 @@ record BenchValues(List<OptionSpec> options) {
 
     int number(String name) throws UsageException {
         long value = large(name);
-        if (value < 0 || value > Integer.MAX_VALUE) {
-            throw new UsageException(name + " must be from 0 to " + Integer.MAX_VALUE + ": " + value);
-        }
-        return (int) value;
+        return require(value >= 0 && value <= Integer.MAX_VALUE, name, "from 0 to " + Integer.MAX_VALUE, value);
     }
 
     int odd(String name) throws UsageException {
         int value = number(name);
-        if (value % 2 == 0 && value(name, null) != null) {
-            throw new UsageException(name + " must be odd, so that there is a median: " + value);
-        }
-        return value;
+        return require(value % 2 != 0 || !options.containsKey(name), name, "odd, so that there is a median", value);
     }
 
     int even(String name) throws UsageException {
         int value = number(name);
-        if (value < 2 || value % 2 != 0) {
-            throw new UsageException(name + " must be even, so that each has a partner: " + value);
-        }
-        return value;
+        return require(value >= 2 && value % 2 == 0, name, "even, so that each has a partner", value);
     }
 
     /** In bytes. */

@@ -94,7 +94,7 @@ public final class Node implements AutoCloseable {
                 .shipped(settings.shipped())
                 .scripts(scripts)
                 .framework(framework(distribution, conf))
-                .limits(settings.drainLimit(), settings.startLimit(), settings.settleLimit())
+                .limits(settings.worker().drainLimit(), settings.startLimit(), settings.settleLimit())
                 .build();
     }
 

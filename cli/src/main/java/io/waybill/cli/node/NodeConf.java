@@ -3,16 +3,15 @@ package io.waybill.cli.node;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
-import java.io.Reader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Properties;
+import java.util.stream.Collectors;
 
 /**
  * The directory that an operator edits: {@code waybill.properties}, {@code framework.properties} and a {@code <PID>.cfg} per component.
@@ -55,17 +54,14 @@ public record NodeConf(Path directory, NodeSettings settings, Map<String, String
             if (Files.size(file) > MAX_FILE_BYTES) {
                 throw new IOException(file + " has more than " + MAX_FILE_BYTES + " bytes");
             }
-            Reader text = new InputStreamReader(in, StandardCharsets.UTF_8);
-            properties.load(text);
+            properties.load(new InputStreamReader(in, StandardCharsets.UTF_8));
         } catch (NoSuchFileException e) {
             return Map.of();
         } catch (IllegalArgumentException e) {
             throw new IOException(file + ": " + e.getMessage(), e);
         }
-        Map<String, String> values = new HashMap<>();
-        properties
-                .stringPropertyNames()
-                .forEach(key -> values.put(key, properties.getProperty(key).strip()));
-        return values;
+        return properties.stringPropertyNames().stream()
+                .collect(Collectors.toMap(
+                        key -> key, key -> properties.getProperty(key).strip()));
     }
 }

@@ -3,6 +3,7 @@ package io.waybill.cli.node;
 import io.waybill.archive.ArchiveOverflow;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
+import io.waybill.cli.show.MarkdownTable;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
@@ -27,20 +28,17 @@ import java.util.Map;
 /**
  * A node's settings, from {@code waybill.properties}. Immutable.
  *
- * @param worker of the worker
- * @param drainLimit how long running requests may take to end when their handler or the node leaves
+ * @param worker of the worker; its drain limit is also that of the node's bundles
  * @param startLimit how long a bundle may take to start
  * @param settleLimit how long components may take to become satisfied after their bundle started
  * @param scripts the watched directory of scripts; when it is not absolute, in the worker's own directory
  * @param shipped which of the distribution's bundles start
  */
 public record NodeSettings(
-        WorkerSettings worker,
-        Duration drainLimit,
-        Duration startLimit,
-        Duration settleLimit,
-        Path scripts,
-        ShippedBundles shipped) {
+        WorkerSettings worker, Duration startLimit, Duration settleLimit, Path scripts, ShippedBundles shipped) {
+
+    /** Every setting: key, default and meaning. The page on configuration shows it; parsing takes keys and defaults from it. */
+    public static final MarkdownTable TABLE = MarkdownTable.of(NodeSettings.class, "settings.table");
 
     /** In the worker's own directory. */
     private static final Path SCRIPTS_DEFAULT = Path.of("scripts");
@@ -57,36 +55,78 @@ public record NodeSettings(
      */
     public static NodeSettings of(Map<String, String> given) {
         SettingValues values = new SettingValues(given);
-        Duration drain = values.time("osgi.drain-limit");
-        WorkerSettings worker = worker(values, drain);
-        NodeSettings settings = new NodeSettings(
-                worker,
-                drain,
-                values.time("osgi.start-limit"),
-                values.time("osgi.settle-limit"),
-                values.value("scripts.directory", NodeSettings::directory),
-                values.value("osgi.shipped", Quantities::shipped));
+        WorkerSettings.Builder worker = worker(values);
+        Duration startLimit = values.time("osgi.start-limit");
+        Duration settleLimit = values.time("osgi.settle-limit");
+        Path scripts = values.value("scripts.directory", NodeSettings::directory);
+        ShippedBundles shipped = values.value("osgi.shipped", Quantities::shipped);
         values.requireCorrect();
-        return settings;
+        return new NodeSettings(worker.build(), startLimit, settleLimit, scripts, shipped);
     }
 
-    private static WorkerSettings worker(SettingValues values, Duration drain) {
-        JournalSettings journal = journal(values);
-        return new WorkerSettings(
-                WorkerSettings.Role.SERVES,
-                values.choice("worker.waiting", Waiting.class),
-                values.time("worker.default-timeout"),
-                journal,
-                retention(values, journal),
-                values.area("flow", FlowLimits.defaults(), () -> flow(values)),
-                values.area("parking", ParkingSettings.DEFAULT, () -> parking(values)),
-                values.area("handler", StuckSettings.DEFAULT, () -> stuck(values)),
-                values.area("tensor", TensorConfig.DEFAULTS, () -> tensors(values)),
-                archive(values),
-                references(values),
-                injection(values),
-                new RecoverySettings(values.time("recovery.return-limit")),
-                drain);
+    /** The settings of the worker, complete unless {@code values} knows of a mistake. */
+    private static WorkerSettings.Builder worker(SettingValues values) {
+        JournalSettings journal = values.area(() -> JournalSettings.defaults()
+                .withReserveBytes(values.size("journal.reserve-bytes"))
+                .withFileBytes(values.size("journal.file-bytes"))
+                .withDurability(values.choice("journal.durability", Durability.class))
+                .withSyncInterval(values.time("journal.sync-interval")));
+        RetentionSettings retention = values.area(() -> new RetentionSettings(
+                values.time("retention.max-age"),
+                values.size("retention.max-bytes"),
+                values.count("retention.max-cycles"),
+                values.time("retention.absent-peers")));
+        if (journal != null && retention != null) {
+            values.area(() -> retention.fit(journal));
+        }
+        ControlRetries retries = values.area(() -> new ControlRetries(
+                values.count("rref.retries"),
+                values.time("rref.retry-wait"),
+                values.time("rref.slow-retry-wait"),
+                values.time("rref.attempt-timeout")));
+        return WorkerSettings.builder()
+                .waiting(values.choice("worker.waiting", Waiting.class))
+                .defaultTimeout(values.time("worker.default-timeout"))
+                .journal(journal)
+                .retention(retention)
+                .limits(values.area(() -> new FlowLimits(
+                        values.count("flow.calls-per-peer"),
+                        values.size("flow.bytes-per-peer"),
+                        values.count("flow.calls"),
+                        values.choice("flow.overflow", Overflow.class))))
+                .parking(values.area(() -> new ParkingSettings(
+                        values.count("parking.max-messages"),
+                        values.time("parking.max-duration").toNanos())))
+                .stuck(values.area(() -> new StuckSettings(
+                        values.time("handler.stuck-after").toNanos(),
+                        values.time("handler.stuck-without-deadline").toNanos(),
+                        values.count("handler.max-stuck"))))
+                .tensors(values.area(() -> new TensorConfig(
+                        values.size("tensor.segment-bytes"),
+                        values.size("tensor.total-bytes"),
+                        TensorConfig.INLINE_BYTES_DEFAULT,
+                        TensorConfig.INLINE_TOTAL_BYTES_DEFAULT)))
+                .archive(values.area(() -> new ArchiveSettings(
+                        values.choice("archive.policy", ArchivePolicy.class),
+                        values.size("archive.max-storage-bytes"),
+                        values.size("archive.total-bytes"),
+                        values.choice("archive.overflow", ArchiveOverflow.class),
+                        values.size("archive.waiting-bytes"))))
+                .references(values.area(() -> new RRefSettings(
+                        values.time("rref.grace"),
+                        values.time("rref.owner-return"),
+                        values.time("rref.remember-ids"),
+                        retries == null ? ControlRetries.DEFAULTS : retries,
+                        values.choice("rref.keep", Keeping.class))))
+                .injection(values.area(() -> new InjectionSettings(
+                        values.value("inject.fail", InjectedTypes::types),
+                        values.value("inject.drop", InjectedTypes::types),
+                        values.count("inject.times"),
+                        values.value("inject.delay", InjectedTypes::delays),
+                        values.value("inject.duplicate", InjectedTypes::types),
+                        values.value("inject.reorder", InjectedTypes::types))))
+                .recovery(new RecoverySettings(values.time("recovery.return-limit")))
+                .drainLimit(values.time("osgi.drain-limit"));
     }
 
     private static Path directory(String text) {
@@ -102,120 +142,18 @@ public record NodeSettings(
                 + " for the one in the node's own directory, found '" + text + "'");
     }
 
-    private static JournalSettings journal(SettingValues values) {
-        JournalSettings defaults = JournalSettings.defaults();
-        return values.area(
-                "journal",
-                defaults,
-                () -> defaults.withReserveBytes(values.size("journal.reserve-bytes"))
-                        .withFileBytes(values.size("journal.file-bytes"))
-                        .withDurability(values.choice("journal.durability", Durability.class))
-                        .withSyncInterval(values.time("journal.sync-interval")));
-    }
-
-    private static RetentionSettings retention(SettingValues values, JournalSettings journal) {
-        return values.area("retention", RetentionSettings.DEFAULTS, () -> {
-            RetentionSettings retention = new RetentionSettings(
-                    values.time("retention.max-age"),
-                    values.size("retention.max-bytes"),
-                    values.count("retention.max-cycles"),
-                    values.time("retention.absent-peers"));
-            retention.fit(journal);
-            return retention;
-        });
-    }
-
-    private static FlowLimits flow(SettingValues values) {
-        return new FlowLimits(
-                values.count("flow.calls-per-peer"),
-                values.size("flow.bytes-per-peer"),
-                values.count("flow.calls"),
-                values.choice("flow.overflow", Overflow.class));
-    }
-
-    private static ParkingSettings parking(SettingValues values) {
-        return new ParkingSettings(
-                values.count("parking.max-messages"),
-                values.time("parking.max-duration").toNanos());
-    }
-
-    private static StuckSettings stuck(SettingValues values) {
-        return new StuckSettings(
-                values.time("handler.stuck-after").toNanos(),
-                values.time("handler.stuck-without-deadline").toNanos(),
-                values.count("handler.max-stuck"));
-    }
-
-    private static TensorConfig tensors(SettingValues values) {
-        return new TensorConfig(
-                values.size("tensor.segment-bytes"),
-                values.size("tensor.total-bytes"),
-                TensorConfig.INLINE_BYTES_DEFAULT,
-                TensorConfig.INLINE_TOTAL_BYTES_DEFAULT);
-    }
-
-    private static ArchiveSettings archive(SettingValues values) {
-        return values.area(
-                "archive",
-                ArchiveSettings.DEFAULTS,
-                () -> new ArchiveSettings(
-                        values.choice("archive.policy", ArchivePolicy.class),
-                        values.size("archive.max-storage-bytes"),
-                        values.size("archive.total-bytes"),
-                        values.choice("archive.overflow", ArchiveOverflow.class),
-                        values.size("archive.waiting-bytes")));
-    }
-
-    private static RRefSettings references(SettingValues values) {
-        ControlRetries retries = values.area(
-                "rref",
-                ControlRetries.DEFAULTS,
-                () -> new ControlRetries(
-                        values.count("rref.retries"),
-                        values.time("rref.retry-wait"),
-                        values.time("rref.slow-retry-wait"),
-                        values.time("rref.attempt-timeout")));
-        return values.area(
-                "rref",
-                RRefSettings.DEFAULTS,
-                () -> new RRefSettings(
-                        values.time("rref.grace"),
-                        values.time("rref.owner-return"),
-                        values.time("rref.remember-ids"),
-                        retries,
-                        values.choice("rref.keep", Keeping.class)));
-    }
-
-    private static InjectionSettings injection(SettingValues values) {
-        return values.area(
-                "inject",
-                InjectionSettings.NONE,
-                () -> new InjectionSettings(
-                        values.value("inject.fail", InjectedTypes::types),
-                        values.value("inject.drop", InjectedTypes::types),
-                        values.count("inject.times"),
-                        values.value("inject.delay", InjectedTypes::delays),
-                        values.value("inject.duplicate", InjectedTypes::types),
-                        values.value("inject.reorder", InjectedTypes::types)));
-    }
-
     /** The same with other settings of its worker. */
     public NodeSettings withWorker(WorkerSettings other) {
-        return new NodeSettings(other, drainLimit, startLimit, settleLimit, scripts, shipped);
+        return new NodeSettings(other, startLimit, settleLimit, scripts, shipped);
     }
 
     /** The same with another directory of scripts. */
     public NodeSettings withScripts(Path other) {
-        return new NodeSettings(worker, drainLimit, startLimit, settleLimit, other, shipped);
-    }
-
-    public NodeSettings withWaiting(Waiting other) {
-        return new NodeSettings(
-                worker.toBuilder().waiting(other).build(), drainLimit, startLimit, settleLimit, scripts, shipped);
+        return new NodeSettings(worker, startLimit, settleLimit, other, shipped);
     }
 
     /** The same with another choice of the distribution's bundles. */
     public NodeSettings withShipped(ShippedBundles other) {
-        return new NodeSettings(worker, drainLimit, startLimit, settleLimit, scripts, other);
+        return new NodeSettings(worker, startLimit, settleLimit, scripts, other);
     }
 }

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -12,7 +13,9 @@ import java.util.function.Supplier;
 final class SettingValues {
 
     private final Map<String, String> given;
+    private final Map<String, String> defaults = NodeSettings.TABLE.pairs(3);
     private final List<String> wrong = new ArrayList<>();
+    private String area = "";
 
     SettingValues(Map<String, String> given) {
         this.given = given;
@@ -36,7 +39,8 @@ final class SettingValues {
 
     /** The parsed value of a setting; that of its default when it is not given, or can't be parsed. */
     <T> T value(String key, Function<String, T> parser) {
-        String fallback = SettingTable.DEFAULTS.get(key);
+        area = key.substring(0, key.indexOf('.'));
+        String fallback = Objects.requireNonNull(defaults.get(key), key);
         String text = given.getOrDefault(key, fallback);
         try {
             return parser.apply(text);
@@ -48,22 +52,26 @@ final class SettingValues {
         return parser.apply(fallback);
     }
 
-    /** Constructs the settings of an area, which check their values themselves. */
-    <T> T area(String area, T fallback, Supplier<T> constructor) {
+    /** Constructs settings that check their values together, of which the last one read names the area; null when they are wrong. */
+    <T> T area(Supplier<T> constructor) {
         try {
             return constructor.get();
         } catch (IllegalArgumentException e) {
             wrong.add(area + ": " + e.getMessage());
-            return fallback;
+            return null;
         }
     }
 
-    /** Fails with all mistakes: of values, and keys that don't exist. */
+    /**
+     * Fails if there is a mistake: of a value, or a key that doesn't exist.
+     *
+     * @throws IllegalArgumentException with all mistakes
+     */
     void requireCorrect() {
         for (String key : new TreeSet<>(given.keySet())) {
-            if (!SettingTable.DEFAULTS.containsKey(key)) {
+            if (!defaults.containsKey(key)) {
                 wrong.add("there is no setting " + key + "; there are "
-                        + String.join(", ", new TreeSet<>(SettingTable.DEFAULTS.keySet())));
+                        + String.join(", ", new TreeSet<>(defaults.keySet())));
             }
         }
         if (!wrong.isEmpty()) {

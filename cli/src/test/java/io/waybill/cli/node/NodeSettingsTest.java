@@ -2,6 +2,7 @@ package io.waybill.cli.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.waybill.api.MessageType;
 import io.waybill.archive.ArchiveOverflow;
@@ -44,7 +45,7 @@ class NodeSettingsTest {
         NodeSettings settings = NodeSettings.defaults();
 
         assertThat(settings.worker()).isEqualTo(WorkerSettings.defaults());
-        assertThat(settings.drainLimit()).isEqualTo(OsgiSettings.DRAIN_LIMIT_DEFAULT);
+        assertThat(settings.worker().drainLimit()).isEqualTo(OsgiSettings.DRAIN_LIMIT_DEFAULT);
         assertThat(settings.startLimit()).isEqualTo(OsgiSettings.START_LIMIT_DEFAULT);
         assertThat(settings.settleLimit()).isEqualTo(OsgiSettings.SETTLE_LIMIT_DEFAULT);
     }
@@ -128,7 +129,7 @@ class NodeSettingsTest {
                         Duration.ofSeconds(20),
                         new ControlRetries(2, Duration.ofMillis(21), Duration.ofSeconds(22), Duration.ofSeconds(23)),
                         Keeping.ALL));
-        assertThat(settings.drainLimit()).isEqualTo(Duration.ofSeconds(12));
+        assertThat(settings.worker().drainLimit()).isEqualTo(Duration.ofSeconds(12));
         assertThat(settings.startLimit()).isEqualTo(Duration.ofSeconds(13));
         assertThat(settings.settleLimit()).isEqualTo(Duration.ofSeconds(14));
         assertThat(settings.shipped()).isEqualTo(ShippedBundles.named(Set.of("org.acme.a", "org.acme.b")));
@@ -142,6 +143,18 @@ class NodeSettingsTest {
                         .withDelay(MessageType.SCRIPT_RREF_FETCH_CALL, Duration.ofSeconds(1))
                         .withDuplicate(MessageType.RREF_USER_DELETE, MessageType.RREF_CHILD_ACCEPT)
                         .withReorder(MessageType.RREF_FORK_REQUEST));
+    }
+
+    /** A row that is not read would be a setting without effect. */
+    @Test
+    void readsEveryRowOfTheTable() {
+        Map<String, String> wrong = new HashMap<>();
+        NodeSettings.TABLE.rows(3).forEach(row -> wrong.put(row.get(0), "?"));
+
+        assertThat(wrong).hasSize((int) NodeSettings.TABLE.text().lines().count());
+        String error = catchThrowable(() -> NodeSettings.of(wrong)).getMessage();
+        assertThat(error.split("; ")).hasSameSizeAs(wrong.keySet());
+        assertThat(error).contains(wrong.keySet());
     }
 
     @Test
