@@ -3,6 +3,7 @@ package io.waybill.host.agent;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.host.Host;
+import io.waybill.testing.core.Waits;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -235,9 +236,7 @@ class AgentThreadTest {
     }
 
     private void await(int count) {
-        while (cycles.get() < count) {
-            Thread.onSpinWait();
-        }
+        Waits.until(() -> count + " duty cycles; there were " + cycles.get(), () -> cycles.get() >= count);
     }
 
     private static void awaitQuietly(CountDownLatch latch) {
