@@ -1,4 +1,5 @@
 import io.waybill.api.*;
+import io.waybill.api.handler.*;
 import io.waybill.dispatch.*;
 import io.waybill.home.*;
 import io.waybill.host.Host;

@@ -16,23 +16,12 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/**
- * How large files and packages of main sources may be, and that no simple name is used twice. What is still larger is listed with its
- * size: it may shrink, and leaves the list when it is small enough.
- */
+/** How large files and packages of main sources may be, and that no simple name is used twice. */
 @Timeout(60)
 class SizesTest {
 
     private static final int MAX_LINES = 400;
     private static final int MAX_TYPES = 25;
-
-    private static final Map<String, Integer> LONGER_FILES = Map.of("Plan.java", 427, "ParameterType.java", 425);
-
-    private static final Map<String, Integer> LARGER_PACKAGES = Map.of(
-            "io/waybill/osgi", 38,
-            "io/waybill/rref", 41,
-            "io/waybill/script", 33,
-            "io/waybill/tensor", 37);
 
     private final Path root = Repository.root();
 
@@ -41,10 +30,8 @@ class SizesTest {
         Map<String, Integer> lines = new TreeMap<>();
         sources().forEach(file -> lines.put(file.getFileName().toString(), lines(file)));
         assertThat(lines).hasSizeGreaterThan(700);
-        assertThat(above(lines, MAX_LINES, LONGER_FILES))
-                .as(
-                        "files of more than %s lines, and listed ones that grew or are small enough to leave the list",
-                        MAX_LINES)
+        assertThat(above(lines, MAX_LINES))
+                .as("files of more than %s lines", MAX_LINES)
                 .isEmpty();
     }
 
@@ -53,10 +40,8 @@ class SizesTest {
         Map<String, Integer> types = new TreeMap<>();
         sources().forEach(file -> types.merge(packageOf(file), 1, Integer::sum));
         assertThat(types).hasSizeGreaterThan(50);
-        assertThat(above(types, MAX_TYPES, LARGER_PACKAGES))
-                .as(
-                        "packages of more than %s types, and listed ones that grew or are small enough to leave the list",
-                        MAX_TYPES)
+        assertThat(above(types, MAX_TYPES))
+                .as("packages of more than %s types", MAX_TYPES)
                 .isEmpty();
     }
 
@@ -81,16 +66,11 @@ class SizesTest {
                 .toList();
     }
 
-    private static Set<String> above(Map<String, Integer> found, int max, Map<String, Integer> listed) {
+    private static Set<String> above(Map<String, Integer> found, int max) {
         Set<String> above = new TreeSet<>();
         found.forEach((name, size) -> {
-            if (size > listed.getOrDefault(name, max)) {
+            if (size > max) {
                 above.add(name + " has " + size);
-            }
-        });
-        listed.forEach((name, size) -> {
-            if (found.getOrDefault(name, 0) <= max) {
-                above.add(name + " has " + found.getOrDefault(name, 0) + ", and is listed");
             }
         });
         return above;

@@ -9,7 +9,7 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.bench.measure.Figures;
 import io.waybill.host.Host;
 import io.waybill.tensor.HostMemory;
-import io.waybill.tensor.NativeMemory;
+import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.ByteBuffer;

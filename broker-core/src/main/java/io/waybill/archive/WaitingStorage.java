@@ -1,6 +1,6 @@
 package io.waybill.archive;
 
-import io.waybill.tensor.LeasedBytes;
+import io.waybill.tensor.segment.LeasedBytes;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
 

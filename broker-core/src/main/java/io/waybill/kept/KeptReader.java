@@ -4,7 +4,7 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
-import io.waybill.rref.RRefId;
+import io.waybill.rref.id.RRefId;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

@@ -2,7 +2,7 @@ package io.waybill.kept;
 
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
-import io.waybill.rref.RRefId;
+import io.waybill.rref.id.RRefId;
 import java.util.List;
 
 /**

@@ -2,7 +2,7 @@ package io.waybill.kept;
 
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.host.SafeFiles;
-import io.waybill.rref.RRefId;
+import io.waybill.rref.id.RRefId;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;

@@ -1,6 +1,10 @@
 package io.waybill.rref;
 
 import io.waybill.api.CallException;
+import io.waybill.rref.id.ForkId;
+import io.waybill.rref.id.Ids;
+import io.waybill.rref.id.RRefId;
+import io.waybill.rref.status.Holder;
 
 /**
  * Makes references: to values that others are asked to create, to those that this worker has or will make, and to those that others ask

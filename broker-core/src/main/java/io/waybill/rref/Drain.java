@@ -1,5 +1,6 @@
 package io.waybill.rref;
 
+import io.waybill.rref.status.DrainReport;
 import java.util.function.Consumer;
 
 /**

@@ -1,6 +1,10 @@
 package io.waybill.rref;
 
 import io.waybill.api.CallException;
+import io.waybill.rref.id.ForkData;
+import io.waybill.rref.id.ForkId;
+import io.waybill.rref.id.Ids;
+import io.waybill.rref.status.Holder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;

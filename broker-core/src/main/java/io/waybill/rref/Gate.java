@@ -11,7 +11,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * lock keeps these steps whole; no foreign code is called under it. Sending, answering, closing a value and telling a listener are put off with
  * {@link #later} and happen on the same thread after the lock is free.
  */
-final class Gate {
+public final class Gate {
     private final ReentrantLock lock = new ReentrantLock();
     private List<Runnable> later = new ArrayList<>();
     private Runnable atLeaving = () -> {};

@@ -1,5 +1,6 @@
 package io.waybill.rref;
 
+import io.waybill.rref.status.Holder;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;

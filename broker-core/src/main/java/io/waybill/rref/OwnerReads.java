@@ -1,6 +1,7 @@
 package io.waybill.rref;
 
 import io.waybill.api.CallException;
+import io.waybill.rref.id.RRefId;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashSet;

@@ -1,6 +1,9 @@
 package io.waybill.rref;
 
 import io.waybill.api.CallException;
+import io.waybill.rref.id.ForkId;
+import io.waybill.rref.id.RRefId;
+import io.waybill.rref.status.Holder;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;

@@ -1,5 +1,8 @@
 package io.waybill.rref;
 
+import io.waybill.rref.status.Holder;
+import io.waybill.rref.status.ReferenceListener;
+
 /**
  * What follows from other workers' coming and going.
  *

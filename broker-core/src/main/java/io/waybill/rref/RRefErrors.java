@@ -4,6 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.rref.id.RRefId;
 
 /** The errors of references, with PyTorch's texts where it has one. */
 public final class RRefErrors {

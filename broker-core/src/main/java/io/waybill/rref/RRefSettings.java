@@ -1,5 +1,6 @@
 package io.waybill.rref;
 
+import io.waybill.rref.control.ControlRetries;
 import java.time.Duration;
 import java.util.Objects;
 

@@ -1,5 +1,7 @@
 package io.waybill.rref;
 
+import io.waybill.rref.id.RRefId;
+
 /**
  * A reference as this worker sees it. One object for all local handles, which {@link References#retain} and {@link References#release}
  * count.

@@ -1,6 +1,8 @@
 package io.waybill.rref;
 
 import io.waybill.api.CallException;
+import io.waybill.rref.id.ForkId;
+import io.waybill.rref.id.RRefId;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -2,6 +2,13 @@ package io.waybill.rref;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.rref.control.ControlMessage;
+import io.waybill.rref.id.ForkData;
+import io.waybill.rref.id.ForkId;
+import io.waybill.rref.id.RRefId;
+import io.waybill.rref.status.Holder;
+import io.waybill.rref.status.ReferenceListener;
+import io.waybill.rref.status.ReferenceStatus;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -1,6 +1,7 @@
 package io.waybill.rref;
 
 import io.waybill.api.CallException;
+import io.waybill.rref.id.RRefId;
 
 /** Is told a value: exactly one of the first three methods, once, without the lock of {@link References}. */
 public interface ValueWaiter {

@@ -1,6 +1,9 @@
 package io.waybill.tensor;
 
 import io.waybill.api.tensor.Device;
+import io.waybill.tensor.memory.HostBytes;
+import io.waybill.tensor.memory.UseCount;
+import io.waybill.tensor.segment.SegmentMapping;
 import java.nio.ByteBuffer;
 
 /**

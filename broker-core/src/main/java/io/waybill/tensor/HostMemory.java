@@ -4,6 +4,8 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.tensor.memory.NativeMemory;
+import io.waybill.tensor.memory.NativeSpan;
 import java.util.concurrent.atomic.AtomicLong;
 import org.agrona.UnsafeApi;
 

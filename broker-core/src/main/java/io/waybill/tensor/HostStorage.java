@@ -1,6 +1,9 @@
 package io.waybill.tensor;
 
 import io.waybill.api.tensor.Device;
+import io.waybill.tensor.memory.HostBytes;
+import io.waybill.tensor.memory.NativeSpan;
+import io.waybill.tensor.memory.UseCount;
 import java.nio.ByteBuffer;
 
 /** A storage of its own in native memory, writable. Made by {@link HostMemory}. Counting is thread-safe. */

@@ -1,6 +1,9 @@
 package io.waybill.tensor;
 
 import io.waybill.api.tensor.Device;
+import io.waybill.tensor.memory.HostBytes;
+import io.waybill.tensor.memory.NativeMemory;
+import io.waybill.tensor.memory.UseCount;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 

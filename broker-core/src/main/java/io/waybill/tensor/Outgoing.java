@@ -2,6 +2,13 @@ package io.waybill.tensor;
 
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.tensor.memory.HostBytes;
+import io.waybill.tensor.memory.NativeMemory;
+import io.waybill.tensor.memory.StridedCopy;
+import io.waybill.tensor.segment.Lease;
+import io.waybill.tensor.segment.Region;
+import io.waybill.tensor.segment.SegmentPool;
+import io.waybill.tensor.segment.SegmentStorage;
 
 /**
  * One storage of the section that a {@link Plan} writes: a storage as it is, or the elements of one tensor without what lies between

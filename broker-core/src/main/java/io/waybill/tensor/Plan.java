@@ -1,7 +1,5 @@
 package io.waybill.tensor;
 
-import static java.nio.ByteOrder.LITTLE_ENDIAN;
-
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
@@ -11,6 +9,12 @@ import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.host.failure.ForeignErrors;
+import io.waybill.tensor.memory.NativeMemory;
+import io.waybill.tensor.segment.Lease;
+import io.waybill.tensor.segment.LeasedBytes;
+import io.waybill.tensor.segment.Region;
+import io.waybill.tensor.segment.SegmentPool;
+import io.waybill.tensor.segment.SegmentStorage;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import java.nio.file.Path;
@@ -267,18 +271,18 @@ public final class Plan {
         int start = Envelope.sectionOffset(payloadLength);
         int end = start + sectionLength(payloadLength);
         UnsafeBuffer to = record.memory();
-        writeHeader(to, start);
+        SectionWriter.header(to, start, outgoing.size(), tensors.size(), devices.size(), tablesLength);
         int at = start + TensorSection.HEADER_LENGTH;
         for (int i = 0; i < devices.size(); i++) {
-            writeDevice(to, at, devices.get(i));
+            SectionWriter.device(to, at, devices.get(i));
             at += TensorSection.DEVICE_LENGTH;
         }
         for (int i = 0; i < outgoing.size(); i++) {
-            writeStorage(to, at, outgoing.get(i));
+            SectionWriter.storage(to, at, outgoing.get(i));
             at += TensorSection.STORAGE_LENGTH;
         }
         for (int i = 0; i < tensors.size(); i++) {
-            at += writeTensor(to, at, tensors.get(i), i);
+            at += SectionWriter.tensor(to, at, tensors.get(i), outgoingOfTensor[i], outgoing.get(outgoingOfTensor[i]));
         }
         for (int i = 0; i < outgoing.size(); i++) {
             Outgoing next = outgoing.get(i);
@@ -289,59 +293,6 @@ public final class Plan {
             }
         }
         to.setMemory(at, end - at, (byte) 0);
-    }
-
-    private void writeHeader(UnsafeBuffer to, int at) {
-        to.putShort(at + TensorSection.STORAGE_COUNT, (short) outgoing.size(), LITTLE_ENDIAN);
-        to.putShort(at + TensorSection.TENSOR_COUNT, (short) tensors.size(), LITTLE_ENDIAN);
-        to.putByte(at + TensorSection.DEVICE_COUNT, (byte) devices.size());
-        to.putByte(at + TensorSection.VERSION_AT, (byte) TensorSection.VERSION);
-        to.putShort(at + TensorSection.RESERVED_SHORT, (short) 0);
-        to.putInt(at + TensorSection.TABLES_LENGTH, tablesLength, LITTLE_ENDIAN);
-        to.putInt(at + TensorSection.RESERVED_INT, 0);
-    }
-
-    private static void writeDevice(UnsafeBuffer to, int at, Device device) {
-        to.setMemory(at, TensorSection.DEVICE_LENGTH, (byte) 0);
-        to.putByte(at + TensorSection.DEVICE_INDEX, (byte) device.index());
-        to.putByte(at + TensorSection.DEVICE_NAME_LENGTH, (byte) device.type().length());
-        to.putStringWithoutLengthAscii(at + TensorSection.DEVICE_NAME, device.type());
-    }
-
-    private static void writeStorage(UnsafeBuffer to, int at, Outgoing next) {
-        to.putLong(at, 0);
-        to.putByte(at + TensorSection.KIND, (byte) (next.inline ? TensorSection.INLINE : TensorSection.SEGMENT));
-        to.putByte(at + TensorSection.ORIGIN, (byte) next.device);
-        to.putByte(at + TensorSection.TARGET, (byte) next.device);
-        to.putLong(at + TensorSection.SIZE, next.size, LITTLE_ENDIAN);
-        long offset = next.inline ? next.recordOffset : next.region.offset() + next.offsetInRegion;
-        to.putLong(at + TensorSection.OFFSET, offset, LITTLE_ENDIAN);
-        to.putLong(
-                at + TensorSection.SEGMENT_ID,
-                next.inline ? 0 : next.region.segment().id(),
-                LITTLE_ENDIAN);
-        to.putLong(at + TensorSection.LEASE_ID, next.inline ? 0 : next.lease.id(), LITTLE_ENDIAN);
-    }
-
-    private int writeTensor(UnsafeBuffer to, int at, Tensor tensor, int number) {
-        int dimensions = tensor.dimensions();
-        Outgoing storage = outgoing.get(outgoingOfTensor[number]);
-        to.putLong(at, 0);
-        to.putByte(at + TensorSection.DTYPE, (byte) tensor.dtype().code());
-        to.putByte(at + TensorSection.FLAGS, (byte) (tensor.requiresGrad() ? TensorSection.REQUIRES_GRAD : 0));
-        to.putByte(at + TensorSection.DIMENSIONS, (byte) dimensions);
-        to.putShort(at + TensorSection.STORAGE, (short) outgoingOfTensor[number], LITTLE_ENDIAN);
-        boolean cutOut = storage.clone != null;
-        to.putLong(at + TensorSection.STORAGE_OFFSET, cutOut ? 0 : tensor.storageOffset(), LITTLE_ENDIAN);
-        int strides = at + TensorSection.SIZES + 8 * dimensions;
-        long contiguous = 1;
-        for (int i = dimensions - 1; i >= 0; i--) {
-            long size = tensor.size(i);
-            to.putLong(at + TensorSection.SIZES + 8 * i, size, LITTLE_ENDIAN);
-            to.putLong(strides + 8 * i, cutOut ? contiguous : tensor.stride(i), LITTLE_ENDIAN);
-            contiguous *= Math.max(1, size);
-        }
-        return TensorSection.tensorLength(dimensions);
     }
 
     /**

@@ -4,6 +4,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.host.failure.ForeignErrors;
+import io.waybill.tensor.memory.NativeMemory;
 import java.util.List;
 import java.util.function.Consumer;
 import org.slf4j.Logger;

@@ -1,5 +1,6 @@
 package io.waybill.tensor;
 
+import io.waybill.tensor.segment.LeasedBytes;
 import java.nio.file.Path;
 
 /** Keeps copies of the storages that the messages of one queue name in segments. Thread-safe; on the path of calls with large tensors. */

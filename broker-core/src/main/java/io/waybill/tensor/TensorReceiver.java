@@ -8,6 +8,8 @@ import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.host.Clock;
 import io.waybill.host.SafeFiles;
+import io.waybill.tensor.memory.NativeMemory;
+import io.waybill.tensor.segment.PeerSegments;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;

@@ -5,6 +5,8 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.tensor.segment.Leases;
+import io.waybill.tensor.segment.SegmentPool;
 import java.util.List;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
@@ -15,9 +17,6 @@ import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
  * <p><b>Threads.</b> Thread-safe. Each plan belongs to the thread that asked for it, until it is committed or abandoned.
  */
 public final class TensorSender {
-
-    /** Most leases of one receiver: as many as its ring of released leases has places, so that the ring can't overflow. */
-    public static final int MAX_LEASES = 256;
 
     /** Plans kept for the next message; more than this many at a time are possible. */
     private static final int PLANS_KEPT = 64;

@@ -4,7 +4,7 @@
  * <h2>Starting points</h2>
  * <ul>
  *   <li>{@link io.waybill.tensor.TensorSection} for the layout, byte by byte
- *   <li>{@link io.waybill.tensor.TensorSender} and {@link io.waybill.tensor.SegmentPool} for the sending side
+ *   <li>{@link io.waybill.tensor.TensorSender} and {@link io.waybill.tensor.segment.SegmentPool} for the sending side
  *   <li>{@link io.waybill.tensor.TensorReceiver} for the receiving side
  *   <li>{@link io.waybill.tensor.HostMemory} for tensors that are neither
  * </ul>

@@ -7,7 +7,7 @@ import io.waybill.injection.InjectionSettings;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.RetentionSettings;
 import io.waybill.rref.RRefSettings;
-import io.waybill.tensor.TensorConfig;
+import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.worker.peer.FlowLimits;
 import io.waybill.worker.poll.Waiting;
 import io.waybill.worker.recover.RecoverySettings;

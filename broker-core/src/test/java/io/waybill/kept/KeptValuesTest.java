@@ -8,7 +8,7 @@ import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.host.Host;
 import io.waybill.host.UnsafeFileException;
-import io.waybill.rref.RRefId;
+import io.waybill.rref.id.RRefId;
 import io.waybill.testing.core.Seeds;
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -2,6 +2,12 @@ package io.waybill.rref;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.rref.control.ControlMessage;
+import io.waybill.rref.control.ControlOutcome;
+import io.waybill.rref.control.ControlRetries;
+import io.waybill.rref.status.Holder;
+import io.waybill.rref.status.ReferenceListener;
+import io.waybill.rref.status.ReferenceStatus;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;

@@ -4,6 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.rref.status.Holder;
 import java.util.function.Consumer;
 
 /** A call of one incarnation of a worker to one incarnation of another, with its one outcome. */

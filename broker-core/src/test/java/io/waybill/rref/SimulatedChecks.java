@@ -2,6 +2,8 @@ package io.waybill.rref;
 
 import static io.waybill.rref.SimulatedHome.require;
 
+import io.waybill.rref.status.RRefCounters;
+
 /** What must hold after every event, and in the end. */
 final class SimulatedChecks {
 

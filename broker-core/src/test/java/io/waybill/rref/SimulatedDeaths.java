@@ -4,6 +4,7 @@ import static io.waybill.rref.SimulatedHome.MS;
 import static io.waybill.rref.SimulatedHome.WORKERS;
 
 import io.waybill.api.ErrorCode;
+import io.waybill.rref.status.Holder;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -2,6 +2,9 @@ package io.waybill.rref;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.rref.control.ControlRetries;
+import io.waybill.rref.id.RRefId;
+import io.waybill.rref.status.Holder;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Random;

@@ -1,5 +1,6 @@
 package io.waybill.rref;
 
+import io.waybill.rref.id.RRefId;
 import java.util.List;
 
 /** A value that knows whether it was closed, and complains when it is closed twice or read afterwards. It may hold references. */

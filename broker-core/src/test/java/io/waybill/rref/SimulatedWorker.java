@@ -1,5 +1,10 @@
 package io.waybill.rref;
 
+import io.waybill.rref.control.ControlMessage;
+import io.waybill.rref.id.RRefId;
+import io.waybill.rref.status.Holder;
+import io.waybill.rref.status.ReferenceListener;
+import io.waybill.rref.status.ReferenceStatus;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;

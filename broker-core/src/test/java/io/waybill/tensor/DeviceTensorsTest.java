@@ -13,6 +13,7 @@ import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
+import io.waybill.tensor.memory.UseCount;
 import io.waybill.wire.MessageBuffer;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.host.NativeCalls;
+import io.waybill.tensor.memory.NativeMemory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import org.agrona.UnsafeApi;

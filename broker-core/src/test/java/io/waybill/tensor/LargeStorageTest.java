@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.tensor.memory.HostBytes;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;

@@ -8,6 +8,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.tensor.segment.Leases;
 import io.waybill.testing.core.Seeds;
 import io.waybill.wire.MessageBuffer;
 import java.nio.ByteBuffer;
@@ -212,7 +213,7 @@ class LoansTest {
     void aReceiverThatKeepsTooMuchMustGiveSomethingBackFirst() throws Exception {
         Tensor tensor = bytes(5000);
         List<ReceivedTensors> kept = new ArrayList<>();
-        for (int i = 0; i < TensorSender.MAX_LEASES; i++) {
+        for (int i = 0; i < Leases.MAX_OUTSTANDING; i++) {
             kept.add(transit.receive(transit.send(tensor)));
         }
         assertThatThrownBy(() -> transit.send(tensor))

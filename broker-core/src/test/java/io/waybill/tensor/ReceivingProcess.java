@@ -6,6 +6,8 @@ import io.waybill.device.DeviceRegistry;
 import io.waybill.host.Host;
 import io.waybill.host.NativeCalls;
 import io.waybill.host.SafeFiles;
+import io.waybill.tensor.memory.NativeMemory;
+import io.waybill.tensor.segment.PeerSegments;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;

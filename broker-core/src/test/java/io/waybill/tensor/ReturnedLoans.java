@@ -1,5 +1,7 @@
 package io.waybill.tensor;
 
+import io.waybill.tensor.segment.LeaseSink;
+import io.waybill.tensor.segment.ReleasedLeases;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -4,6 +4,8 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.host.NativeCalls;
+import io.waybill.tensor.memory.HostBytes;
+import io.waybill.tensor.segment.PeerSegments;
 import io.waybill.wire.MessageBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;

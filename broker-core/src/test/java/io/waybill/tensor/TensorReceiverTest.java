@@ -9,6 +9,8 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.tensor.ReceivedTensors.RecordCopy;
+import io.waybill.tensor.segment.PeerSegments;
+import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.nio.ByteBuffer;

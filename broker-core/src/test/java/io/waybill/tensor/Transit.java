@@ -10,6 +10,11 @@ import io.waybill.device.DeviceRegistry;
 import io.waybill.host.ManualClock;
 import io.waybill.host.NativeCalls;
 import io.waybill.host.SafeFiles;
+import io.waybill.tensor.memory.NativeMemory;
+import io.waybill.tensor.segment.PeerSegments;
+import io.waybill.tensor.segment.RegionHolder;
+import io.waybill.tensor.segment.SegmentPool;
+import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
@@ -21,29 +26,29 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** A sender and a receiver in one process, with real segment files, and no journal between them. */
-final class Transit implements AutoCloseable {
+public final class Transit implements AutoCloseable {
 
     static final int SENDER = 1;
-    static final int RECEIVER = 2;
+    public static final int RECEIVER = 2;
     private static final int PAYLOAD_LENGTH = 13;
 
-    final Path segments;
-    final SafeFiles files = new SafeFiles(NativeCalls.load());
+    public final Path segments;
+    public final SafeFiles files = new SafeFiles(NativeCalls.load());
     final NativeMemory memory;
     final HostMemory host;
     final DeviceRegistry devices = new DeviceRegistry();
     final ManualClock clock = new ManualClock();
     final ReturnedLoans returned = new ReturnedLoans(RECEIVER);
-    final SegmentPool pool;
-    final TensorSender sender;
+    public final SegmentPool pool;
+    public final TensorSender sender;
     final TensorReceiver receiver;
     final PeerSegments peer;
 
-    Transit(Path directory, NoLeaks leaks) {
+    public Transit(Path directory, NoLeaks leaks) {
         this(directory, leaks, TensorConfig.DEFAULTS);
     }
 
-    Transit(Path directory, NoLeaks leaks, TensorConfig config) {
+    public Transit(Path directory, NoLeaks leaks, TensorConfig config) {
         memory = leaks.memory;
         host = leaks.host;
         segments = directory.resolve("segments");
@@ -58,7 +63,7 @@ final class Transit implements AutoCloseable {
     }
 
     /** A pool of one segment of 64 MiB and no more. */
-    static TensorConfig oneSegment() {
+    public static TensorConfig oneSegment() {
         return new TensorConfig(64 << 20, 64 << 20, 4096, 65536);
     }
 
@@ -80,7 +85,7 @@ final class Transit implements AutoCloseable {
     }
 
     /** A record in the journal. */
-    MessageBuffer send(Tensor... tensors) {
+    public MessageBuffer send(Tensor... tensors) {
         Plan plan = sender.plan(List.of(tensors), RECEIVER);
         MessageBuffer record = write(plan);
         plan.committed();
@@ -104,7 +109,7 @@ final class Transit implements AutoCloseable {
     }
 
     /** Host memory whose n-th byte tells its place. */
-    HostStorage filled(long size) {
+    public HostStorage filled(long size) {
         HostStorage storage = host.allocate(size);
         fill(storage, 0);
         return storage;
@@ -122,7 +127,7 @@ final class Transit implements AutoCloseable {
     }
 
     /** A row-major tensor of floats over a storage, from an offset on. */
-    static Tensor floats(Storage storage, long offset, long... sizes) {
+    public static Tensor floats(Storage storage, long offset, long... sizes) {
         return new Tensor(DType.FLOAT32, sizes, Tensor.contiguousStrides(sizes), offset, false, storage);
     }
 

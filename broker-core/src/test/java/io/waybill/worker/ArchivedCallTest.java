@@ -23,7 +23,7 @@ import io.waybill.journal.JournalQueue;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
 import io.waybill.tensor.DescribedTensors;
-import io.waybill.tensor.TensorConfig;
+import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.testing.core.Waits;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.worker.peer.FlowLimits;

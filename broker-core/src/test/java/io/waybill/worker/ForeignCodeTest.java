@@ -21,7 +21,7 @@ import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.StuckSettings;
-import io.waybill.tensor.TensorConfig;
+import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.testing.core.Waits;
 import java.io.IOException;
 import java.nio.ByteBuffer;

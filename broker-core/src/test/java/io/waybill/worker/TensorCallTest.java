@@ -15,8 +15,8 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerRegistry;
-import io.waybill.tensor.TensorConfig;
-import io.waybill.tensor.TensorSender;
+import io.waybill.tensor.segment.Leases;
+import io.waybill.tensor.segment.TensorConfig;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
@@ -115,7 +115,7 @@ class TensorCallTest {
             outbox.respond(message.payload(), List.of(Tensor.contiguous(DType.UINT8, new long[] {10_000}, storage)));
         });
         List<Response> held = new ArrayList<>();
-        for (int i = 0; i < TensorSender.MAX_LEASES; i++) {
+        for (int i = 0; i < Leases.MAX_OUTSTANDING; i++) {
             held.add(caller.call(request()));
         }
         // off the poller a response waits longer than this for room

@@ -1,7 +1,8 @@
 package io.waybill.osgi;
 
 import io.waybill.host.Threads;
-import io.waybill.osgi.BundleRefusedException.Reason;
+import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;

@@ -1,9 +1,14 @@
 package io.waybill.osgi;
 
 import io.waybill.host.Clock;
-import io.waybill.osgi.BundleRefusedException.Reason;
 import io.waybill.osgi.BundleStatus.Kind;
 import io.waybill.osgi.BundleStatus.State;
+import io.waybill.osgi.guard.StartLevels;
+import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.osgi.jar.BundleRefusedException.Reason;
+import io.waybill.osgi.jar.KeptJars;
+import io.waybill.osgi.jar.StagedJar;
+import io.waybill.osgi.jar.Staging;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -74,7 +79,7 @@ public final class BundleControl {
 
     /** Installs and starts a bundle; updates it when one of its name is installed. */
     public BundleStatus install(Path jar) throws BundleRefusedException {
-        return install(staging.stage(jar), OsgiSettings.FIRST_HANDLER_LEVEL, Keeping.REPLACE);
+        return install(staging.stage(jar), StartLevels.FIRST_HANDLER_LEVEL, Keeping.REPLACE);
     }
 
     /** Replaces an installed bundle by the one in this jar, whose name tells which. A stopped bundle stays stopped. */
@@ -156,7 +161,7 @@ public final class BundleControl {
 
     /** Installs a jar that the watched directory has, and will have at the next start. It becomes this object's. */
     BundleStatus installWatched(StagedJar jar) throws BundleRefusedException {
-        return install(jar, OsgiSettings.FIRST_HANDLER_LEVEL, Keeping.FORGET);
+        return install(jar, StartLevels.FIRST_HANDLER_LEVEL, Keeping.FORGET);
     }
 
     /** Installs a jar while the node starts. It becomes this object's. */
@@ -231,7 +236,7 @@ public final class BundleControl {
             }
             LOG.warn("{} does not stop, and {} is put beside it", slot.jar(), candidate);
             BundleSlot beside =
-                    new BundleSlot(steps.install(candidate, OsgiSettings.FIRST_HANDLER_LEVEL), candidate, clock);
+                    new BundleSlot(steps.install(candidate, StartLevels.FIRST_HANDLER_LEVEL), candidate, clock);
             slots.put(beside);
             return beside;
         }
@@ -258,7 +263,7 @@ public final class BundleControl {
         try {
             if (why.reason() == Reason.HUNG) {
                 slots.giveUp(slot);
-                target = new BundleSlot(steps.install(before, OsgiSettings.FIRST_HANDLER_LEVEL), before, clock);
+                target = new BundleSlot(steps.install(before, StartLevels.FIRST_HANDLER_LEVEL), before, clock);
                 slots.put(target);
             } else {
                 steps.stop(slot.bundle);

@@ -1,6 +1,11 @@
 package io.waybill.osgi;
 
-import io.waybill.osgi.BundleRefusedException.Reason;
+import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.osgi.jar.BundleRefusedException.Reason;
+import io.waybill.osgi.jar.FileMark;
+import io.waybill.osgi.jar.KeptJars;
+import io.waybill.osgi.jar.StagedJar;
+import io.waybill.osgi.jar.Staging;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,6 +3,7 @@ package io.waybill.osgi;
 import io.waybill.host.Clock;
 import io.waybill.osgi.BundleStatus.Kind;
 import io.waybill.osgi.BundleStatus.State;
+import io.waybill.osgi.jar.StagedJar;
 import java.util.Optional;
 import org.osgi.framework.Bundle;
 

@@ -1,7 +1,9 @@
 package io.waybill.osgi;
 
-import io.waybill.osgi.BundleRefusedException.Reason;
 import io.waybill.osgi.BundleStatus.State;
+import io.waybill.osgi.guard.StartLevels;
+import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -1,7 +1,11 @@
 package io.waybill.osgi;
 
 import io.waybill.host.Threads;
-import io.waybill.osgi.BundleRefusedException.Reason;
+import io.waybill.osgi.guard.StartLevels;
+import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.osgi.jar.BundleRefusedException.Reason;
+import io.waybill.osgi.jar.StagedJar;
+import io.waybill.osgi.whiteboard.HandlerWhiteboard;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;

@@ -3,6 +3,7 @@ package io.waybill.osgi;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
 import io.waybill.osgi.script.ScriptBundles;
+import io.waybill.osgi.whiteboard.HandlerWhiteboard;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;

@@ -1,5 +1,7 @@
 package io.waybill.osgi;
 
+import io.waybill.osgi.jar.FileMark;
+import io.waybill.osgi.jar.Staging;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.StringReader;

@@ -13,6 +13,7 @@ import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.failure.CloseSteps;
+import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.script.ScriptShelf;
 import io.waybill.osgi.script.ScriptStatus;
 import java.nio.file.InvalidPathException;

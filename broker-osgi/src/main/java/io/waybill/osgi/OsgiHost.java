@@ -7,12 +7,25 @@ import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.host.failure.CloseSteps;
+import io.waybill.osgi.guard.ExitGuard;
+import io.waybill.osgi.guard.StartLevels;
+import io.waybill.osgi.guard.UnrecordedInputGuard;
+import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.osgi.jar.KeptJars;
+import io.waybill.osgi.jar.ShippedBundles;
+import io.waybill.osgi.jar.StagedJar;
+import io.waybill.osgi.jar.Staging;
+import io.waybill.osgi.log.FrameworkLog;
+import io.waybill.osgi.log.ServiceLog;
 import io.waybill.osgi.script.ScriptBundles;
 import io.waybill.osgi.script.ScriptDirectory;
 import io.waybill.osgi.script.ScriptShelf;
 import io.waybill.osgi.script.ScriptStaging;
 import io.waybill.osgi.script.ScriptStatus;
 import io.waybill.osgi.watch.HandlerWatch;
+import io.waybill.osgi.whiteboard.ConverterWhiteboard;
+import io.waybill.osgi.whiteboard.DeviceConverters;
+import io.waybill.osgi.whiteboard.HandlerWhiteboard;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -198,19 +211,19 @@ public final class OsgiHost implements AutoCloseable {
         scriptBundles.open();
         List<ShippedBundles.Jar> shipped = settings.shipped().in(settings.bundles());
         for (ShippedBundles.Jar jar : shipped) {
-            if (jar.startLevel() < OsgiSettings.FIRST_HANDLER_LEVEL) {
+            if (jar.startLevel() < StartLevels.FIRST_HANDLER_LEVEL) {
                 installSystem(context, jar);
             }
         }
         framework.start();
-        reach(OsgiSettings.FIRST_HANDLER_LEVEL - 1);
+        reach(StartLevels.FIRST_HANDLER_LEVEL - 1);
         requireSystemActive(context);
         conf.look();
         // nothing is there yet: from here on a bundle has a handler bundle's level and runs as soon as it is started
-        framework.adapt(FrameworkStartLevel.class).setInitialBundleStartLevel(OsgiSettings.FIRST_HANDLER_LEVEL);
+        framework.adapt(FrameworkStartLevel.class).setInitialBundleStartLevel(StartLevels.FIRST_HANDLER_LEVEL);
         reach(LAST_LEVEL);
         for (ShippedBundles.Jar jar : shipped) {
-            if (jar.startLevel() >= OsgiSettings.FIRST_HANDLER_LEVEL) {
+            if (jar.startLevel() >= StartLevels.FIRST_HANDLER_LEVEL) {
                 installShipped(staging, jar);
             }
         }
@@ -297,7 +310,7 @@ public final class OsgiHost implements AutoCloseable {
                 LOG.warn("{} is left out, because the node comes with {}", staged, shipped.get());
                 staging.discard(staged);
             } else {
-                bundles.installAtStart(staged, OsgiSettings.FIRST_HANDLER_LEVEL);
+                bundles.installAtStart(staged, StartLevels.FIRST_HANDLER_LEVEL);
             }
         } catch (BundleRefusedException e) {
             refused(jar, e);

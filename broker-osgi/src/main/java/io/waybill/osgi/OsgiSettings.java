@@ -1,5 +1,6 @@
 package io.waybill.osgi;
 
+import io.waybill.osgi.jar.ShippedBundles;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
@@ -8,7 +9,7 @@ import java.util.Objects;
 /**
  * Settings of the framework in a node.
  *
- * @param bundles what the node comes with: {@code <start level>/<name>.jar}. Levels below {@value #FIRST_HANDLER_LEVEL} are the system's and
+ * @param bundles what the node comes with: {@code <start level>/<name>.jar}. Levels below {@value io.waybill.osgi.guard.StartLevels#FIRST_HANDLER_LEVEL} are the system's and
  *     stay as they are; those from there on are handler bundles like those that an operator installs
  * @param shipped which of those start
  * @param watched jars that appear, change or disappear here are installed, updated or uninstalled; made when missing
@@ -46,9 +47,6 @@ public record OsgiSettings(
         /** Reads of the clock and of random numbers are reported to {@link io.waybill.osgi.watch.HandlerWatch}. */
         NOTED
     }
-
-    /** The start level of bundles that an operator installs. */
-    public static final int FIRST_HANDLER_LEVEL = 10;
 
     public static final Duration DRAIN_LIMIT_DEFAULT = Duration.ofSeconds(10);
     public static final Duration START_LIMIT_DEFAULT = Duration.ofSeconds(30);

@@ -1,6 +1,8 @@
 package io.waybill.osgi;
 
-import io.waybill.osgi.BundleRefusedException.Reason;
+import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.osgi.jar.BundleRefusedException.Reason;
+import io.waybill.osgi.jar.StagedJar;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;

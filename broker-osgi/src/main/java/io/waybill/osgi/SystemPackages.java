@@ -1,6 +1,7 @@
 package io.waybill.osgi;
 
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.osgi.jar.ManifestHeader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

@@ -2,6 +2,7 @@ package io.waybill.osgi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.waybill.osgi.jar.BundleRefusedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.Value;
 import io.waybill.dispatch.HandlerKey;
+import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.script.ScriptStatus;
 import java.io.OutputStream;
 import java.nio.file.Files;

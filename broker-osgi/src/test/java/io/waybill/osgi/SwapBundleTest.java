@@ -7,7 +7,8 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import io.waybill.api.Value;
 import io.waybill.dispatch.Absence;
-import io.waybill.osgi.BundleRefusedException.Reason;
+import io.waybill.osgi.jar.BundleRefusedException;
+import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import io.waybill.testing.core.RecordingOutbox;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -9,6 +9,7 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.Outcome;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.host.Host;
+import io.waybill.osgi.whiteboard.DeviceConverters;
 import io.waybill.testing.core.RecordingOutbox;
 import io.waybill.testing.core.TestMessage;
 import java.io.IOException;

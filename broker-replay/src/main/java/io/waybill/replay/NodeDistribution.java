@@ -1,6 +1,6 @@
 package io.waybill.replay;
 
-import io.waybill.osgi.ShippedBundles;
+import io.waybill.osgi.jar.ShippedBundles;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Objects;

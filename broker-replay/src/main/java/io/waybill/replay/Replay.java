@@ -17,7 +17,7 @@ import io.waybill.replay.run.RunSettings;
 import io.waybill.replay.run.WorkerReplay;
 import io.waybill.replay.slice.SliceRecording;
 import io.waybill.tensor.HostMemory;
-import io.waybill.tensor.NativeMemory;
+import io.waybill.tensor.memory.NativeMemory;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;

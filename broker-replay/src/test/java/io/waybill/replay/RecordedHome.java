@@ -11,7 +11,7 @@ import io.waybill.query.MessageFilter;
 import io.waybill.replay.recording.CallRecording;
 import io.waybill.replay.recording.HomeRecording;
 import io.waybill.replay.recording.RecordedCall;
-import io.waybill.tensor.TensorConfig;
+import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.Workers;

@@ -15,7 +15,7 @@ import io.waybill.cli.demo.Story;
 import io.waybill.home.Home;
 import io.waybill.host.Host;
 import io.waybill.tensor.HostMemory;
-import io.waybill.tensor.NativeMemory;
+import io.waybill.tensor.memory.NativeMemory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -15,7 +15,7 @@ import io.waybill.cli.node.Quantities;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
-import io.waybill.osgi.ShippedBundles;
+import io.waybill.osgi.jar.ShippedBundles;
 import io.waybill.worker.poll.Waiting;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -13,7 +13,7 @@ import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
-import io.waybill.tensor.TensorConfig;
+import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.BufferedReader;

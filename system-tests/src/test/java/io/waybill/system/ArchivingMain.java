@@ -20,7 +20,7 @@ import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
-import io.waybill.tensor.TensorConfig;
+import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.worker.Worker;
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -5,9 +5,9 @@ import io.waybill.home.cursor.PeerCursorSlot;
 import io.waybill.home.error.HomeException;
 import io.waybill.home.error.MalformedHomeFileException;
 import io.waybill.tensor.LeaseReturns;
-import io.waybill.tensor.LeaseSink;
-import io.waybill.tensor.ReleasedLeases;
-import io.waybill.tensor.TensorSender;
+import io.waybill.tensor.segment.LeaseSink;
+import io.waybill.tensor.segment.Leases;
+import io.waybill.tensor.segment.ReleasedLeases;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -83,7 +83,7 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
             }
             try {
                 account.seen = account.slot.takeReleases(
-                        account.seen, TensorSender.MAX_LEASES, leaseId -> sink.released(receiver, leaseId));
+                        account.seen, Leases.MAX_OUTSTANDING, leaseId -> sink.released(receiver, leaseId));
             } catch (MalformedHomeFileException e) {
                 if (!account.wrong) {
                     account.wrong = true;

@@ -5,7 +5,7 @@ import io.waybill.home.Peer;
 import io.waybill.home.PeerDoorbell;
 import io.waybill.home.cursor.PeerCursors;
 import io.waybill.host.failure.CloseSteps;
-import io.waybill.tensor.PeerSegments;
+import io.waybill.tensor.segment.PeerSegments;
 import java.io.IOException;
 import java.util.List;
 import org.slf4j.Logger;

@@ -9,11 +9,11 @@ import io.waybill.api.handler.Outbox;
 import io.waybill.handling.Failure;
 import io.waybill.handling.InboundMessage;
 import io.waybill.host.Clock;
-import io.waybill.rref.FetchRequest;
 import io.waybill.rref.OwnedValue;
-import io.waybill.rref.RRefId;
 import io.waybill.rref.References;
 import io.waybill.rref.ValueWaiter;
+import io.waybill.rref.id.FetchRequest;
+import io.waybill.rref.id.RRefId;
 
 /** ResponseWriter {@code SCRIPT_RREF_FETCH_CALL}: with the value when it is there, else once it is. Thread-safe. */
 final class FetchHandler implements MessageHandler {

@@ -1,6 +1,6 @@
 package io.waybill.worker.reference;
 
-import io.waybill.rref.ReferenceStatus;
+import io.waybill.rref.status.ReferenceStatus;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

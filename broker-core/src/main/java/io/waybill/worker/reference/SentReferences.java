@@ -1,9 +1,9 @@
 package io.waybill.worker.reference;
 
 import io.waybill.api.RRef;
-import io.waybill.rref.ForkData;
-import io.waybill.rref.ForkTable;
-import io.waybill.rref.Holder;
+import io.waybill.rref.id.ForkData;
+import io.waybill.rref.id.ForkTable;
+import io.waybill.rref.status.Holder;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.worker.peer.PeerLink;

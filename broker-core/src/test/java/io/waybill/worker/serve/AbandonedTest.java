@@ -23,7 +23,7 @@ import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
-import io.waybill.tensor.TensorConfig;
+import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.testing.core.Waits;
 import io.waybill.worker.AnswersOnRecord;
 import io.waybill.worker.Worker;

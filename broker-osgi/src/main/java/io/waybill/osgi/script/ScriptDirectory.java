@@ -1,7 +1,7 @@
 package io.waybill.osgi.script;
 
 import io.waybill.host.SafeFiles;
-import io.waybill.osgi.FileMark;
+import io.waybill.osgi.jar.FileMark;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.NoSuchFileException;

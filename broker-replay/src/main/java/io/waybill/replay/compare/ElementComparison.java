@@ -2,7 +2,7 @@ package io.waybill.replay.compare;
 
 import io.waybill.api.tensor.Tensor;
 import io.waybill.query.stored.ValueLine;
-import io.waybill.tensor.Element;
+import io.waybill.tensor.memory.Element;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Optional;

@@ -4,7 +4,7 @@ import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.query.MessageFilter;
-import io.waybill.rref.RRefId;
+import io.waybill.rref.id.RRefId;
 import java.io.Closeable;
 import java.io.IOException;
 import java.util.List;

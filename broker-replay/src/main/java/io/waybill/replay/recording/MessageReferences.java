@@ -2,10 +2,12 @@ package io.waybill.replay.recording;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.rref.FetchRequest;
-import io.waybill.rref.ForkData;
-import io.waybill.rref.ForkTable;
-import io.waybill.rref.RRefId;
+import io.waybill.api.Value;
+import io.waybill.api.ValueDecoder;
+import io.waybill.rref.id.FetchRequest;
+import io.waybill.rref.id.ForkData;
+import io.waybill.rref.id.ForkTable;
+import io.waybill.rref.id.RRefId;
 import io.waybill.wire.RecordView;
 import java.util.ArrayList;
 import java.util.List;

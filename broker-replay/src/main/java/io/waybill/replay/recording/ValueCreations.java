@@ -5,7 +5,7 @@ import io.waybill.api.MessageType;
 import io.waybill.journal.JournalQueue;
 import io.waybill.query.stored.StoredJournal;
 import io.waybill.query.stored.StoredJournals;
-import io.waybill.rref.RRefId;
+import io.waybill.rref.id.RRefId;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;

@@ -7,8 +7,8 @@ import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.handling.ErrorText;
 import io.waybill.query.stored.Payload;
-import io.waybill.rref.ForkData;
-import io.waybill.rref.ForkTable;
+import io.waybill.rref.id.ForkData;
+import io.waybill.rref.id.ForkTable;
 import io.waybill.wire.RecordView;
 import java.util.List;
 

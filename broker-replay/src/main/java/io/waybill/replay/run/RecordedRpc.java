@@ -10,7 +10,7 @@ import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
 import io.waybill.api.WorkerInfo;
-import io.waybill.rref.ForkData;
+import io.waybill.rref.id.ForkData;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -7,7 +7,7 @@ import io.waybill.replay.recording.CallRecording;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.recording.RecordedMessage;
-import io.waybill.rref.RRefId;
+import io.waybill.rref.id.RRefId;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.Observations;

@@ -1,6 +1,6 @@
 package io.waybill.replay.run;
 
-import io.waybill.rref.RRefId;
+import io.waybill.rref.id.RRefId;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;

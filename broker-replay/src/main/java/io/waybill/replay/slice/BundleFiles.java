@@ -5,7 +5,7 @@ import io.waybill.home.Home;
 import io.waybill.home.StoredWorker;
 import io.waybill.home.WorkerRecord;
 import io.waybill.host.SafeFiles;
-import io.waybill.osgi.BundleVersion;
+import io.waybill.osgi.jar.BundleVersion;
 import io.waybill.replay.slice.SliceInfo.Bundle;
 import io.waybill.replay.slice.SliceInfo.Member;
 import java.io.IOException;

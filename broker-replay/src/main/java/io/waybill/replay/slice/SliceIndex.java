@@ -3,7 +3,7 @@ package io.waybill.replay.slice;
 import io.waybill.api.MessageId;
 import io.waybill.replay.recording.MessageReferences;
 import io.waybill.replay.slice.SliceLayout.Part;
-import io.waybill.rref.RRefId;
+import io.waybill.rref.id.RRefId;
 import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.nio.ByteBuffer;

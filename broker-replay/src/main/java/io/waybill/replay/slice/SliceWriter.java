@@ -11,7 +11,7 @@ import io.waybill.replay.recording.RecordedMessage;
 import io.waybill.replay.slice.SliceInfo.Member;
 import io.waybill.replay.slice.SliceLayout.Part;
 import io.waybill.replay.slice.SlicedMessage.Kind;
-import io.waybill.rref.RRefId;
+import io.waybill.rref.id.RRefId;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -20,7 +20,7 @@ import io.waybill.replay.recording.MessageReferences;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.replay.recording.RecordedMessage;
-import io.waybill.rref.RRefId;
+import io.waybill.rref.id.RRefId;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.io.IOException;

@@ -17,7 +17,7 @@ import io.waybill.home.WorkerRecord;
 import io.waybill.home.error.NameTakenException;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
-import io.waybill.tensor.TensorConfig;
+import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package io.waybill.cli.node;
 
-import io.waybill.osgi.ShippedBundles;
+import io.waybill.osgi.jar.ShippedBundles;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.LinkedHashSet;

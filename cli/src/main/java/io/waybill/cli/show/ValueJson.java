@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.api.Value;
 import io.waybill.api.tensor.SparseTensor;
 import io.waybill.api.tensor.Tensor;
-import io.waybill.tensor.Element;
+import io.waybill.tensor.memory.Element;
 import java.io.IOException;
 import java.util.Map;
 

@@ -4,7 +4,7 @@ import io.waybill.api.Value;
 import io.waybill.api.tensor.SparseTensor;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.query.stored.ValueLine;
-import io.waybill.tensor.Element;
+import io.waybill.tensor.memory.Element;
 import java.util.Arrays;
 import java.util.StringJoiner;
 

@@ -17,7 +17,7 @@ import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.journal.JournalSettings;
 import io.waybill.tensor.HostMemory;
-import io.waybill.tensor.NativeMemory;
+import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.metrics.WorkerCounters;

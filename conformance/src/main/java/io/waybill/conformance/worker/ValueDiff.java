@@ -5,7 +5,7 @@ import io.waybill.api.tensor.SparseTensor;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.cli.show.ValueText;
 import io.waybill.conformance.cases.Expected.Margin;
-import io.waybill.tensor.Element;
+import io.waybill.tensor.memory.Element;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;

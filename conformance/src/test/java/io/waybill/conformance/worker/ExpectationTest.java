@@ -15,7 +15,7 @@ import io.waybill.conformance.cases.CaseJson;
 import io.waybill.conformance.cases.Expected;
 import io.waybill.host.Host;
 import io.waybill.tensor.HostMemory;
-import io.waybill.tensor.NativeMemory;
+import io.waybill.tensor.memory.NativeMemory;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;

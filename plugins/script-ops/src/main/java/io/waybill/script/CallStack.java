@@ -3,6 +3,7 @@ package io.waybill.script;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.script.tensor.LeasedTensors;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -121,7 +122,7 @@ final class CallStack {
     }
 
     private IValue list(ParameterType type, Value value) throws RejectedMessageException {
-        List<Value> values = ParameterType.elements(value);
+        List<Value> values = ScriptValues.elements(value);
         if (values == null) {
             values = java.util.Collections.nCopies(type.fixedLength(), value);
         }
@@ -143,7 +144,7 @@ final class CallStack {
     }
 
     private IValue tuple(ParameterType type, Value value) throws RejectedMessageException {
-        List<Value> values = ParameterType.elements(value);
+        List<Value> values = ScriptValues.elements(value);
         IValueVector elements = new IValueVector();
         for (int i = 0; i < values.size(); i++) {
             elements.push_back(convert(type.elements().get(i), values.get(i)));

@@ -1,6 +1,9 @@
 package io.waybill.script;
 
 import io.waybill.api.Script;
+import io.waybill.script.source.RpcText;
+import io.waybill.script.source.ScriptRefusedException;
+import io.waybill.script.source.SourceText;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;

@@ -39,7 +39,7 @@ final class GivenType {
         } else if (value instanceof Value.None) {
             return ANY;
         }
-        String text = ParameterType.describe(value);
+        String text = ScriptValues.describe(value);
         return switch (text) {
             case "Tensor", "int", "float", "bool", "complex", "str", "Device" -> text;
             default -> null;

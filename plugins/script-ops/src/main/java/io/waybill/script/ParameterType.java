@@ -1,7 +1,6 @@
 package io.waybill.script;
 
 import io.waybill.api.Value;
-import io.waybill.api.tensor.Device;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -243,9 +242,9 @@ final class ParameterType {
     int fit(Value value) {
         switch (kind) {
             case TENSOR:
-                return isTensor(value) ? EXACT : isNumber(value) ? WRAPPED : NO_FIT;
+                return ScriptValues.isTensor(value) ? EXACT : ScriptValues.isNumber(value) ? WRAPPED : NO_FIT;
             case SCALAR:
-                return isNumber(value) ? EXACT : NO_FIT;
+                return ScriptValues.isNumber(value) ? EXACT : NO_FIT;
             case INT:
                 return value instanceof Value.Int ? EXACT : value instanceof Value.Bool ? CONVERTED : NO_FIT;
             case FLOAT:
@@ -253,13 +252,13 @@ final class ParameterType {
                         ? EXACT
                         : value instanceof Value.Int || value instanceof Value.Bool ? CONVERTED : NO_FIT;
             case COMPLEX:
-                return value instanceof Value.Complex ? EXACT : isNumber(value) ? CONVERTED : NO_FIT;
+                return value instanceof Value.Complex ? EXACT : ScriptValues.isNumber(value) ? CONVERTED : NO_FIT;
             case BOOL:
                 return value instanceof Value.Bool ? EXACT : NO_FIT;
             case STRING:
                 return value instanceof Value.Text ? EXACT : NO_FIT;
             case DEVICE:
-                return value instanceof Value.OfDevice ? EXACT : isDeviceText(value) ? CONVERTED : NO_FIT;
+                return value instanceof Value.OfDevice ? EXACT : ScriptValues.isDeviceText(value) ? CONVERTED : NO_FIT;
             case DTYPE:
                 return value instanceof Value.OfDType ? EXACT : value instanceof Value.Int ? CONVERTED : NO_FIT;
             case CODE:
@@ -288,7 +287,7 @@ final class ParameterType {
     }
 
     private int fitList(Value value) {
-        List<Value> values = elements(value);
+        List<Value> values = ScriptValues.elements(value);
         ParameterType element = element();
         if (values == null) {
             boolean one = fixedLength > 0 && (element.kind == Kind.INT || element.kind == Kind.FLOAT);
@@ -306,7 +305,7 @@ final class ParameterType {
     }
 
     private int fitTuple(Value value) {
-        List<Value> values = elements(value);
+        List<Value> values = ScriptValues.elements(value);
         if (values == null || values.size() != elements.size()) {
             return NO_FIT;
         }
@@ -347,74 +346,6 @@ final class ParameterType {
             }
         }
         return best;
-    }
-
-    /** The elements of a list or a tuple; null when the value is neither. */
-    static List<Value> elements(Value value) {
-        if (value instanceof Value.Items items) {
-            return items.values();
-        }
-        return value instanceof Value.Tuple tuple ? tuple.values() : null;
-    }
-
-    private static boolean isTensor(Value value) {
-        return value instanceof Value.OfTensor || value instanceof Value.OfSparse;
-    }
-
-    private static boolean isNumber(Value value) {
-        return value instanceof Value.Int
-                || value instanceof Value.Float
-                || value instanceof Value.Bool
-                || value instanceof Value.Complex;
-    }
-
-    private static boolean isDeviceText(Value value) {
-        if (!(value instanceof Value.Text text)) {
-            return false;
-        }
-        try {
-            Device.parse(text.value());
-            return true;
-        } catch (IllegalArgumentException e) {
-            return false;
-        }
-    }
-
-    /** What a value is, in the words of a schema. */
-    static String describe(Value value) {
-        if (isTensor(value)) {
-            return "Tensor";
-        } else if (value instanceof Value.Int) {
-            return "int";
-        } else if (value instanceof Value.Float) {
-            return "float";
-        } else if (value instanceof Value.Bool) {
-            return "bool";
-        } else if (value instanceof Value.Complex) {
-            return "complex";
-        } else if (value instanceof Value.Text) {
-            return "str";
-        } else if (value instanceof Value.None) {
-            return "None";
-        } else if (value instanceof Value.OfDevice) {
-            return "Device";
-        } else if (value instanceof Value.OfDType) {
-            return "ScalarType";
-        } else if (value instanceof Value.Binary) {
-            return "bytes";
-        } else if (value instanceof Value.Dict) {
-            return "dict";
-        } else if (value instanceof Value.OfRRef) {
-            return "RRef";
-        }
-        List<Value> values = elements(value);
-        List<String> kinds = values.stream()
-                .limit(100)
-                .map(ParameterType::describe)
-                .distinct()
-                .toList();
-        return (value instanceof Value.Tuple ? "tuple" : "list") + " of " + values.size()
-                + (kinds.isEmpty() ? "" : " " + String.join("/", kinds));
     }
 
     /** As in a schema. */

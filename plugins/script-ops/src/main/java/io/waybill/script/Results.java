@@ -8,6 +8,8 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.SparseTensor;
 import io.waybill.api.tensor.Storage;
+import io.waybill.script.tensor.LeasedTensors;
+import io.waybill.script.tensor.TorchStorage;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

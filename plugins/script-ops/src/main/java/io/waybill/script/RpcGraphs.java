@@ -2,6 +2,7 @@ package io.waybill.script;
 
 import io.waybill.api.CallException;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.script.source.RpcText;
 import java.util.ArrayList;
 import java.util.List;
 import org.bytedeco.pytorch.Block;
@@ -24,7 +25,7 @@ import org.bytedeco.pytorch.global.torch;
  *
  * <p><b>Threads.</b> A graph is changed before anybody runs it. The callbacks come on the thread that runs the function.
  */
-final class RpcGraphs {
+public final class RpcGraphs {
 
     private static final String WAIT = "aten::wait";
 

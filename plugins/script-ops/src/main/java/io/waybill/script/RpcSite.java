@@ -1,5 +1,6 @@
 package io.waybill.script;
 
+import io.waybill.script.source.RpcText;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;

@@ -6,6 +6,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
+import io.waybill.script.tensor.LeasedTensors;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -113,11 +114,10 @@ final class ScriptCalls implements AutoCloseable {
         both.push_back(args);
         both.push_back(kwargs);
         List<Value> values = ((Value.Tuple) given.take(new IValue(Tuple.create(both)), false)).values();
-        List<Value> positional =
-                values.get(0) instanceof Value.None ? List.of() : ParameterType.elements(values.get(0));
+        List<Value> positional = values.get(0) instanceof Value.None ? List.of() : ScriptValues.elements(values.get(0));
         if (positional == null) {
             throw new IllegalArgumentException("args of a call to " + site.function() + " is a tuple, and not "
-                    + ParameterType.describe(values.get(0)));
+                    + ScriptValues.describe(values.get(0)));
         }
         Map<String, Value> named = new LinkedHashMap<>();
         if (values.get(1) instanceof Value.Dict dict) {
@@ -131,7 +131,7 @@ final class ScriptCalls implements AutoCloseable {
         Value value = response.value();
         if (type.fit(value) == ParameterType.NO_FIT) {
             throw new IllegalStateException(what + " is declared here to give " + type + ", and worker "
-                    + response.from() + " answered with " + ParameterType.describe(value));
+                    + response.from() + " answered with " + ScriptValues.describe(value));
         }
         return new CallStack(tensors, this).convert(type, value);
     }

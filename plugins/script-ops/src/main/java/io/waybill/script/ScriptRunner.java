@@ -3,6 +3,7 @@ package io.waybill.script;
 import io.waybill.api.Script;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.script.source.ScriptRefusedException;
 import java.util.Dictionary;
 import java.util.Hashtable;
 import java.util.Map;

@@ -129,7 +129,7 @@ final class Signature {
             }
             if (value != null && parameter.type().fit(value) == ParameterType.NO_FIT) {
                 return "argument '" + parameter.name() + "' must be " + parameter.type() + ", not "
-                        + ParameterType.describe(value);
+                        + ScriptValues.describe(value);
             }
         }
         List<String> names = parameters.stream().map(Parameter::name).toList();
@@ -144,11 +144,11 @@ final class Signature {
         StringBuilder text = new StringBuilder("no schema of ").append(name).append(" takes (");
         String separator = "";
         for (Value value : call.positional()) {
-            text.append(separator).append(ParameterType.describe(value));
+            text.append(separator).append(ScriptValues.describe(value));
             separator = ", ";
         }
         for (Map.Entry<String, Value> entry : call.named().entrySet()) {
-            text.append(separator).append(entry.getKey()).append('=').append(ParameterType.describe(entry.getValue()));
+            text.append(separator).append(entry.getKey()).append('=').append(ScriptValues.describe(entry.getValue()));
             separator = ", ";
         }
         text.append("):");

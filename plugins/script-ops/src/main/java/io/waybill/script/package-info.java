@@ -6,7 +6,7 @@
  * {@link io.waybill.script.Signature} the arguments fit best, a {@link io.waybill.script.CallStack} puts the arguments on libtorch's
  * stack, and {@link io.waybill.script.Results} makes a value of what the overload leaves there.
  *
- * <p>Tensors pass by address in both directions: {@link io.waybill.script.LeasedTensors} lays libtorch's tensors over the storages of a
- * message, and a {@link io.waybill.script.TorchStorage} is a storage over libtorch's memory.
+ * <p>Tensors pass by address in both directions: {@link io.waybill.script.tensor.LeasedTensors} lays libtorch's tensors over the storages of a
+ * message, and a {@link io.waybill.script.tensor.TorchStorage} is a storage over libtorch's memory.
  */
 package io.waybill.script;

@@ -252,7 +252,7 @@ class ScriptRpcTest {
         call(
                 "dicts",
                 value -> {
-                    List<Value> parts = ParameterType.elements(value);
+                    List<Value> parts = ScriptValues.elements(value);
                     assertThat(elements(parts.get(0))).containsExactly(2, 4);
                     Value word = Value.of("rpc.rpc_sync(to, nothing)");
                     assertThat(parts.get(1)).isEqualTo(Value.list(word, word));

@@ -11,6 +11,7 @@ import io.waybill.api.Invocation;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.script.source.ScriptRefusedException;
 import io.waybill.torch.LibTorch;
 import java.io.IOException;
 import java.nio.file.Files;

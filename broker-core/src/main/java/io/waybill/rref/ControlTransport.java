@@ -1,9 +1,0 @@
-package io.waybill.rref;
-
-/** Takes control messages to other workers. Called without the lock of {@link References}, from any thread. */
-@FunctionalInterface
-public interface ControlTransport {
-
-    /** Sends once; the outcome is told exactly once, before or after this returns. Must not throw. */
-    void send(ControlMessage message, int to, ControlOutcome outcome);
-}

@@ -1,0 +1,51 @@
+package io.waybill.rref.control;
+
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * How often, and when, a control message is sent again that was not acknowledged.
+ *
+ * @param count retries until a request has failed, and until other messages are sent {@code slow}ly
+ * @param first before the first retry and before the second; each of the others waits half as long again as the one before it
+ * @param slow the wait after those
+ * @param attemptTimeout how long an attempt waits for its acknowledgement; zero for as long as a call that says nothing, and
+ *     {@link #ATTEMPT_TIMEOUT_DEFAULT} where such a call waits indefinitely
+ */
+public record ControlRetries(int count, Duration first, Duration slow, Duration attemptTimeout) {
+
+    public static final int MAX = 20;
+    public static final Duration ATTEMPT_TIMEOUT_DEFAULT = Duration.ofSeconds(60);
+    /** Five retries, of which the first waits a second, are PyTorch's. */
+    public static final ControlRetries DEFAULTS =
+            new ControlRetries(5, Duration.ofSeconds(1), Duration.ofSeconds(30), Duration.ZERO);
+
+    private static final double GROWTH = 1.5;
+
+    public ControlRetries {
+        Objects.requireNonNull(first);
+        Objects.requireNonNull(slow);
+        if (count < 0 || count > MAX) {
+            throw new IllegalArgumentException("retries must be 0.." + MAX + ": " + count);
+        }
+        if (first.isNegative() || first.isZero() || slow.isNegative() || slow.isZero()) {
+            throw new IllegalArgumentException("the waits between retries must be positive: " + first + ", " + slow);
+        }
+        if (attemptTimeout.isNegative()) {
+            throw new IllegalArgumentException("the timeout of an attempt must not be negative: " + attemptTimeout);
+        }
+    }
+
+    /** How long to wait after so many failures. PyTorch counts a retry after it has computed its wait, so that the first comes twice. */
+    public long waitNs(int failures) {
+        return (long) (first.toNanos() * Math.pow(GROWTH, Math.max(0, failures - 1)));
+    }
+
+    /** How long an attempt waits where calls that say nothing wait this long. */
+    public Duration attemptTimeout(Duration defaultTimeout) {
+        if (!attemptTimeout.isZero()) {
+            return attemptTimeout;
+        }
+        return defaultTimeout.isZero() ? ATTEMPT_TIMEOUT_DEFAULT : defaultTimeout;
+    }
+}

@@ -1,0 +1,41 @@
+package io.waybill.rref.id;
+
+import io.waybill.api.Value;
+import io.waybill.api.WorkerInfo;
+import io.waybill.rref.Forks;
+import java.util.Objects;
+
+/**
+ * A reference on its way to another worker. Made by {@link Forks#fork}, for one receiver.
+ *
+ * @param owner id of the worker that has the value
+ * @param rref the reference
+ * @param fork the receiver's fork
+ * @param parent id of the worker that shared it
+ * @param ownerEpoch the owner's life in which the value was made, as far as the parent knows
+ * @param type of the value, as its creator named it
+ */
+public record ForkData(int owner, RRefId rref, ForkId fork, int parent, int ownerEpoch, String type) {
+
+    public ForkData {
+        Objects.requireNonNull(rref);
+        Objects.requireNonNull(fork);
+        Objects.requireNonNull(type);
+        if (owner < 0 || owner > WorkerInfo.MAX_ID || parent < 0 || parent > WorkerInfo.MAX_ID) {
+            throw new IllegalArgumentException(
+                    "owner and parent are worker ids, 0.." + WorkerInfo.MAX_ID + ": " + owner + ", " + parent);
+        }
+        if (ownerEpoch < 1) {
+            throw new IllegalArgumentException("a generation is at least 1: " + ownerEpoch);
+        }
+    }
+
+    /** The content of a {@code REMOTE_RET} that says that the value was created. */
+    public Value ids() {
+        return Value.tuple(
+                Value.of(rref.createdOn()),
+                Value.of(rref.localId()),
+                Value.of(fork.createdOn()),
+                Value.of(fork.localId()));
+    }
+}

@@ -1,0 +1,29 @@
+package io.waybill.rref.id;
+
+/**
+ * Names one fork: the right of one worker to use a reference.
+ *
+ * @param createdOn id of the worker that made the fork, which is seldom the one that holds it
+ * @param localId that worker's counter, 48 bits, shared with its {@link RRefId}s
+ */
+public record ForkId(int createdOn, long localId) {
+
+    public ForkId {
+        UniqueId.check(createdOn, localId);
+    }
+
+    /** The fork that stands for the owner itself, which has none. */
+    public static ForkId ofOwner(RRefId rref) {
+        return new ForkId(rref.createdOn(), rref.localId());
+    }
+
+    public boolean isOwnerOf(RRefId rref) {
+        return createdOn == rref.createdOn() && localId == rref.localId();
+    }
+
+    /** As PyTorch writes it. */
+    @Override
+    public String toString() {
+        return UniqueId.text(createdOn, localId);
+    }
+}

@@ -1,0 +1,24 @@
+package io.waybill.rref.id;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.WorkerInfo;
+
+/** What {@link RRefId} and {@link ForkId} share: bounds, and PyTorch's text. */
+final class UniqueId {
+
+    private UniqueId() {}
+
+    static void check(int createdOn, long localId) {
+        if (createdOn < 0 || createdOn > WorkerInfo.MAX_ID) {
+            throw new IllegalArgumentException(
+                    "created_on must be a worker id, 0.." + WorkerInfo.MAX_ID + ": " + createdOn);
+        }
+        if (localId < 0 || localId > MessageId.MAX_COUNTER) {
+            throw new IllegalArgumentException("local_id must be 0.." + MessageId.MAX_COUNTER + ": " + localId);
+        }
+    }
+
+    static String text(int createdOn, long localId) {
+        return "GloballyUniqueId(created_on=" + createdOn + ", local_id=" + localId + ")";
+    }
+}

@@ -1,0 +1,18 @@
+package io.waybill.tensor.memory;
+
+import io.waybill.api.tensor.Storage;
+
+/** A storage of ours in host memory. Thread-safe. */
+public interface HostBytes extends Storage {
+
+    /**
+     * The address of the first byte, for reading within the broker: other than {@link #address()} it does not say that a receiver may
+     * write.
+     */
+    long readAddress();
+
+    /** Where the broker reads the bytes of any storage in host memory. */
+    static long readAddress(Storage storage) {
+        return storage instanceof HostBytes ours ? ours.readAddress() : storage.address();
+    }
+}

@@ -1,0 +1,2 @@
+/** Native memory, its pages, and copies between strided tensors. */
+package io.waybill.tensor.memory;

@@ -1,0 +1,143 @@
+package io.waybill.tensor.segment;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import java.util.ArrayList;
+import java.util.List;
+import org.agrona.collections.Int2ObjectHashMap;
+import org.agrona.collections.Long2ObjectHashMap;
+
+/**
+ * What this worker has leased to whom. What a receiver claims to have released is checked against it.
+ *
+ * <p><b>Threads.</b> Thread-safe. Its lock is taken before the {@link SegmentPool}'s, never after.
+ */
+public final class Leases implements LeaseSink {
+
+    /** Most leases of one receiver: as many as its ring of released leases has places, so that the ring can't overflow. */
+    public static final int MAX_OUTSTANDING = 256;
+
+    /** A look at what a receiver released costs a cache miss or two, and serves many leases at once. */
+    private static final int POLLED_FROM = 32;
+
+    private final ReleasedLeases released;
+    private final Int2ObjectHashMap<Long2ObjectHashMap<Lease>> byReceiver = new Int2ObjectHashMap<>();
+    private long nextId;
+    private long outstanding;
+    private long wrongClaims;
+    private boolean ended;
+
+    Leases(long firstId, ReleasedLeases released) {
+        this.nextId = firstId;
+        this.released = released;
+    }
+
+    /**
+     * Opens leases to a receiver. They are planned: {@link #stand} or {@link #cancel} comes next.
+     *
+     * @throws CallException {@link ErrorCode#BACK_PRESSURE} when the receiver has too many that it did not release
+     */
+    public synchronized void open(int receiver, int count, List<Lease> opened) {
+        Long2ObjectHashMap<Lease> its = byReceiver.computeIfAbsent(receiver, key -> new Long2ObjectHashMap<>());
+        if (its.size() >= POLLED_FROM) {
+            released.poll(receiver, this);
+        }
+        if (its.size() + count > MAX_OUTSTANDING) {
+            throw new CallException(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.BACK_PRESSURE,
+                    MessageId.NONE,
+                    "worker " + receiver + " uses " + its.size() + " loans of tensor memory and may use "
+                            + MAX_OUTSTANDING + "; this message needs " + count);
+        }
+        for (int i = 0; i < count; i++) {
+            Lease lease = new Lease(nextId++, receiver);
+            its.put(lease.id(), lease);
+            opened.add(lease);
+        }
+        outstanding += count;
+    }
+
+    /** The message is in the journal. */
+    public synchronized void stand(Lease lease) {
+        if (lease.state() == Lease.State.RETURNED_EARLY) {
+            lease.end();
+        } else if (ended) {
+            forget(lease);
+            lease.end();
+        } else {
+            lease.state(Lease.State.STANDING);
+        }
+    }
+
+    /** The message never got into the journal. */
+    public synchronized void cancel(Lease lease) {
+        if (lease.state() == Lease.State.PLANNED) {
+            forget(lease);
+        }
+        lease.end();
+    }
+
+    @Override
+    public synchronized void released(int receiver, long leaseId) {
+        Long2ObjectHashMap<Lease> its = byReceiver.get(receiver);
+        Lease lease = its == null ? null : its.get(leaseId);
+        if (lease == null) {
+            wrongClaims++;
+            return;
+        }
+        finish(lease);
+    }
+
+    private void finish(Lease lease) {
+        forget(lease);
+        if (lease.state() == Lease.State.PLANNED) {
+            lease.state(Lease.State.RETURNED_EARLY);
+        } else {
+            lease.end();
+        }
+    }
+
+    private void forget(Lease lease) {
+        byReceiver.get(lease.receiver()).remove(lease.id());
+        outstanding--;
+    }
+
+    /** Ends all leases of a receiver that is gone. */
+    public synchronized void receiverGone(int receiver) {
+        Long2ObjectHashMap<Lease> its = byReceiver.get(receiver);
+        if (its != null) {
+            for (Lease lease : new ArrayList<>(its.values())) {
+                finish(lease);
+            }
+            byReceiver.remove(receiver);
+        }
+    }
+
+    /** Ends all leases: what receivers release is not read any more. Those of a message that is being written end with that. */
+    synchronized void endAll() {
+        ended = true;
+        for (int receiver :
+                byReceiver.keySet().stream().mapToInt(Integer::intValue).toArray()) {
+            receiverGone(receiver);
+        }
+    }
+
+    public synchronized void pollAll() {
+        byReceiver.forEach((receiver, its) -> {
+            if (!its.isEmpty()) {
+                released.poll(receiver, this);
+            }
+        });
+    }
+
+    public synchronized long outstanding() {
+        return outstanding;
+    }
+
+    public synchronized long wrongClaims() {
+        return wrongClaims;
+    }
+}

@@ -1,0 +1,103 @@
+package io.waybill.tensor.segment;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.host.Clock;
+import io.waybill.host.SafeFiles;
+import io.waybill.tensor.TensorReceiver;
+import io.waybill.tensor.memory.NativeMemory;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import org.agrona.collections.Long2ObjectHashMap;
+
+/**
+ * The segment files of one peer, mapped when a message first names them.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Made by {@link TensorReceiver#peer}; its caller closes it when the peer is
+ * gone. Storages in use keep their mapping until they are released.
+ */
+public final class PeerSegments implements AutoCloseable {
+
+    private final int peer;
+    private final Path directory;
+    private final SafeFiles files;
+    private final NativeMemory memory;
+    private final Clock clock;
+    private final Long2ObjectHashMap<SegmentMapping> mappings = new Long2ObjectHashMap<>();
+    private boolean closed;
+
+    public PeerSegments(int peer, Path directory, SafeFiles files, NativeMemory memory, Clock clock) {
+        this.peer = peer;
+        this.directory = directory;
+        this.files = files;
+        this.memory = memory;
+        this.clock = clock;
+    }
+
+    /** The peer's worker id. */
+    public int peer() {
+        return peer;
+    }
+
+    /**
+     * @throws RejectedMessageException {@link ErrorCode#TENSORS_GONE} when the file isn't there, {@link ErrorCode#PEER_CORRUPT} when the
+     *     part isn't
+     */
+    public synchronized SegmentMapping.Part use(long segment, long offset, long length)
+            throws RejectedMessageException {
+        if (closed) {
+            throw new IllegalStateException("the segments of worker " + peer + " are closed");
+        }
+        SegmentMapping mapping = mappings.get(segment);
+        if (mapping == null) {
+            mapping = open(segment);
+            dropStale();
+            mappings.put(segment, mapping);
+        }
+        return mapping.use(offset, length);
+    }
+
+    private SegmentMapping open(long segment) throws RejectedMessageException {
+        Path path = Segment.path(directory, segment);
+        try {
+            return SegmentMapping.map(files.openNative(path, Long.MAX_VALUE), memory, clock);
+        } catch (NoSuchFileException e) {
+            throw new RejectedMessageException(
+                    ErrorCode.TENSORS_GONE,
+                    "worker " + peer + " sent tensors in a segment that isn't there any more: " + path,
+                    e);
+        } catch (IOException e) {
+            throw new RejectedMessageException(
+                    ErrorCode.PEER_CORRUPT,
+                    "worker " + peer + " sent tensors in a segment that can't be opened: " + e.getMessage(),
+                    e);
+        }
+    }
+
+    /** Lets go of files that the peer has removed, and which take up space until then. */
+    private void dropStale() {
+        mappings.values().removeIf(mapping -> {
+            boolean stale = mapping.isStale();
+            if (stale) {
+                mapping.close();
+            }
+            return stale;
+        });
+    }
+
+    /** How many segment files are mapped. */
+    public synchronized int mappedCount() {
+        return mappings.size();
+    }
+
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            throw new IllegalStateException("the segments of a peer are closed once");
+        }
+        closed = true;
+        mappings.values().forEach(SegmentMapping::close);
+        mappings.clear();
+    }
+}

@@ -1,0 +1,160 @@
+package io.waybill.tensor.segment;
+
+import io.waybill.host.NativeCalls;
+import io.waybill.host.NativeFile;
+import io.waybill.host.SafeFiles;
+import io.waybill.tensor.memory.NativeMemory;
+import io.waybill.tensor.memory.NativeSpan;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+
+/**
+ * One of this worker's segment files, preallocated and mapped, and which parts of it are free.
+ *
+ * <p>The free parts below {@link #touchedEnd} have been written before and are fast to write again; what lies above has never been
+ * used.
+ *
+ * <p><b>Threads.</b> Guarded by the {@link SegmentPool}'s lock, but for the immutable fields.
+ */
+public final class Segment {
+
+    private final long id;
+    private final Path path;
+    private final NativeSpan span;
+    private final TreeMap<Long, Extent> freeByOffset = new TreeMap<>();
+    private long touchedEnd;
+    private int inUse; // regions in use
+
+    private Segment(long id, Path path, NativeSpan span) {
+        this.id = id;
+        this.path = path;
+        this.span = span;
+    }
+
+    /** Makes the file, with all its space. Leaves nothing behind when that fails. */
+    static Segment create(long id, Path directory, long size, SafeFiles files, NativeMemory memory) throws IOException {
+        Path path = path(directory, id);
+        // looked at first: an attempt that fails would take all that is left for a moment, from the journals too
+        long left = Files.getFileStore(directory).getUsableSpace();
+        if (left < size) {
+            throw new IOException("a segment of " + size + " bytes does not fit on the disk of " + directory
+                    + ", which has " + left + " bytes left");
+        }
+        try (NativeFile file = files.openOwnNative(path)) {
+            file.extend(0, size);
+            long address = file.map(NativeCalls.Mapping.SHARED, 0, size);
+            return new Segment(id, path, new NativeSpan(memory, address, size, () -> memory.unmap(address, size)));
+        } catch (IOException e) {
+            try {
+                files.remove(path);
+            } catch (IOException second) {
+                e.addSuppressed(second);
+            }
+            throw e;
+        }
+    }
+
+    static Path path(Path directory, long id) {
+        return directory.resolve(id + ".seg");
+    }
+
+    public long id() {
+        return id;
+    }
+
+    NativeSpan span() {
+        return span;
+    }
+
+    long size() {
+        return span.length();
+    }
+
+    Path path() {
+        return path;
+    }
+
+    long touchedEnd() {
+        return touchedEnd;
+    }
+
+    /** Takes from the part that was never used. */
+    long takeFresh(long length) {
+        long offset = touchedEnd;
+        touchedEnd += length;
+        return offset;
+    }
+
+    long freshBytes() {
+        return span.length() - touchedEnd;
+    }
+
+    /** One more region of it is held. */
+    void taken() {
+        inUse++;
+    }
+
+    /** One less is. Returns whether none is any more. */
+    boolean givenBack() {
+        return --inUse == 0;
+    }
+
+    boolean isInUse() {
+        return inUse > 0;
+    }
+
+    void put(Extent extent) {
+        freeByOffset.put(extent.offset(), extent);
+    }
+
+    void drop(Extent extent) {
+        freeByOffset.remove(extent.offset());
+    }
+
+    /** The free part that ends where {@code offset} is, or null. */
+    Extent freeBefore(long offset) {
+        var entry = freeByOffset.lowerEntry(offset);
+        return entry != null && entry.getValue().end() == offset ? entry.getValue() : null;
+    }
+
+    /** The free part that starts there, or null. */
+    Extent freeAt(long offset) {
+        return freeByOffset.get(offset);
+    }
+
+    /** Whether no region of it is in use. */
+    boolean isUnused() {
+        if (touchedEnd == 0) {
+            return true;
+        }
+        Extent first = freeByOffset.get(0L);
+        return first != null && first.length() == touchedEnd;
+    }
+
+    List<Extent> freeExtents() {
+        return new ArrayList<>(freeByOffset.values());
+    }
+
+    /**
+     * A free part that has been written before.
+     *
+     * @param stamp grows from one to the next that became free
+     */
+    record Extent(Segment segment, long offset, long length, long stamp) implements Comparable<Extent> {
+
+        long end() {
+            return offset + length;
+        }
+
+        /** The smallest first, and among equals the one that became free last: its pages are the warmest. */
+        @Override
+        public int compareTo(Extent other) {
+            int byLength = Long.compare(length, other.length);
+            return byLength != 0 ? byLength : Long.compare(other.stamp, stamp);
+        }
+    }
+}

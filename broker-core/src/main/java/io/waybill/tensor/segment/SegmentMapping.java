@@ -1,0 +1,188 @@
+package io.waybill.tensor.segment;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.host.Clock;
+import io.waybill.host.NativeCalls;
+import io.waybill.host.NativeFile;
+import io.waybill.tensor.memory.NativeMemory;
+import io.waybill.tensor.memory.NativeSpan;
+import io.waybill.tensor.memory.Pages;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * A peer's segment file, mapped copy-on-write: reading copies nothing, and what is written here stays here.
+ *
+ * <p>Two storages over the same bytes at the same time would see each other's writes; the second one gets a mapping of its own.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> {@link PeerSegments} closes it, once; it lives on until the last storage in it is
+ * released.
+ */
+public final class SegmentMapping {
+
+    /** A file that is cut while its bytes are in use is found out afterwards; this only keeps most of them from being touched. */
+    private static final long SIZE_HOLDS_NS = 1_000_000;
+
+    private final NativeFile file;
+    private final NativeSpan span;
+    private final NativeMemory memory;
+    private final Clock clock;
+    private final TreeMap<Long, Long> inUse = new TreeMap<>();
+    private long size;
+    private long sizeAskedNs;
+    private boolean closed;
+
+    private SegmentMapping(NativeFile file, NativeSpan span, NativeMemory memory, Clock clock) {
+        this.file = file;
+        this.span = span;
+        this.memory = memory;
+        this.clock = clock;
+        this.size = span.length();
+        this.sizeAskedNs = clock.monotonicNs();
+    }
+
+    /** Maps the file as long as it is. Takes the file over. */
+    static SegmentMapping map(NativeFile file, NativeMemory memory, Clock clock) throws IOException {
+        try {
+            long size = file.size();
+            if (size == 0) {
+                return new SegmentMapping(file, new NativeSpan(memory, 0, 0, () -> {}), memory, clock);
+            }
+            return new SegmentMapping(file, mapPart(file, 0, size, memory), memory, clock);
+        } catch (IOException e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    private static NativeSpan mapPart(NativeFile file, long offset, long length, NativeMemory memory)
+            throws IOException {
+        long address = file.map(NativeCalls.Mapping.PRIVATE, offset, length);
+        return new NativeSpan(memory, address, length, () -> memory.unmap(address, length));
+    }
+
+    /** A part of a mapping, in use. */
+    public record Part(SegmentMapping mapping, NativeSpan span, long offsetInSpan, long offset, long length) {
+
+        public long address() {
+            return span.address() + offsetInSpan;
+        }
+
+        boolean isAlone() {
+            return span != mapping.span;
+        }
+
+        /** Whether the file has been cut since it was taken into use. */
+        public boolean isCut() {
+            return mapping.endsBefore(offset + length);
+        }
+
+        /** Makes it show the file again, after a receiver may have written. Whole pages: only when nothing else in them is in use. */
+        public void dropPrivatePages() {
+            if (length > 0 && !isAlone()) {
+                mapping.memory.dropPages(address(), length);
+            }
+        }
+
+        public void release() {
+            mapping.release(this);
+        }
+    }
+
+    /**
+     * Takes a part into use.
+     *
+     * @throws RejectedMessageException when the file is too short: touching what is missing would take the process down
+     */
+    synchronized Part use(long offset, long length) throws RejectedMessageException {
+        if (closed) {
+            throw new IllegalStateException("the mapping is closed");
+        }
+        try {
+            long size = size();
+            if (length > size || offset > size - length) {
+                throw new RejectedMessageException(
+                        ErrorCode.PEER_CORRUPT,
+                        "the segment file " + file + " was cut short: a storage of " + length + " bytes at " + offset
+                                + " does not lie inside its " + size + " bytes");
+            }
+            if (overlapsOneInUse(offset, length)) {
+                long start = offset & -Pages.SIZE;
+                NativeSpan alone = mapPart(file, start, offset - start + length, memory);
+                return new Part(this, alone, offset - start, offset, length);
+            }
+        } catch (IOException e) {
+            throw new RejectedMessageException(
+                    ErrorCode.PEER_CORRUPT, "the segment file " + file + " can't be used: " + e.getMessage(), e);
+        }
+        if (length > 0) {
+            inUse.put(offset, offset + length);
+        }
+        return new Part(this, span, offset, offset, length);
+    }
+
+    /** How much of the file can be used, as far as a moment ago: asking costs as much as all else here. */
+    private long size() throws IOException {
+        long nowNs = clock.monotonicNs();
+        if (nowNs - sizeAskedNs >= SIZE_HOLDS_NS) {
+            size = Math.min(file.size(), span.length());
+            sizeAskedNs = nowNs;
+        }
+        return size;
+    }
+
+    private boolean endsBefore(long end) {
+        try {
+            return file.size() < end;
+        } catch (IOException e) {
+            return true;
+        }
+    }
+
+    private boolean overlapsOneInUse(long offset, long length) {
+        Map.Entry<Long, Long> before = inUse.lowerEntry(offset + length);
+        return length > 0 && before != null && before.getValue() > offset;
+    }
+
+    private void release(Part part) {
+        if (part.isAlone()) {
+            part.span().close();
+            return;
+        }
+        boolean last;
+        synchronized (this) {
+            if (part.length() > 0) {
+                inUse.remove(part.offset());
+            }
+            last = closed && inUse.isEmpty();
+        }
+        if (last) {
+            end();
+        }
+    }
+
+    /** Whether nothing in it is in use and the peer has removed the file. */
+    synchronized boolean isStale() {
+        return inUse.isEmpty() && !Files.exists(file.path(), LinkOption.NOFOLLOW_LINKS);
+    }
+
+    void close() {
+        boolean last;
+        synchronized (this) {
+            closed = true;
+            last = inUse.isEmpty();
+        }
+        if (last) {
+            end();
+        }
+    }
+
+    private void end() {
+        span.close();
+        file.close();
+    }
+}

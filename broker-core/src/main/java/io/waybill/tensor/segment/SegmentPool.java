@@ -1,0 +1,387 @@
+package io.waybill.tensor.segment;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.TensorBuffers;
+import io.waybill.host.SafeFiles;
+import io.waybill.host.failure.CloseSteps;
+import io.waybill.tensor.memory.NativeMemory;
+import io.waybill.tensor.memory.Pages;
+import io.waybill.tensor.segment.Segment.Extent;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * This worker's segment files, and the regions in them: handed out by whole pages, taken back when neither the worker nor any receiver
+ * uses them, and handed out again, the ones that were written before first. Writing into pages that were never touched is an order of
+ * magnitude slower.
+ *
+ * <p><b>Threads.</b> Thread-safe. A new segment is made under the lock.
+ *
+ * <p><b>Ownership.</b> The worker closes it, which removes the files; receivers that have mapped them keep what they have, and so does
+ * this process: a segment stays mapped until the last region of it is let go, by the last thread that copies into it or holds a storage. Files that an earlier process of this worker left behind are the worker's to remove
+ * ({@link #removeLeftovers}) when no worker will read the messages that name them.
+ *
+ * <p><b>Errors.</b> {@link CallException} with {@link ErrorCode#DEVICE_FULL} when the limit or the disk leaves no room, with
+ * {@link ErrorCode#CLOSED} once it is closed.
+ */
+public final class SegmentPool implements TensorBuffers, AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(SegmentPool.class);
+    private static final int MAX_FILES = 100_000;
+
+    private final Path directory;
+    private final TensorConfig config;
+    private final SafeFiles files;
+    private final NativeMemory memory;
+    private final Leases leases;
+    private final RegionHolder holder;
+    private final List<Segment> segments = new ArrayList<>();
+    private final TreeSet<Extent> free = new TreeSet<>();
+    private final AtomicLong ownedBytes = new AtomicLong();
+    private final long firstId;
+    private long nextId;
+    private long nextStamp;
+    private long totalBytes;
+    private long usedBytes;
+    private IOException noSegment; // why the last one could not be made; null when it could, or none was needed
+    private volatile boolean closed; // written under the lock, read by holders of storages too
+
+    /** Which pages will do. */
+    private enum Room {
+        TOUCHED,
+        ANY
+    }
+
+    /**
+     * @param directory where the segment files lie; made when missing
+     * @param firstId of segments and of leases: larger than any that an earlier process of this worker may have used, such as the wall
+     *     clock in ns, so that no peer takes a new segment for an old one
+     * @param released where receivers say what they are done with
+     * @param holder who else holds regions
+     */
+    public SegmentPool(
+            Path directory,
+            TensorConfig config,
+            SafeFiles files,
+            NativeMemory memory,
+            long firstId,
+            ReleasedLeases released,
+            RegionHolder holder)
+            throws IOException {
+        this.directory = files.createPrivateDirectory(directory);
+        this.config = config;
+        this.files = files;
+        this.memory = memory;
+        this.firstId = firstId;
+        this.nextId = firstId;
+        this.leases = new Leases(firstId, released);
+        this.holder = holder;
+    }
+
+    @Override
+    public Storage allocate(long sizeBytes) {
+        if (sizeBytes < 0) {
+            throw new IllegalArgumentException("a storage has 0 bytes or more: " + sizeBytes);
+        }
+        Region region = take(Math.max(1, sizeBytes));
+        ownedBytes.addAndGet(region.length());
+        return new SegmentStorage(this, region, sizeBytes);
+    }
+
+    void released(Region region) {
+        ownedBytes.addAndGet(-region.length());
+        region.letGo();
+    }
+
+    /** A region of at least this many bytes, with one hold. */
+    public Region take(long bytes) {
+        Region region = tryTake(bytes, Room.TOUCHED);
+        if (region == null) {
+            leases.pollAll(); // outside the lock: what comes back is put into the pool from here
+            region = tryTake(bytes, Room.ANY);
+        }
+        if (region == null && bytes <= config.totalBytes() && holder.giveWay()) {
+            region = tryTake(bytes, Room.ANY);
+        }
+        if (region == null) {
+            throw full(bytes, noSegment());
+        }
+        return region;
+    }
+
+    private synchronized IOException noSegment() {
+        return noSegment;
+    }
+
+    /** Null when there is no room. */
+    private synchronized Region tryTake(long bytes, Room room) {
+        requireOpen();
+        if (bytes > config.totalBytes()) {
+            return null;
+        }
+        noSegment = null;
+        long length = Pages.roundUp(bytes);
+        Region region = takeTouched(length);
+        if (region == null && room == Room.ANY) {
+            region = takeFresh(length);
+        }
+        if (region == null && room == Room.ANY && makeRoom(length)) {
+            region = takeFresh(length);
+        }
+        if (region != null) {
+            usedBytes += length;
+            region.segment().taken();
+        }
+        return region;
+    }
+
+    private Region takeTouched(long length) {
+        Extent extent = free.ceiling(new Extent(null, 0, length, Long.MAX_VALUE));
+        if (extent == null) {
+            return null;
+        }
+        remove(extent);
+        if (extent.length() > length) {
+            add(new Extent(extent.segment(), extent.offset() + length, extent.length() - length, extent.stamp()));
+        }
+        return new Region(this, extent.segment(), extent.offset(), length);
+    }
+
+    /** Takes pages that were never used, with the touched and free ones right before them if there are some. */
+    private Region takeFresh(long length) {
+        for (Segment segment : segments) {
+            Extent last = segment.freeBefore(segment.touchedEnd());
+            long touched = last == null ? 0 : last.length();
+            if (touched + segment.freshBytes() >= length) {
+                if (last != null) {
+                    remove(last);
+                }
+                long offset = segment.takeFresh(length - touched) - touched;
+                return new Region(this, segment, offset, length);
+            }
+        }
+        return null;
+    }
+
+    /** Makes a segment in which {@code length} fits; removes unused ones when the limit asks for it. */
+    private boolean makeRoom(long length) {
+        long size = Math.max(config.segmentBytes(), length);
+        if (totalBytes + size > config.totalBytes()) {
+            size = length;
+        }
+        long unused = 0;
+        for (Segment segment : segments) {
+            unused += segment.isUnused() ? segment.size() : 0;
+        }
+        if (totalBytes - unused + size > config.totalBytes()) {
+            return false;
+        }
+        Iterator<Segment> all = segments.iterator();
+        while (totalBytes + size > config.totalBytes()) {
+            Segment segment = all.next();
+            if (segment.isUnused()) {
+                all.remove();
+                close(segment);
+            }
+        }
+        try {
+            segments.add(Segment.create(nextId, directory, size, files, memory));
+        } catch (IOException e) {
+            noSegment = e;
+            return false;
+        }
+        nextId++;
+        totalBytes += size;
+        return true;
+    }
+
+    void giveBack(Region region) {
+        boolean unmap;
+        synchronized (this) {
+            usedBytes -= region.length();
+            boolean last = region.segment().givenBack();
+            unmap = closed && last;
+            if (!closed) {
+                addMerged(region.segment(), region.offset(), region.length());
+            }
+        }
+        if (unmap) {
+            region.segment().span().close();
+        }
+    }
+
+    private void addMerged(Segment segment, long offset, long length) {
+        Extent before = segment.freeBefore(offset);
+        Extent behind = segment.freeAt(offset + length);
+        long start = offset;
+        long end = offset + length;
+        if (before != null) {
+            remove(before);
+            start = before.offset();
+        }
+        if (behind != null) {
+            remove(behind);
+            end = behind.end();
+        }
+        add(new Extent(segment, start, end - start, nextStamp++));
+    }
+
+    private void add(Extent extent) {
+        free.add(extent);
+        extent.segment().put(extent);
+    }
+
+    private void remove(Extent extent) {
+        free.remove(extent);
+        extent.segment().drop(extent);
+    }
+
+    /**
+     * Touches pages that were never used, so that the first message into them is as fast as the next. For a helper thread.
+     *
+     * @return how many bytes; 0 when there is nothing to do
+     */
+    public long touchAhead(long maxBytes) {
+        Region region;
+        synchronized (this) {
+            region = closed ? null : freshPart(maxBytes & -Pages.SIZE);
+        }
+        if (region == null || !memory.populate(region.address(), region.length())) {
+            if (region != null) {
+                region.letGo();
+            }
+            return 0;
+        }
+        region.letGo();
+        return region.length();
+    }
+
+    private Region freshPart(long maxBytes) {
+        for (Segment segment : segments) {
+            long length = Math.min(maxBytes, segment.freshBytes());
+            if (length > 0) {
+                usedBytes += length;
+                segment.taken();
+                return new Region(this, segment, segment.takeFresh(length), length);
+            }
+        }
+        return null;
+    }
+
+    private CallException full(long bytes, IOException cause) {
+        String text = "no room for " + bytes + " bytes of tensors: " + usedBytes() + " of " + config.totalBytes()
+                + " bytes are in use, " + ownedBytes.get()
+                + " of them by this worker's own storages and the rest by receivers"
+                + (cause == null ? "" : "; " + cause.getMessage());
+        return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.DEVICE_FULL, MessageId.NONE, text, cause);
+    }
+
+    /** Removes what an earlier process of this worker left behind, and returns how many files that were. */
+    public int removeLeftovers() throws IOException {
+        int removed = 0;
+        for (Path file : files.list(directory, MAX_FILES)) {
+            String name = file.getFileName().toString();
+            if (name.matches("\\d{1,19}\\.seg") && !isOwn(name)) {
+                files.remove(file);
+                removed++;
+            }
+        }
+        return removed;
+    }
+
+    private synchronized boolean isOwn(String name) {
+        return segments.stream().anyMatch(s -> s.path().getFileName().toString().equals(name));
+    }
+
+    private void requireOpen() {
+        if (closed) {
+            throw new CallException(
+                    ErrorKind.UNKNOWN_ERROR,
+                    ErrorCode.CLOSED,
+                    MessageId.NONE,
+                    "this worker is closed: no more memory for tensors is given out");
+        }
+    }
+
+    public Leases leases() {
+        return leases;
+    }
+
+    public RegionHolder holder() {
+        return holder;
+    }
+
+    public TensorConfig config() {
+        return config;
+    }
+
+    public NativeMemory memory() {
+        return memory;
+    }
+
+    /** The first id of segments and leases. */
+    public long firstId() {
+        return firstId;
+    }
+
+    /** Size of all segment files. */
+    public synchronized long totalBytes() {
+        return totalBytes;
+    }
+
+    /** Bytes that this worker or a receiver uses, in whole pages. */
+    public synchronized long usedBytes() {
+        return usedBytes;
+    }
+
+    public synchronized int segmentCount() {
+        return segments.size();
+    }
+
+    private void close(Segment segment) {
+        for (Extent extent : segment.freeExtents()) {
+            remove(extent);
+        }
+        totalBytes -= segment.size();
+        if (!segment.isInUse()) {
+            segment.span().close();
+        }
+        try {
+            files.remove(segment.path());
+        } catch (IOException e) {
+            LOG.warn("A segment file could not be removed and takes up {} bytes", segment.size(), e);
+        }
+    }
+
+    /** Removes the files. Regions in use stay mapped until they are released. */
+    @Override
+    public void close() {
+        leases.endAll(); // outside the lock: what they held is put into the pool from here
+        synchronized (this) {
+            if (closed) {
+                throw new IllegalStateException("a segment pool is closed once");
+            }
+            closed = true;
+            CloseSteps steps = new CloseSteps();
+            for (Segment segment : segments) {
+                steps.attempt(() -> close(segment));
+            }
+            segments.clear();
+            if (usedBytes > 0) {
+                LOG.info("{} bytes of tensors are still in use; they stay mapped until they are released", usedBytes);
+            }
+            steps.finishUnchecked();
+        }
+    }
+}

@@ -1,0 +1,197 @@
+package io.waybill.osgi.guard;
+
+import java.util.Optional;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassVisitor;
+import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.ConstantDynamic;
+import org.objectweb.asm.Handle;
+import org.objectweb.asm.Label;
+import org.objectweb.asm.MethodVisitor;
+import org.objectweb.asm.Opcodes;
+
+/**
+ * Rewrites some calls in a class file, as a {@link Rule} says. Method references are rewritten as well. Reflection is not seen.
+ *
+ * <p>No frame of the class may change by it: what is written in the place of a call has that call's effect on the stack. Interfaces of
+ * before Java 8, which have no methods with code, stay as they are.
+ */
+final class CallRewriting {
+
+    private static final int JAVA_8 = 52;
+
+    private CallRewriting() {}
+
+    /** A call, or a reference to a method, as it stands in the class. */
+    record Call(int opcode, String owner, String name, String descriptor, boolean ownerIsInterface) {}
+
+    /**
+     * Where a call stands.
+     *
+     * @param className with slashes
+     * @param source the name of its file; null when the class does not tell
+     * @param line 0 when the class does not tell
+     */
+    record Place(String className, boolean isInterface, String source, String method, int line) {}
+
+    /** Which calls are rewritten, and how. Made for one class. */
+    interface Rule {
+
+        boolean isAbout(Call call);
+
+        /** Writes what stands in the place of a call. */
+        void write(Call call, Place place, MethodVisitor code);
+
+        /** How many more slots of the stack that takes. */
+        int extraStack();
+
+        /** What stands in the place of a reference to a method: a method that takes and gives the same. */
+        Handle refer(Handle method, Place place);
+
+        /** Adds the methods that the rewritten code calls. */
+        void addMethods(ClassVisitor type);
+    }
+
+    /**
+     * The rewritten class; empty when there was nothing to rewrite.
+     *
+     * @throws IllegalArgumentException or IndexOutOfBoundsException or NegativeArraySizeException when it is no class file
+     */
+    static Optional<byte[]> apply(byte[] classFile, Rule rule) {
+        ClassReader reader = new ClassReader(classFile);
+        ClassWriter writer = new ClassWriter(reader, 0);
+        OfClass type = new OfClass(writer, rule);
+        reader.accept(type, 0);
+        return type.found ? Optional.of(writer.toByteArray()) : Optional.empty();
+    }
+
+    private static final class OfClass extends ClassVisitor {
+
+        private final Rule rule;
+        private String className;
+        private boolean isInterface;
+        private boolean mayHaveMethods;
+        private String source;
+        private boolean found;
+
+        OfClass(ClassVisitor next, Rule rule) {
+            super(Opcodes.ASM9, next);
+            this.rule = rule;
+        }
+
+        @Override
+        public void visit(
+                int version, int access, String name, String signature, String superName, String[] interfaces) {
+            className = name;
+            isInterface = (access & Opcodes.ACC_INTERFACE) != 0;
+            mayHaveMethods = !isInterface || (version & 0xffff) >= JAVA_8;
+            super.visit(version, access, name, signature, superName, interfaces);
+        }
+
+        @Override
+        public void visitSource(String file, String debug) {
+            source = file;
+            super.visitSource(file, debug);
+        }
+
+        @Override
+        public MethodVisitor visitMethod(
+                int access, String name, String descriptor, String signature, String[] exceptions) {
+            MethodVisitor next = super.visitMethod(access, name, descriptor, signature, exceptions);
+            return mayHaveMethods ? new OfMethod(next, this, name) : next;
+        }
+
+        @Override
+        public void visitEnd() {
+            if (found) {
+                rule.addMethods(cv);
+            }
+            super.visitEnd();
+        }
+    }
+
+    private static final class OfMethod extends MethodVisitor {
+
+        private final OfClass type;
+        private final Rule rule;
+        private final String method;
+        private int line;
+        private boolean wrote;
+
+        OfMethod(MethodVisitor next, OfClass type, String method) {
+            super(Opcodes.ASM9, next);
+            this.type = type;
+            this.rule = type.rule;
+            this.method = method;
+        }
+
+        private Place place() {
+            return new Place(type.className, type.isInterface, type.source, method, line);
+        }
+
+        @Override
+        public void visitLineNumber(int number, Label start) {
+            line = number;
+            super.visitLineNumber(number, start);
+        }
+
+        @Override
+        public void visitMethodInsn(
+                int opcode, String owner, String name, String descriptor, boolean ownerIsInterface) {
+            Call call = new Call(opcode, owner, name, descriptor, ownerIsInterface);
+            if (rule.isAbout(call)) {
+                type.found = true;
+                wrote = true;
+                rule.write(call, place(), mv);
+            } else {
+                super.visitMethodInsn(opcode, owner, name, descriptor, ownerIsInterface);
+            }
+        }
+
+        @Override
+        public void visitInvokeDynamicInsn(
+                String name, String descriptor, Handle bootstrap, Object... bootstrapArguments) {
+            Object[] arguments = new Object[bootstrapArguments.length];
+            for (int i = 0; i < arguments.length; i++) {
+                arguments[i] = rewritten(bootstrapArguments[i]);
+            }
+            super.visitInvokeDynamicInsn(name, descriptor, bootstrap, arguments);
+        }
+
+        @Override
+        public void visitLdcInsn(Object value) {
+            super.visitLdcInsn(rewritten(value));
+        }
+
+        @Override
+        public void visitMaxs(int maxStack, int maxLocals) {
+            super.visitMaxs(wrote ? maxStack + rule.extraStack() : maxStack, maxLocals);
+        }
+
+        private Object rewritten(Object constant) {
+            if (constant instanceof Handle handle && rule.isAbout(call(handle))) {
+                type.found = true;
+                return rule.refer(handle, place());
+            }
+            if (constant instanceof ConstantDynamic dynamic) {
+                Object[] arguments = new Object[dynamic.getBootstrapMethodArgumentCount()];
+                for (int i = 0; i < arguments.length; i++) {
+                    arguments[i] = rewritten(dynamic.getBootstrapMethodArgument(i));
+                }
+                return new ConstantDynamic(
+                        dynamic.getName(), dynamic.getDescriptor(), dynamic.getBootstrapMethod(), arguments);
+            }
+            return constant;
+        }
+
+        private static Call call(Handle handle) {
+            int opcode = switch (handle.getTag()) {
+                case Opcodes.H_INVOKESTATIC -> Opcodes.INVOKESTATIC;
+                case Opcodes.H_INVOKEVIRTUAL -> Opcodes.INVOKEVIRTUAL;
+                case Opcodes.H_INVOKEINTERFACE -> Opcodes.INVOKEINTERFACE;
+                default -> Opcodes.INVOKESPECIAL;
+            };
+            return new Call(opcode, handle.getOwner(), handle.getName(), handle.getDesc(), handle.isInterface());
+        }
+    }
+}

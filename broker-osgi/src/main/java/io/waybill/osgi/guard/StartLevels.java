@@ -1,0 +1,31 @@
+package io.waybill.osgi.guard;
+
+import org.osgi.framework.Bundle;
+import org.osgi.framework.startlevel.BundleStartLevel;
+
+/** Who belongs to the node and who to its operator, told by the start level. */
+public final class StartLevels {
+
+    /** Handler bundles start from here on; levels below are the system's. */
+    public static final int FIRST_HANDLER_LEVEL = 10;
+
+    private StartLevels() {}
+
+    /** Whether the bundle is the framework itself or one that the node needs. */
+    public static boolean isSystem(Bundle bundle) {
+        if (bundle.getBundleId() == 0) {
+            return true;
+        }
+        BundleStartLevel level =
+                bundle.adapt(BundleStartLevel.class); // null when it was uninstalled, as the system's never are
+        return level != null && bundle.getState() != Bundle.UNINSTALLED && level.getStartLevel() < FIRST_HANDLER_LEVEL;
+    }
+
+    /** Sets a bundle's level, if it is another; the framework does so on a thread of its own. */
+    public static void set(Bundle bundle, int level) {
+        BundleStartLevel startLevel = bundle.adapt(BundleStartLevel.class);
+        if (startLevel.getStartLevel() != level) {
+            startLevel.setStartLevel(level);
+        }
+    }
+}

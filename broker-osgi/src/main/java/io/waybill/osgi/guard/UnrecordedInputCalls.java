@@ -1,0 +1,133 @@
+package io.waybill.osgi.guard;
+
+import io.waybill.osgi.guard.CallRewriting.Call;
+import io.waybill.osgi.guard.CallRewriting.Place;
+import io.waybill.osgi.watch.HandlerWatch;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.objectweb.asm.ClassVisitor;
+import org.objectweb.asm.Handle;
+import org.objectweb.asm.MethodVisitor;
+import org.objectweb.asm.Opcodes;
+import org.objectweb.asm.Type;
+
+/**
+ * Rewrites the calls in a class that read the time or draw random numbers ({@link UnrecordedSource}) so that they tell the
+ * {@link HandlerWatch} before they go on. A reference to such a method is replaced by one to a method that is added to the class, and
+ * tells likewise.
+ */
+final class UnrecordedInputCalls implements CallRewriting.Rule {
+
+    private static final String WATCH = Type.getInternalName(HandlerWatch.class);
+    private static final String NOTE = "note";
+    private static final String NOTE_DESCRIPTOR = "(Ljava/lang/String;Ljava/lang/String;)V";
+    private static final String ADDED = "waybill$noted$";
+
+    /** A method that stands in for the one that is referred to. */
+    private record StandIn(Handle method, Place place, String name) {
+
+        boolean isConstructor() {
+            return method.getTag() == Opcodes.H_NEWINVOKESPECIAL;
+        }
+
+        /** Takes what is called as its first argument when that is an object's method. */
+        String descriptor() {
+            Type owner = Type.getObjectType(method.getOwner());
+            Type of = Type.getMethodType(method.getDesc());
+            if (isConstructor()) {
+                return Type.getMethodDescriptor(owner, of.getArgumentTypes());
+            }
+            if (method.getTag() == Opcodes.H_INVOKESTATIC) {
+                return method.getDesc();
+            }
+            return "(" + owner.getDescriptor() + method.getDesc().substring(1);
+        }
+    }
+
+    private final List<StandIn> standIns = new ArrayList<>();
+
+    private UnrecordedInputCalls() {}
+
+    /** The rewritten class; empty when there was nothing to rewrite. */
+    static Optional<byte[]> note(byte[] classFile) {
+        return CallRewriting.apply(classFile, new UnrecordedInputCalls());
+    }
+
+    @Override
+    public boolean isAbout(Call call) {
+        return UnrecordedSource.isCalled(call);
+    }
+
+    @Override
+    public void write(Call call, Place place, MethodVisitor code) {
+        tell(call.owner(), call.name(), place, code);
+        code.visitMethodInsn(call.opcode(), call.owner(), call.name(), call.descriptor(), call.ownerIsInterface());
+    }
+
+    private static void tell(String owner, String name, Place place, MethodVisitor code) {
+        code.visitLdcInsn(UnrecordedSource.text(owner, name));
+        code.visitLdcInsn(text(place));
+        code.visitMethodInsn(Opcodes.INVOKESTATIC, WATCH, NOTE, NOTE_DESCRIPTOR, false);
+    }
+
+    /** As in a stack trace, with the method that a lambda stands in. */
+    private static String text(Place place) {
+        String[] parts = place.method().split("\\$");
+        String method = parts.length > 2 && parts[0].equals("lambda") ? parts[1] : place.method();
+        String file = place.source() == null ? "Unknown Source" : place.source();
+        return place.className().replace('/', '.') + "." + method + "(" + file
+                + (place.line() > 0 ? ":" + place.line() : "") + ")";
+    }
+
+    @Override
+    public int extraStack() {
+        return 2;
+    }
+
+    @Override
+    public Handle refer(Handle method, Place place) {
+        StandIn standIn = new StandIn(method, place, ADDED + standIns.size());
+        standIns.add(standIn);
+        return new Handle(
+                Opcodes.H_INVOKESTATIC, place.className(), standIn.name(), standIn.descriptor(), place.isInterface());
+    }
+
+    @Override
+    public void addMethods(ClassVisitor type) {
+        standIns.forEach(standIn -> add(type, standIn));
+    }
+
+    private static void add(ClassVisitor type, StandIn standIn) {
+        Handle target = standIn.method();
+        Type descriptor = Type.getMethodType(standIn.descriptor());
+        int access = Opcodes.ACC_PRIVATE | Opcodes.ACC_STATIC | Opcodes.ACC_SYNTHETIC;
+        MethodVisitor code = type.visitMethod(access, standIn.name(), standIn.descriptor(), null, null);
+        code.visitCode();
+        tell(target.getOwner(), target.getName(), standIn.place(), code);
+        int stack = 2;
+        if (standIn.isConstructor()) {
+            code.visitTypeInsn(Opcodes.NEW, target.getOwner());
+            code.visitInsn(Opcodes.DUP);
+        }
+        int locals = 0;
+        for (Type argument : descriptor.getArgumentTypes()) {
+            code.visitVarInsn(argument.getOpcode(Opcodes.ILOAD), locals);
+            locals += argument.getSize();
+        }
+        code.visitMethodInsn(
+                opcode(target), target.getOwner(), target.getName(), target.getDesc(), target.isInterface());
+        code.visitInsn(descriptor.getReturnType().getOpcode(Opcodes.IRETURN));
+        code.visitMaxs(stack + locals, locals);
+        code.visitEnd();
+    }
+
+    private static int opcode(Handle target) {
+        return switch (target.getTag()) {
+            case Opcodes.H_INVOKESTATIC -> Opcodes.INVOKESTATIC;
+            case Opcodes.H_INVOKEINTERFACE -> Opcodes.INVOKEINTERFACE;
+            case Opcodes.H_INVOKEVIRTUAL -> Opcodes.INVOKEVIRTUAL;
+            default -> Opcodes.INVOKESPECIAL;
+        };
+    }
+}

@@ -1,0 +1,43 @@
+package io.waybill.osgi.guard;
+
+import io.waybill.api.Message;
+import io.waybill.osgi.watch.HandlerWatch;
+import org.osgi.framework.hooks.weaving.WeavingException;
+import org.osgi.framework.hooks.weaving.WeavingHook;
+import org.osgi.framework.hooks.weaving.WovenClass;
+import org.osgi.framework.namespace.PackageNamespace;
+import org.osgi.framework.wiring.BundleWiring;
+
+/**
+ * Lets the {@link HandlerWatch} know when a bundle reads the time or draws random numbers by itself: its classes are loaded with calls that
+ * tell ({@link UnrecordedInputCalls}). Only bundles that use the broker's API can answer requests, and only they are watched: what a library looks
+ * at for its own housekeeping is no part of a response.
+ *
+ * <p><b>Threads.</b> Any; without state.
+ */
+public final class UnrecordedInputGuard implements WeavingHook {
+
+    private static final String API = Message.class.getPackageName();
+
+    @Override
+    public void weave(WovenClass wovenClass) {
+        BundleWiring wiring = wovenClass.getBundleWiring();
+        if (StartLevels.isSystem(wiring.getBundle()) || !usesApi(wiring)) {
+            return;
+        }
+        try {
+            UnrecordedInputCalls.note(wovenClass.getBytes()).ifPresent(rewritten -> {
+                wovenClass.setBytes(rewritten);
+                wovenClass.getDynamicImports().add(HandlerWatch.class.getPackageName());
+            });
+        } catch (IllegalArgumentException | IndexOutOfBoundsException | NegativeArraySizeException e) {
+            throw new WeavingException("not a class file that can be checked: " + wovenClass.getClassName(), e);
+        }
+    }
+
+    private static boolean usesApi(BundleWiring wiring) {
+        return wiring.getRequiredWires(PackageNamespace.PACKAGE_NAMESPACE).stream()
+                .map(wire -> wire.getCapability().getAttributes().get(PackageNamespace.PACKAGE_NAMESPACE))
+                .anyMatch(name -> API.equals(name) || name.toString().startsWith(API + "."));
+    }
+}

@@ -1,0 +1,47 @@
+package io.waybill.osgi.jar;
+
+import java.util.Objects;
+
+/**
+ * An operation on a bundle was refused or failed; what ran before still runs, unless the text says otherwise. The text is for an
+ * operator: one sentence or two that name what is wrong.
+ */
+public final class BundleRefusedException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    /** What kind of thing went wrong. */
+    public enum Reason {
+        /** The file can't be read, or may be changed by others. */
+        UNREADABLE,
+        /** The file is no bundle. */
+        NO_BUNDLE,
+        /** Something that the bundle needs isn't there. */
+        UNRESOLVED,
+        /** The bundle threw on start, or a component of it is not satisfied or threw. */
+        START_FAILED,
+        /** The bundle did not come back from its start or stop in time. */
+        HUNG,
+        /** No bundle with the name is installed. */
+        UNKNOWN_BUNDLE,
+        /** The bundle is one of the system's. */
+        SYSTEM_BUNDLE,
+        /** The framework failed in another way, or is closing. */
+        FAILED
+    }
+
+    private final Reason reason;
+
+    public BundleRefusedException(Reason reason, String text) {
+        super(text);
+        this.reason = Objects.requireNonNull(reason);
+    }
+
+    public BundleRefusedException(Reason reason, String text, Throwable cause) {
+        super(text, cause);
+        this.reason = Objects.requireNonNull(reason);
+    }
+
+    public Reason reason() {
+        return reason;
+    }
+}

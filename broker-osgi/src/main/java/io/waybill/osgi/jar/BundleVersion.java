@@ -1,0 +1,28 @@
+package io.waybill.osgi.jar;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * Which bundle a jar is. Immutable.
+ *
+ * @param sha256 of the file, in hexadecimal
+ */
+public record BundleVersion(String symbolicName, String version, String sha256) {
+
+    /**
+     * Looks at a jar without running anything of it.
+     *
+     * @throws IOException when it can't be read, or is no bundle that a node would install
+     */
+    public static BundleVersion of(Path jar) throws IOException {
+        long size = Files.size(jar);
+        try {
+            StagedJar checked = new JarCheck(size).check(jar, jar, Staging.sha256(jar));
+            return new BundleVersion(checked.symbolicName(), checked.version().toString(), checked.sha256());
+        } catch (BundleRefusedException e) {
+            throw new IOException(e.getMessage(), e);
+        }
+    }
+}

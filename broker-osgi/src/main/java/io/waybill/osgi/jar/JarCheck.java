@@ -1,0 +1,150 @@
+package io.waybill.osgi.jar;
+
+import io.waybill.osgi.jar.BundleRefusedException.Reason;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.util.Enumeration;
+import java.util.jar.Attributes;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import java.util.jar.Manifest;
+import java.util.zip.ZipException;
+import org.osgi.framework.Version;
+
+/**
+ * Looks at a jar without running anything of it: that it is one, that it would not unpack to more or to elsewhere than it should, that
+ * a signature it carries holds, and that it is a bundle that may be installed. Without state.
+ */
+final class JarCheck {
+
+    private static final int MAX_ENTRIES = 200_000;
+    private static final int MAX_MANIFEST_BYTES = 1 << 20;
+    /** How much larger than the jar its content may be, all together. */
+    private static final int MAX_EXPANSION = 100;
+
+    private static final int MAX_NAME_LENGTH = 200;
+
+    private final long maxJarBytes;
+
+    JarCheck(long maxJarBytes) {
+        this.maxJarBytes = maxJarBytes;
+    }
+
+    StagedJar check(Path copy, Path source, String sha256) throws BundleRefusedException, IOException {
+        try (JarFile jar = new JarFile(copy.toFile(), true)) {
+            checkEntries(jar, source, copy.toFile().length());
+            Attributes manifest = manifest(jar, source);
+            return new StagedJar(
+                    copy,
+                    source,
+                    sha256,
+                    symbolicName(manifest, source),
+                    version(manifest, source),
+                    manifest.getValue("Service-Component") != null);
+        } catch (ZipException e) {
+            throw new BundleRefusedException(Reason.NO_BUNDLE, source + " is not a jar: " + Staging.describe(e), e);
+        } catch (SecurityException e) {
+            throw new BundleRefusedException(
+                    Reason.NO_BUNDLE, source + " was changed after it was signed: " + e.getMessage(), e);
+        }
+    }
+
+    private void checkEntries(JarFile jar, Path source, long jarBytes) throws BundleRefusedException, IOException {
+        if (jar.size() > MAX_ENTRIES) {
+            throw refused(source, "has " + jar.size() + " entries, and at most " + MAX_ENTRIES + " are allowed");
+        }
+        long expanded = 0;
+        boolean signed = false;
+        for (Enumeration<JarEntry> entries = jar.entries(); entries.hasMoreElements(); ) {
+            JarEntry entry = entries.nextElement();
+            String name = entry.getName();
+            if (leavesTheJar(name)) {
+                throw refused(source, "has an entry that would be unpacked elsewhere: " + shorten(name));
+            }
+            expanded += Math.max(0, entry.getSize());
+            if (expanded < 0 || expanded > maxJarBytes + jarBytes * MAX_EXPANSION) {
+                throw refused(source, "would unpack to more than " + MAX_EXPANSION + " times its size");
+            }
+            signed |= name.startsWith("META-INF/") && name.endsWith(".SF");
+        }
+        if (signed) {
+            verifySignature(jar);
+        }
+    }
+
+    /** Reading an entry to its end makes the JDK compare it with the signature. */
+    private static void verifySignature(JarFile jar) throws IOException {
+        byte[] buffer = new byte[1 << 16];
+        for (Enumeration<JarEntry> entries = jar.entries(); entries.hasMoreElements(); ) {
+            try (InputStream in = jar.getInputStream(entries.nextElement())) {
+                int read = 0;
+                while (read >= 0) {
+                    read = in.read(buffer);
+                }
+            }
+        }
+    }
+
+    private static boolean leavesTheJar(String name) {
+        return name.startsWith("/")
+                || name.indexOf('\\') >= 0
+                || name.indexOf('\0') >= 0
+                || ("/" + name + "/").contains("/../");
+    }
+
+    private static Attributes manifest(JarFile jar, Path source) throws BundleRefusedException, IOException {
+        JarEntry entry = jar.getJarEntry(JarFile.MANIFEST_NAME);
+        if (entry == null) {
+            throw refused(source, "has no manifest");
+        }
+        try (InputStream in = jar.getInputStream(entry)) {
+            byte[] bytes = in.readNBytes(MAX_MANIFEST_BYTES + 1);
+            if (bytes.length > MAX_MANIFEST_BYTES) {
+                throw refused(source, "has a manifest of more than " + MAX_MANIFEST_BYTES + " bytes");
+            }
+        }
+        Manifest manifest = jar.getManifest();
+        Attributes main = manifest.getMainAttributes();
+        String manifestVersion = main.getValue("Bundle-ManifestVersion");
+        if (!"2".equals(manifestVersion == null ? null : manifestVersion.strip())) {
+            throw refused(source, "is no OSGi bundle: its manifest has no Bundle-ManifestVersion: 2");
+        }
+        if (main.getValue("Fragment-Host") != null) {
+            throw refused(source, "is a fragment, which can't be installed by itself");
+        }
+        return main;
+    }
+
+    private static String symbolicName(Attributes manifest, Path source) throws BundleRefusedException {
+        String header = manifest.getValue("Bundle-SymbolicName");
+        String name = header == null
+                ? ""
+                : ManifestHeader.parse(header).get(0).names().stream()
+                        .findFirst()
+                        .orElse("");
+        if (!name.matches("[A-Za-z0-9_.-]{1," + MAX_NAME_LENGTH + "}")) {
+            throw refused(source, "has no usable Bundle-SymbolicName: " + shorten(name));
+        }
+        return name;
+    }
+
+    private static Version version(Attributes manifest, Path source) throws BundleRefusedException {
+        String header = manifest.getValue("Bundle-Version");
+        try {
+            return Version.parseVersion(header);
+        } catch (IllegalArgumentException e) {
+            throw new BundleRefusedException(
+                    Reason.NO_BUNDLE, source + " has a Bundle-Version that is none: " + shorten(header), e);
+        }
+    }
+
+    private static String shorten(String text) {
+        String printable = text.replaceAll("[^\\x20-\\x7e]", "?");
+        return "\"" + (printable.length() > 80 ? printable.substring(0, 80) + "…" : printable) + "\"";
+    }
+
+    private static BundleRefusedException refused(Path source, String what) {
+        return new BundleRefusedException(Reason.NO_BUNDLE, source + " " + what);
+    }
+}

@@ -1,0 +1,2 @@
+/** Bundle jars on disk: checked, staged, kept, and shipped with a node. */
+package io.waybill.osgi.jar;

@@ -1,0 +1,70 @@
+package io.waybill.osgi.whiteboard;
+
+import io.waybill.api.device.ConvertsDevice;
+import io.waybill.api.device.DeviceConverter;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceReference;
+import org.osgi.util.tracker.ServiceTracker;
+import org.osgi.util.tracker.ServiceTrackerCustomizer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Passes the {@link DeviceConverter} services of bundles on.
+ *
+ * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
+ */
+public final class ConverterWhiteboard
+        implements ServiceTrackerCustomizer<DeviceConverter, DeviceConverter>, AutoCloseable {
+
+    /** The service property that {@link ConvertsDevice} sets. */
+    static final String CONVERTS = ConvertsDevice.PREFIX_ + "converts.device";
+
+    private static final Logger LOG = LoggerFactory.getLogger(ConverterWhiteboard.class);
+
+    private final BundleContext context;
+    private final DeviceConverters converters;
+    private final ServiceTracker<DeviceConverter, DeviceConverter> tracker;
+
+    public ConverterWhiteboard(BundleContext context, DeviceConverters converters) {
+        this.context = context;
+        this.converters = converters;
+        this.tracker = new ServiceTracker<>(context, DeviceConverter.class, this);
+    }
+
+    public void open() {
+        tracker.open();
+    }
+
+    @Override
+    public void close() {
+        tracker.close();
+    }
+
+    @Override
+    public DeviceConverter addingService(ServiceReference<DeviceConverter> reference) {
+        if (!(reference.getProperty(CONVERTS) instanceof String type)) {
+            LOG.error(
+                    "{}: a converter says which device type it serves in the service property {}",
+                    reference.getBundle().getSymbolicName(),
+                    CONVERTS);
+            return null;
+        }
+        DeviceConverter converter = context.getService(reference);
+        if (converter != null) {
+            converters.add(type, converter);
+        }
+        return converter;
+    }
+
+    @Override
+    public void modifiedService(ServiceReference<DeviceConverter> reference, DeviceConverter converter) {
+        // The type is a converter's identity: one that wants another is registered again.
+    }
+
+    @Override
+    public void removedService(ServiceReference<DeviceConverter> reference, DeviceConverter converter) {
+        converters.remove((String) reference.getProperty(CONVERTS), converter);
+        context.ungetService(reference);
+    }
+}

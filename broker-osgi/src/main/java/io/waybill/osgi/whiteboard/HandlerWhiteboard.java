@@ -1,0 +1,267 @@
+package io.waybill.osgi.whiteboard;
+
+import io.waybill.api.handler.Delivery;
+import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.NonBlocking;
+import io.waybill.dispatch.DeliveryPolicy;
+import io.waybill.dispatch.Drained;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.Provider;
+import io.waybill.host.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
+import org.osgi.framework.ServiceReference;
+import org.osgi.framework.wiring.BundleWiring;
+import org.osgi.util.tracker.ServiceTracker;
+import org.osgi.util.tracker.ServiceTrackerCustomizer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Passes the {@link MessageHandler} services of bundles on to the registry. When one goes, the bundle that stops waits here until the
+ * running requests ended, up to the drain limit. The threads of a bundle's handlers end with the last of them.
+ *
+ * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
+ */
+public final class HandlerWhiteboard
+        implements ServiceTrackerCustomizer<MessageHandler, HandlerWhiteboard.Published>, AutoCloseable {
+
+    /** The service property that {@link HandlesMessage} sets. */
+    static final String HANDLES = HandlesMessage.PREFIX_ + "handles.message";
+    /** The service property that {@link NonBlocking} sets. */
+    static final String NON_BLOCKING = NonBlocking.PREFIX_ + "non.blocking";
+
+    /** The service property that {@link Delivery} sets. */
+    static final String DELIVERY = Delivery.PREFIX_ + "delivery";
+
+    private static final Logger LOG = LoggerFactory.getLogger(HandlerWhiteboard.class);
+    /** Of the keys of a handler, in the log. */
+    private static final int MAX_SHOWN = 50;
+
+    private static final Duration THREADS_END_LIMIT = Duration.ofSeconds(1);
+
+    private final BundleContext context;
+    private final HandlerRegistry registry;
+    private final ExecutorSettings executorSettings;
+    private final Duration drainLimit;
+    private final Clock clock;
+    private final ServiceTracker<MessageHandler, Published> tracker;
+
+    private final Map<Long, OfBundle> byBundle = new HashMap<>(); // guarded by itself
+    private final Map<Long, List<Problem>> problems = new HashMap<>(); // guarded by itself
+
+    /** What is wrong with a service. */
+    private record Problem(ServiceReference<MessageHandler> reference, String text) {}
+
+    /** A handler while it is in the registry. */
+    record Published(Bundle bundle, OfBundle owner, HandlerRegistry.Registration registration, Provider provider) {}
+
+    /** What the handlers of one bundle share. Its fields are guarded by {@link #byBundle}. */
+    private static final class OfBundle {
+        final HandlerExecutor executor;
+        int handlers;
+        boolean draining;
+        long drainUntilNs;
+
+        OfBundle(HandlerExecutor executor) {
+            this.executor = executor;
+        }
+    }
+
+    public HandlerWhiteboard(
+            BundleContext context,
+            HandlerRegistry registry,
+            ExecutorSettings executorSettings,
+            Duration drainLimit,
+            Clock clock) {
+        this.context = context;
+        this.registry = registry;
+        this.executorSettings = executorSettings;
+        this.drainLimit = drainLimit;
+        this.clock = clock;
+        this.tracker = new ServiceTracker<>(context, MessageHandler.class, this);
+    }
+
+    public void open() {
+        tracker.open();
+    }
+
+    @Override
+    public void close() {
+        tracker.close();
+    }
+
+    /** What is wrong with services that the bundle publishes now. */
+    public List<String> problems(Bundle bundle) {
+        synchronized (problems) {
+            List<Problem> ofBundle = problems.getOrDefault(bundle.getBundleId(), List.of());
+            return ofBundle.stream()
+                    .filter(problem -> problem.reference.getBundle() != null)
+                    .map(Problem::text)
+                    .toList();
+        }
+    }
+
+    public void forgetProblems(Bundle bundle) {
+        synchronized (problems) {
+            problems.remove(bundle.getBundleId());
+        }
+    }
+
+    @Override
+    public Published addingService(ServiceReference<MessageHandler> reference) {
+        Bundle bundle = reference.getBundle();
+        List<HandlerKey> keys;
+        DeliveryPolicy delivery;
+        try {
+            keys = keys(reference);
+            delivery = delivery(reference);
+        } catch (IllegalArgumentException e) {
+            report(reference, e.getMessage());
+            return null;
+        }
+        MessageHandler handler = context.getService(reference);
+        if (handler == null) {
+            report(reference, "the handler of " + texts(keys) + " could not be made");
+            return null;
+        }
+        Provider provider =
+                new Provider(bundle.getSymbolicName(), bundle.getVersion().toString());
+        OfBundle owner = join(bundle, provider);
+        HandlerSpec spec = new HandlerSpec(
+                keys,
+                handler,
+                isNonBlocking(reference),
+                provider,
+                reference.getProperty(Constants.SERVICE_RANKING) instanceof Integer ranking ? ranking : 0,
+                bundle.adapt(BundleWiring.class).getClassLoader(),
+                delivery,
+                owner.executor);
+        HandlerRegistry.Registration registration = registry.add(spec);
+        LOG.info("{} handles {}", provider, texts(keys));
+        return new Published(bundle, owner, registration, provider);
+    }
+
+    @Override
+    public void modifiedService(ServiceReference<MessageHandler> reference, Published published) {
+        // Keys are a handler's identity: one that wants others is registered again.
+    }
+
+    @Override
+    public void removedService(ServiceReference<MessageHandler> reference, Published published) {
+        Drained drained = published.registration.withdraw(timeToDrain(published.bundle, published.owner));
+        if (!drained.isComplete()) {
+            LOG.warn(
+                    "{} leaves with {} requests running after {} ms",
+                    published.provider,
+                    drained.stillRunning(),
+                    drainLimit.toMillis());
+        }
+        leave(published);
+        context.ungetService(reference);
+    }
+
+    /** All handlers of a bundle that stops drain within one limit. */
+    private Duration timeToDrain(Bundle bundle, OfBundle owner) {
+        if (bundle.getState() != Bundle.STOPPING) {
+            return drainLimit;
+        }
+        synchronized (byBundle) {
+            if (!owner.draining) {
+                owner.draining = true;
+                owner.drainUntilNs = clock.monotonicNs() + drainLimit.toNanos();
+            }
+            return Duration.ofNanos(Math.max(0, owner.drainUntilNs - clock.monotonicNs()));
+        }
+    }
+
+    private OfBundle join(Bundle bundle, Provider provider) {
+        synchronized (byBundle) {
+            OfBundle owner = byBundle.computeIfAbsent(
+                    bundle.getBundleId(), id -> new OfBundle(registry.newExecutor(provider, executorSettings)));
+            owner.handlers++;
+            return owner;
+        }
+    }
+
+    private void leave(Published published) {
+        synchronized (byBundle) {
+            if (--published.owner.handlers > 0) {
+                return;
+            }
+            byBundle.values().remove(published.owner);
+        }
+        int givenUp = published.owner.executor.close(THREADS_END_LIMIT);
+        if (givenUp > 0) {
+            LOG.warn("{} leaves {} threads behind that do not end", published.provider, givenUp);
+        }
+    }
+
+    private void report(ServiceReference<MessageHandler> reference, String text) {
+        Bundle bundle = reference.getBundle();
+        synchronized (problems) {
+            List<Problem> ofBundle = problems.computeIfAbsent(bundle.getBundleId(), id -> new ArrayList<>());
+            ofBundle.removeIf(problem -> problem.reference.getBundle() == null);
+            ofBundle.add(new Problem(reference, text));
+        }
+        LOG.error("{}: {}", bundle.getSymbolicName(), text);
+    }
+
+    /** The property is a String for one value, and a String[] for several. */
+    private static List<HandlerKey> keys(ServiceReference<MessageHandler> reference) {
+        Object property = reference.getProperty(HANDLES);
+        List<String> texts = new ArrayList<>();
+        if (property instanceof String one) {
+            texts.add(one);
+        } else if (property instanceof String[] several) {
+            texts.addAll(List.of(several));
+        } else if (property instanceof Iterable<?> several) {
+            several.forEach(text -> texts.add(String.valueOf(text)));
+        }
+        if (texts.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "a handler says what it takes in the service property " + HANDLES + ", and there is none");
+        }
+        if (texts.size() > HandlerSpec.MAX_KEYS) {
+            throw new IllegalArgumentException(HandlerSpec.tooMany(texts.size()));
+        }
+        Set<HandlerKey> keys = new LinkedHashSet<>();
+        for (String text : texts) {
+            HandlerKey key = HandlerKey.parse(text.strip());
+            if (key instanceof HandlerKey.OfControl) {
+                throw new IllegalArgumentException("control operations are the node's own: " + key.text());
+            }
+            keys.add(key);
+        }
+        return List.copyOf(keys);
+    }
+
+    private static boolean isNonBlocking(ServiceReference<MessageHandler> reference) {
+        Object property = reference.getProperty(NON_BLOCKING);
+        return property != null && Boolean.parseBoolean(property.toString());
+    }
+
+    private static DeliveryPolicy delivery(ServiceReference<MessageHandler> reference) {
+        Object property = reference.getProperty(DELIVERY);
+        return property == null ? DeliveryPolicy.AT_MOST_ONCE : DeliveryPolicy.parse(property.toString());
+    }
+
+    private static String texts(List<HandlerKey> keys) {
+        String some = String.join(
+                ", ", keys.stream().limit(MAX_SHOWN).map(HandlerKey::text).toList());
+        return keys.size() <= MAX_SHOWN ? some : some + " and " + (keys.size() - MAX_SHOWN) + " more";
+    }
+}

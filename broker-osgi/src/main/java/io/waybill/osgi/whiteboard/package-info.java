@@ -1,0 +1,2 @@
+/** The services of bundles that become handlers and converters. */
+package io.waybill.osgi.whiteboard;

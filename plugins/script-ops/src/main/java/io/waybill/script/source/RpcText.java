@@ -1,0 +1,311 @@
+package io.waybill.script.source;
+
+import io.waybill.script.RpcGraphs;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The text of a source with its calls of other workers as libtorch can compile them. Libtorch for Java knows no {@code rpc.rpc_sync}, and a
+ * function of TorchScript has one type of result. So each call becomes one of a function that is added behind the text, with
+ * the type of the function that is called; {@link RpcGraphs} puts the way to Java into it.
+ *
+ * <p>Lines keep their numbers. A text without calls stays as it is.
+ */
+public final class RpcText {
+
+    /** How the names of added functions begin. */
+    static final String PREFIX = "__";
+
+    /** One of the ways to call; the names are those of the added functions. */
+    public enum Way {
+        RPC_SYNC,
+        RPC_ASYNC,
+        REMOTE;
+
+        public String pythonName() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** A function that is called in one way. */
+    public record Target(Way way, String function) {
+
+        public String caller() {
+            return PREFIX + way.pythonName() + "__" + function;
+        }
+
+        /** The one that leaves libtorch. */
+        public String bridge() {
+            return PREFIX + "bridge" + caller();
+        }
+    }
+
+    /** Tells the type of a function's result, in the form of an annotation, when its header does not. */
+    public interface Inference {
+        String resultType(String function, String textWithoutCalls) throws ScriptRefusedException;
+    }
+
+    private static final Pattern CALL = Pattern.compile(
+            "(?<![\\w.])(?:torch\\s*\\.\\s*distributed\\s*\\.\\s*)?rpc\\s*\\.\\s*(rpc_sync|rpc_async|remote)\\s*\\(");
+    private static final Pattern HEADER = Pattern.compile("^def\\s+(\\w+)\\s*\\(", Pattern.MULTILINE);
+    private static final Pattern KEYWORD = Pattern.compile("\\s*(\\w+)\\s*=(?!=)");
+    private static final Pattern RREF_TYPE = Pattern.compile("(?<![\\w.])(?:rpc\\s*\\.\\s*)?RRef\\s*\\[");
+    private static final Pattern TO_HERE = Pattern.compile("\\.\\s*to_here\\s*\\(");
+    private static final List<String> PARAMETERS = List.of("to", "func", "args", "kwargs", "timeout");
+
+    private final Map<String, String> headers = new LinkedHashMap<>();
+    private final Map<Target, Boolean> targets = new LinkedHashMap<>();
+    private String code;
+    private String masked;
+
+    private RpcText(String text) {
+        set(text);
+    }
+
+    private void set(String text) {
+        this.code = mask(text, false);
+        this.masked = mask(text, true);
+    }
+
+    /** Whether the text calls other workers, or has to do with references. */
+    public static boolean isNeeded(String text) {
+        String masked = mask(text, true);
+        return CALL.matcher(masked).find() || RREF_TYPE.matcher(masked).find();
+    }
+
+    /** What is compiled in the place of a text. */
+    public record Prepared(String text, List<Target> targets) {}
+
+    public static Prepared of(String text, Inference inference) throws ScriptRefusedException {
+        RpcText rpc = new RpcText(text);
+        // References are futures to the compiler, which knows no method of theirs: waiting for one fetches it.
+        rpc.set(rpc.withoutRRefs());
+        rpc.readHeaders();
+        String body = rpc.rewritten(0, rpc.code.length());
+        StringBuilder added = new StringBuilder(body).append("\n");
+        for (Target target : rpc.targets.keySet()) {
+            String result = rpc.resultType(target, inference);
+            added.append(helpers(target, result));
+        }
+        return new Prepared(added.toString(), List.copyOf(rpc.targets.keySet()));
+    }
+
+    private String withoutRRefs() {
+        return replaced(TO_HERE, ".wait(", replaced(RREF_TYPE, "Future[", code));
+    }
+
+    private static String replaced(Pattern pattern, String by, String text) {
+        Matcher found = pattern.matcher(mask(text, true));
+        StringBuilder result = new StringBuilder();
+        int from = 0;
+        while (found.find()) {
+            result.append(text, from, found.start()).append(by);
+            from = found.end();
+        }
+        return result.append(text.substring(from)).toString();
+    }
+
+    private void readHeaders() {
+        Matcher header = HEADER.matcher(masked);
+        while (header.find()) {
+            int close = closing(header.end() - 1);
+            int colon = close < 0 ? -1 : depthZero(close + 1, ':');
+            if (colon > 0) {
+                String between = code.substring(close + 1, colon).strip();
+                headers.put(
+                        header.group(1),
+                        between.startsWith("->") ? between.substring(2).strip() : "");
+            }
+        }
+    }
+
+    private String resultType(Target target, Inference inference) throws ScriptRefusedException {
+        String annotated = headers.get(target.function);
+        return annotated.isEmpty() ? inference.resultType(target.function, withoutCallers()) : annotated;
+    }
+
+    /** The functions that make no calls: what the type of the others' results may be found out with. */
+    private String withoutCallers() {
+        List<Integer> starts = new ArrayList<>();
+        Matcher header = HEADER.matcher(masked);
+        while (header.find()) {
+            starts.add(header.start());
+        }
+        starts.add(code.length());
+        StringBuilder text = new StringBuilder();
+        for (int i = 0; i + 1 < starts.size(); i++) {
+            if (!CALL.matcher(masked.substring(starts.get(i), starts.get(i + 1)))
+                    .find()) {
+                text.append(code, starts.get(i), starts.get(i + 1));
+            }
+        }
+        return text.toString();
+    }
+
+    private String rewritten(int from, int to) throws ScriptRefusedException {
+        StringBuilder result = new StringBuilder();
+        Matcher call = CALL.matcher(masked).useTransparentBounds(true);
+        int at = from;
+        while (at < to && call.region(at, to).find()) {
+            int close = closing(call.end() - 1);
+            if (close < 0) {
+                break; // libtorch says what is wrong with it
+            }
+            result.append(code, at, call.start());
+            result.append(caller(Way.valueOf(call.group(1).toUpperCase(Locale.ROOT)), call.end(), close));
+            at = close + 1;
+        }
+        return result.append(code, Math.min(at, to), to).toString();
+    }
+
+    private String caller(Way way, int from, int close) throws ScriptRefusedException {
+        Map<String, String> given = arguments(way, from, close);
+        String function = given.getOrDefault("func", "").strip();
+        if (!headers.containsKey(function)) {
+            throw refused(
+                    from,
+                    "rpc." + way.pythonName() + " calls a function of this file by its name, and "
+                            + (function.isEmpty() ? "none is given" : function + " is none"));
+        }
+        if (!given.containsKey("to")) {
+            throw refused(from, "rpc." + way.pythonName() + " lacks the name of the worker");
+        }
+        Target target = new Target(way, function);
+        targets.put(target, true);
+        String timeout = given.containsKey("timeout") ? "float(" + given.get("timeout") + ")" : "-1.0";
+        String replaced = target.caller() + "(" + given.get("to") + ", " + given.getOrDefault("args", "()") + ", "
+                + given.getOrDefault("kwargs", "None") + ", " + timeout;
+        long missing = lines(code.substring(from, close)) - lines(replaced);
+        return replaced + "\n".repeat((int) Math.max(0, missing)) + ")";
+    }
+
+    private Map<String, String> arguments(Way way, int from, int close) throws ScriptRefusedException {
+        Map<String, String> given = new LinkedHashMap<>();
+        int at = from;
+        int count = 0;
+        while (at < close) {
+            int comma = depthZero(at, ',');
+            int end = comma < 0 || comma > close ? close : comma;
+            Matcher keyword = KEYWORD.matcher(masked).region(at, end);
+            String name;
+            int start = at;
+            if (masked.substring(at, end).isBlank()) {
+                break; // behind the last comma
+            } else if (keyword.lookingAt()) {
+                name = keyword.group(1);
+                start = keyword.end();
+            } else {
+                name = count < PARAMETERS.size() ? PARAMETERS.get(count) : "one more";
+            }
+            if (!PARAMETERS.contains(name) || given.put(name, rewritten(start, end)) != null) {
+                throw refused(
+                        from,
+                        "rpc." + way.pythonName() + " takes (to, func, args, kwargs, timeout), each once, and not '"
+                                + name + "'");
+            }
+            count++;
+            at = end + 1;
+        }
+        return given;
+    }
+
+    private ScriptRefusedException refused(int at, String why) {
+        return new ScriptRefusedException("line " + (lines(code.substring(0, at)) + 1) + ": " + why);
+    }
+
+    private static long lines(String text) {
+        return text.chars().filter(c -> c == '\n').count();
+    }
+
+    /**
+     * The function that stands for the call, and the one that leaves libtorch, whose body is never run. The assertion sees to it that
+     * libtorch does not leave out a call whose result is not used.
+     */
+    private static String helpers(Target target, String result) {
+        String type = target.way == Way.RPC_SYNC ? result : "Future[" + result + "]";
+        String header = "(to: str, args: Any, kwargs: Any, timeout: float) -> ";
+        return "def " + target.caller() + header + type + ":\n"
+                + "    result, called = " + target.bridge() + "(to, args, kwargs, timeout)\n"
+                + "    assert called\n"
+                + "    return result\n"
+                + "def " + target.bridge() + header + "Tuple[" + type + ", bool]:\n"
+                + "    nothing: Optional[Tuple[" + type + ", bool]] = None\n"
+                + "    assert nothing is not None\n"
+                + "    return nothing\n";
+    }
+
+    private int closing(int open) {
+        int depth = 0;
+        for (int i = open; i < masked.length(); i++) {
+            depth += depthOf(masked.charAt(i));
+            if (depth == 0) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    /** Where this character stands outside of all brackets, at the earliest; -1 when the brackets end before. */
+    private int depthZero(int from, char wanted) {
+        int depth = 0;
+        for (int i = from; i < masked.length() && depth >= 0; i++) {
+            if (depth == 0 && masked.charAt(i) == wanted) {
+                return i;
+            }
+            depth += depthOf(masked.charAt(i));
+        }
+        return -1;
+    }
+
+    private static int depthOf(char c) {
+        return switch (c) {
+            case '(', '[', '{' -> 1;
+            case ')', ']', '}' -> -1;
+            default -> 0;
+        };
+    }
+
+    /** The text with blanks for comments, and, when asked, for what stands in strings; of the same length and lines. */
+    static String mask(String text, boolean strings) {
+        StringBuilder result = new StringBuilder(text);
+        int i = 0;
+        while (i < text.length()) {
+            char c = text.charAt(i);
+            if (c == '#') {
+                for (; i < text.length() && text.charAt(i) != '\n'; i++) {
+                    result.setCharAt(i, ' ');
+                }
+            } else if (c == '"' || c == '\'') {
+                String quote = text.startsWith(String.valueOf(c).repeat(3), i)
+                        ? String.valueOf(c).repeat(3)
+                        : String.valueOf(c);
+                int end = endOfString(text, i + quote.length(), quote);
+                for (int j = i + quote.length(); strings && j < end; j++) {
+                    if (text.charAt(j) != '\n') {
+                        result.setCharAt(j, ' ');
+                    }
+                }
+                i = Math.min(text.length(), end + quote.length());
+            } else {
+                i++;
+            }
+        }
+        return result.toString();
+    }
+
+    private static int endOfString(String text, int from, String quote) {
+        for (int i = from; i < text.length(); i++) {
+            if (text.charAt(i) == '\\') {
+                i++;
+            } else if (text.startsWith(quote, i) || quote.length() == 1 && text.charAt(i) == '\n') {
+                return i;
+            }
+        }
+        return text.length();
+    }
+}

@@ -1,0 +1,27 @@
+package io.waybill.script.source;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** A script that can't be served. Its message is for the operator: libtorch's text, with the line in front when there is one. */
+public final class ScriptRefusedException extends Exception {
+
+    private static final long serialVersionUID = 1;
+
+    private static final Pattern LINE = Pattern.compile("File \"[^\"]*\", line (\\d+)");
+
+    public ScriptRefusedException(String message) {
+        super(message);
+    }
+
+    public ScriptRefusedException(String message, Throwable cause) {
+        super(message, cause);
+    }
+
+    /** For an error of libtorch's; any other exception is thrown as it is. */
+    public static ScriptRefusedException of(RuntimeException error) {
+        String text = TorchError.refusal(error).getMessage().strip();
+        Matcher line = LINE.matcher(text);
+        return new ScriptRefusedException(line.find() ? "line " + line.group(1) + ": " + text : text, error);
+    }
+}

@@ -1,0 +1,20 @@
+package io.waybill.script.source;
+
+import java.util.regex.Pattern;
+
+/** The text of a source as libtorch compiles it: without the lines that only Python needs. */
+public final class SourceText {
+
+    /** What these bring is known to the compiler anyway: {@code torch}, {@code Tensor}, {@code List} and its kin. */
+    private static final Pattern IMPORTS = Pattern.compile(
+            "^(import torch|from torch import Tensor|from typing import [\\w, ]+|import torch\\.distributed\\.rpc as rpc"
+                    + "|from torch\\.distributed import rpc|from torch\\.distributed\\.rpc import RRef)[ \\t]*(#.*)?$",
+            Pattern.MULTILINE);
+
+    private SourceText() {}
+
+    /** The text with empty lines in the place of imports that mean nothing to libtorch, so that lines keep their numbers. */
+    public static String prepared(String text) {
+        return IMPORTS.matcher(text).replaceAll("");
+    }
+}
