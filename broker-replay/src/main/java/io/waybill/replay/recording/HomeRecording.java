@@ -10,7 +10,6 @@ import io.waybill.query.stored.StoredJournals;
 import io.waybill.rref.id.RRefId;
 import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.memory.NativeMemory;
-import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

@@ -2,8 +2,6 @@ package io.waybill.replay.recording;
 
 import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.Value;
-import io.waybill.api.ValueDecoder;
 import io.waybill.rref.id.FetchRequest;
 import io.waybill.rref.id.ForkData;
 import io.waybill.rref.id.ForkTable;
