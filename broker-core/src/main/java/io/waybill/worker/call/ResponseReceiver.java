@@ -79,6 +79,7 @@ public final class ResponseReceiver {
     public int poll(PeerLink link) {
         JournalTail tail = link.reader().responses();
         int work = 0;
+        link.reader().writeResponsesPosition(); // behind a response whose listener lost the permit, or that failed
         while (work < MAX_PER_POLL) {
             RecordView record = next();
             Poll found = reader.poll(tail, record.buffer());
@@ -90,11 +91,14 @@ public final class ResponseReceiver {
                 RecordReader.requireReadable(tail);
                 reader.damaged(link, tail.damage());
             }
-            link.reader().responseRead(); // before the listener is called, which may not return
+            link.reader().responseRead();
             if (found == Poll.RECORD) {
                 next = null;
                 next = complete(link, record);
             }
+            link.reader()
+                    .writeResponsesPosition(); // not earlier: were the process killed in the listener, it could not
+            // claim the outcome
         }
         return work;
     }

@@ -32,6 +32,7 @@ public final class PeerReader {
     private long requestsReadHere;
     private long requestBytesRead;
     private long damaged;
+    private boolean isResponsePositionDue;
 
     /** @param requests null when this worker does not serve */
     PeerReader(String peer, CursorSlot position, PeerCursors peerCursors, JournalTail requests, JournalTail responses) {
@@ -126,9 +127,20 @@ public final class PeerReader {
         position.requestsIndex(requests.nextIndex());
     }
 
-    /** Writes the position behind the response that was read last. */
+    /** Marks the response that was read last, whose outcome is about to be delivered. */
     public void responseRead() {
-        position.responsesIndex(responses.nextIndex());
+        isResponsePositionDue = true;
+    }
+
+    /**
+     * Writes the position behind the responses that were read, when it is not written yet: their outcomes are delivered. A later incarnation of
+     * this worker can claim those that are behind the position.
+     */
+    public void writeResponsesPosition() {
+        if (isResponsePositionDue) {
+            position.responsesIndex(responses.nextIndex());
+            isResponsePositionDue = false;
+        }
     }
 
     /** How many requests this link has read. */

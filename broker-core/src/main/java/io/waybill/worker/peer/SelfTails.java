@@ -60,6 +60,7 @@ public final class SelfTails {
                 pass(responses, () -> {
                     link.reader().responses().moveBehind(responses.journal().lastIndex());
                     link.reader().responseRead();
+                    link.reader().writeResponsesPosition();
                 });
             }
         }

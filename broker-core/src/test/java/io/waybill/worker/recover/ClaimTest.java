@@ -13,6 +13,8 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.cursor.StoredCursor;
+import io.waybill.home.cursor.StoredCursors;
 import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
@@ -103,6 +105,60 @@ class ClaimTest {
                 assertThat(response.text("said")).isEqualTo("hello");
             }
         }
+    }
+
+    @Test
+    void isPossibleUntilTheListenerReturned() throws Exception {
+        Worker caller = workers.join("caller");
+        long behindFirst = positionBehind(caller, 0, new CompletableFuture<>());
+        CompletableFuture<Long> inListener = new CompletableFuture<>();
+        long behindSecond = positionBehind(caller, behindFirst, inListener);
+        assertThat(inListener.get())
+                .as(
+                        "position in the callee's responses while the listener runs; behind the response it is %d",
+                        behindSecond)
+                .isEqualTo(behindFirst);
+    }
+
+    /** Calls, and returns the position that the caller writes behind the response. */
+    private long positionBehind(Worker caller, long before, CompletableFuture<Long> inListener) throws Exception {
+        CompletableFuture<Void> heard = new CompletableFuture<>();
+        caller.call(Request.operation("callee", "say.late"), new ResponseListener() {
+            @Override
+            public void onResponse(Response response) {
+                try {
+                    inListener.complete(responsesPosition(caller));
+                } catch (IOException e) {
+                    inListener.completeExceptionally(e);
+                }
+                heard.complete(null);
+            }
+
+            @Override
+            public void onFailure(CallException failure) {
+                heard.completeExceptionally(failure);
+            }
+        });
+        Waits.until("begun", () -> late.get() != null);
+        response();
+        late.set(null);
+        heard.get();
+        Waits.until("a position behind " + before, () -> responsesPosition(caller) > before);
+        return responsesPosition(caller);
+    }
+
+    private long responsesPosition(Worker caller) throws IOException {
+        return StoredCursors.read(
+                        directory.resolve("home/workers/" + caller.info().id() + "-caller"),
+                        caller.info(),
+                        Host.real().files(),
+                        problem -> {})
+                .slots()
+                .stream()
+                .filter(slot -> slot.peerId() == callee.info().id())
+                .mapToLong(StoredCursor::responsesIndex)
+                .findFirst()
+                .orElse(0);
     }
 
     @Test
