@@ -6,10 +6,10 @@ import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
 
 /**
- * The named fields of a request or a response, written one after another. Obtained from {@link Outbox#response()},
- * {@link LateResponse#body()} or {@link Request#body()}; reusable by its owner, never by the writer.
+ * Writer of the named fields of a request or a response. Obtained from {@link Outbox#response()},
+ * {@link LateResponse#body()} or {@link Request#body()}; only its owner may reset and reuse it.
  *
- * <p>A field's name may come once; that is checked by the reader. For one thread at a time.
+ * <p>Each field name may be written once; the receiver rejects duplicates. Not thread-safe.
  */
 public final class Body {
 
@@ -17,12 +17,15 @@ public final class Body {
     private int countAt;
     private int count;
 
-    /** A body over an encoder; {@link #openResponse} or {@link #openRequest} comes before the first field. */
+    /**
+     * Creates a body that writes to an encoder. Call {@link #openResponse} or {@link #openRequest} before the first
+     * field.
+     */
     public Body(ValueEncoder encoder) {
         this.encoder = encoder;
     }
 
-    /** Starts the fields of a response, which forgets what the encoder held: a dict. */
+    /** Starts the fields of a response (a dict); discards what the encoder contained. */
     public Body openResponse() {
         encoder.reset();
         count = 0;
@@ -30,7 +33,10 @@ public final class Body {
         return this;
     }
 
-    /** Starts the fields of a request, which forgets what the encoder held: a name, no positional arguments, named arguments. */
+    /**
+     * Starts the fields of a request (a name, no positional arguments, named arguments); discards what the encoder
+     * contained.
+     */
     public Body openRequest(String operation) {
         encoder.reset();
         count = 0;
@@ -60,7 +66,7 @@ public final class Body {
         return this;
     }
 
-    /** The buffer's remaining bytes; the buffer itself is not changed. */
+    /** Writes the buffer's remaining bytes as a field; the buffer itself is not changed. */
     public Body bytes(String name, ByteBuffer value) {
         field(name).binary(value);
         return this;

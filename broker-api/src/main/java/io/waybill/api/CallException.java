@@ -3,9 +3,10 @@ package io.waybill.api;
 import java.util.Objects;
 
 /**
- * The outcome of a call that failed: an error response, a timeout, or a refusal before anything was sent.
+ * Failure of a call: an error response, a timeout, or a rejection before anything was sent.
  *
- * <p>{@link #getMessage()} is the text as it travelled; a timeout's starts with {@code RPCErr:1:}, as in PyTorch.
+ * <p>{@link #getMessage()} is the text as it was sent; the text of a timeout starts with {@code RPCErr:1:}, as in
+ * PyTorch.
  */
 public class CallException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -14,7 +15,11 @@ public class CallException extends RuntimeException {
     private final ErrorCode code;
     private final long messageId;
 
-    /** @param messageId the request's id, {@link MessageId#NONE} when nothing was sent */
+    /**
+     * Creates the failure of one call.
+     *
+     * @param messageId the request's id, {@link MessageId#NONE} when nothing was sent
+     */
     public CallException(ErrorKind kind, ErrorCode code, long messageId, String text) {
         super(text);
         this.kind = Objects.requireNonNull(kind);
@@ -37,7 +42,7 @@ public class CallException extends RuntimeException {
         return code;
     }
 
-    /** The request's id; {@link MessageId#NONE} when nothing was sent. */
+    /** Returns the request's id, {@link MessageId#NONE} when nothing was sent. */
     public long messageId() {
         return messageId;
     }

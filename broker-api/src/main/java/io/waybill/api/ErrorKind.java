@@ -1,7 +1,8 @@
 package io.waybill.api;
 
 /**
- * PyTorch's three kinds of error, with its text form {@code RPCErr:<kind>:<text>} ({@code torch/csrc/distributed/rpc/utils.cpp}).
+ * PyTorch's three kinds of error. Text form: {@code RPCErr:<kind>:<text>}
+ * ({@code torch/csrc/distributed/rpc/utils.cpp}).
  */
 public enum ErrorKind {
     UNKNOWN_ERROR(0),
@@ -21,22 +22,22 @@ public enum ErrorKind {
         return code;
     }
 
-    /** {@code text} with this kind in front of it. */
+    /** Returns {@code text} prefixed with this kind. */
     public String encode(String text) {
         return PREFIX + ":" + code + ":" + text;
     }
 
-    /** The kind with this code; {@link #UNKNOWN_ERROR} for a code that is none. */
+    /** Returns the kind with this code; {@link #UNKNOWN_ERROR} for an undefined code. */
     public static ErrorKind of(int code) {
         return code >= 0 && code < BY_CODE.length ? BY_CODE[code] : UNKNOWN_ERROR;
     }
 
     /**
-     * The kind that a text carries at its start, behind any number of {@code Error on Node N: } prefixes;
-     * {@link #UNKNOWN_ERROR} when it carries none.
+     * Returns the kind at the start of a text, after any number of {@code Error on Node N: } prefixes;
+     * {@link #UNKNOWN_ERROR} when there is none.
      *
-     * <p>PyTorch looks for the mark anywhere, so that a text which merely quotes a timeout counts as one, and fails on a kind
-     * that is no number. Both are defects and not repeated here.
+     * <p>PyTorch searches for the mark in the whole text, so a text that only quotes a timeout counts as one, and it
+     * fails on a kind that is not a number. Both are defects and are not reproduced here.
      */
     public static ErrorKind decode(String text) {
         int at = 0;

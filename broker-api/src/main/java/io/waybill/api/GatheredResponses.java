@@ -7,14 +7,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
 /**
- * Answers on their way into one list.
+ * Collects the responses of several calls in one list.
  *
- * <p><b>Threads.</b> Any. <b>Ownership.</b> Owns what has come until all are there, and what comes when no caller wants it any more.
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Owns the responses that arrived until the list is complete; closes those
+ * that arrive after it failed or was cancelled.
  */
 final class GatheredResponses {
 
     private final CompletableFuture<List<Response>> all = new CompletableFuture<>();
-    private final Response[] arrived; // guarded by this, like the two that follow
+    private final Response[] arrived; // guarded by this, as are the next two fields
     private int missing;
     private boolean unwanted;
 
@@ -62,12 +63,12 @@ final class GatheredResponses {
         return true;
     }
 
-    /** All, when they are there. */
+    /** Returns the complete list; empty while a response is missing. */
     private synchronized Optional<List<Response>> complete() {
         return missing == 0 && !unwanted ? Optional.of(List.of(arrived)) : Optional.empty();
     }
 
-    /** The list has failed, or its receiver gave up. */
+    /** Closes all responses after a failure or a cancellation. */
     private void abandon() {
         List<Response> there = new ArrayList<>();
         synchronized (this) {

@@ -22,19 +22,19 @@ import java.util.Map;
  * @param name of the operation, such as {@code text.count} or {@code aten::add.Tensor}
  * @param positional in order
  * @param named in order, read-only
- * @param mode when the response is there
+ * @param mode when the response is sent
  */
 public record Invocation(String name, List<Value> positional, Map<String, Value> named, Mode mode) {
 
-    /** When the response of a call is there. */
+    /** When the response of a call is sent. */
     public enum Mode {
-        /** When what is called returns: the response is what it returned. */
+        /** On return of the called operation, with the value that it returned. */
         DIRECT,
-        /** When the future that is returned completes: the response is its value. For TorchScript functions. */
+        /** On completion of the returned future, with the future's value. For TorchScript functions. */
         ASYNC
     }
 
-    /** Greatest length of an operation's name, in bytes of UTF-8. */
+    /** Maximum length of an operation's name, in bytes of UTF-8. */
     public static final int MAX_NAME_BYTES = 256;
 
     private static final int ASYNC_BIT = 0x8000;
@@ -44,22 +44,22 @@ public record Invocation(String name, List<Value> positional, Map<String, Value>
         named = Collections.unmodifiableMap(new LinkedHashMap<>(named));
     }
 
-    /** A call whose response is there when what is called returns. */
+    /** Creates a call in {@link Mode#DIRECT}. */
     public Invocation(String name, List<Value> positional, Map<String, Value> named) {
         this(name, positional, named, Mode.DIRECT);
     }
 
-    /** The same call in another mode. */
+    /** Returns the same call in another mode. */
     public Invocation withMode(Mode other) {
         return new Invocation(name, positional, named, other);
     }
 
-    /** The length of the name in bytes, from the first two bytes of a payload; not checked against anything. */
+    /** Extracts the length of the name, in bytes, from the first two bytes of a payload. Performs no checks. */
     public static int nameLength(int firstTwoBytes) {
         return firstTwoBytes & 0xffff & ~ASYNC_BIT;
     }
 
-    /** Appends this to an encoder. */
+    /** Appends this call to an encoder. */
     public void encode(ValueEncoder encoder) {
         encoder.name(name, mode == Mode.ASYNC ? ASYNC_BIT : 0);
         encoder.patchCount(encoder.openCount(), positional.size());
@@ -73,7 +73,7 @@ public record Invocation(String name, List<Value> positional, Map<String, Value>
     }
 
     /**
-     * Reads a whole payload.
+     * Decodes a whole payload without references.
      *
      * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when the bytes are not a call by name
      */
@@ -81,7 +81,7 @@ public record Invocation(String name, List<Value> positional, Map<String, Value>
         return decode(payload, tensors, List.of());
     }
 
-    /** The same for a payload with references. */
+    /** Decodes a whole payload with references. */
     public static Invocation decode(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references)
             throws RejectedMessageException {
         ValueDecoder decoder = new ValueDecoder(payload, tensors, references);

@@ -7,54 +7,54 @@ import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A request as its handler sees it.
+ * A request as seen by its handler.
  *
- * <p><b>Lifetime.</b> Dead when {@link MessageHandler#handle} returns: keep copies, not references. A tensor's storage lives on when
- * it was retained.
+ * <p><b>Lifetime.</b> Invalid after {@link MessageHandler#handle} returns: keep copies, not references. The storage of
+ * a tensor stays valid if it was retained.
  *
- * <p><b>Errors.</b> The getters of fields throw {@link RejectedMessageException} with {@link ErrorCode#MALFORMED_BODY} when the field
- * is missing or of another kind, so that a handler need not check.
+ * <p><b>Errors.</b> The getters of fields throw {@link RejectedMessageException} with {@link ErrorCode#MALFORMED_BODY}
+ * when the field is missing or of another kind, so a handler need not check.
  */
 @ProviderType
 public interface Message {
 
     MessageType type();
 
-    /** See {@link MessageId}. */
+    /** Returns the id of the request; see {@link MessageId}. */
     long id();
 
-    /** The worker id of the sender. */
+    /** Returns the worker id of the sender. */
     int from();
 
-    /** The id of the request whose handler sent this one; {@link MessageId#NONE} when none did. */
+    /** Returns the id of the request whose handler sent this one; {@link MessageId#NONE} when no handler did. */
     long parentId();
 
-    /** Time left until the caller gives up; {@link Long#MAX_VALUE} when it never does. */
+    /** Returns the time until the caller's deadline; {@link Long#MAX_VALUE} when it has none. */
     long remainingNs();
 
-    /** Whether the worker may have begun this request before it was restarted. */
+    /** Returns whether the worker may have begun this request before it was restarted. */
     boolean isRedelivery();
 
-    /** The operation of a call by name; the type's name otherwise. */
+    /** Returns the operation of a call by name; the type's name for all other messages. */
     String operation() throws RejectedMessageException;
 
-    /** The payload as it travelled, read-only. */
+    /** Returns the payload as it was sent, read-only. */
     ByteBuffer payload();
 
-    /** The tensors that travelled with it, read-only. */
+    /** Returns the tensors of the message, read-only. */
     List<Tensor> tensors();
 
-    /** The whole payload of a call by name. */
+    /** Returns the whole payload of a call by name. */
     Invocation invocation() throws RejectedMessageException;
 
-    /** The named field. */
+    /** Returns the named field. */
     Value value(String name) throws RejectedMessageException;
 
     String text(String name) throws RejectedMessageException;
 
     long int64(String name) throws RejectedMessageException;
 
-    /** An int counts as a float. */
+    /** Returns the named field as a float; an int is converted. */
     double float64(String name) throws RejectedMessageException;
 
     boolean bool(String name) throws RejectedMessageException;

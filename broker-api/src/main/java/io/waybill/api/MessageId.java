@@ -1,23 +1,23 @@
 package io.waybill.api;
 
 /**
- * The id of a message: the sender's worker id in the high 16 bits, the sender's own counter in the low 48. The id of a response
- * is its request's.
+ * Id of a message: the sender's worker id in the high 16 bits, the sender's counter in the low 48. A response has the
+ * id of its request.
  *
- * <p>Written {@code worker.counter}, such as {@code 3.1041}. On the path of a call an id is a plain {@code long}; this type is
- * its readable form.
+ * <p>Text form: {@code worker.counter}, such as {@code 3.1041}. On the path of a call an id is a plain {@code long};
+ * this type is its readable form.
  *
  * @param value the 64 bits
  */
 public record MessageId(long value) {
 
-    /** Greatest counter: 48 bits. */
+    /** Maximum counter: 48 bits. */
     public static final long MAX_COUNTER = (1L << 48) - 1;
-    /** What a parent id holds when there is no parent. */
+    /** Value of a parent id when there is no parent. */
     public static final long NONE = -1L;
 
     /**
-     * The id with this worker id and counter.
+     * Composes the id with this worker id and counter.
      *
      * @throws IllegalArgumentException when one is out of bounds
      */
@@ -31,7 +31,7 @@ public record MessageId(long value) {
         return ((long) workerId << 48) | counter;
     }
 
-    /** Reads {@code worker.counter}, or the 64 bits as a decimal or {@code 0x} number. */
+    /** Parses {@code worker.counter}, or the 64 bits as a decimal or {@code 0x} number. */
     public static MessageId parse(String text) {
         try {
             int dot = text.indexOf('.');
@@ -54,7 +54,7 @@ public record MessageId(long value) {
         return id & MAX_COUNTER;
     }
 
-    /** {@code worker.counter}. */
+    /** Formats an id as {@code worker.counter}. */
     public static String text(long id) {
         return worker(id) + "." + counter(id);
     }

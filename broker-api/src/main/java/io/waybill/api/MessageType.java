@@ -4,22 +4,22 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * The type of a message: a kind (the low byte) with a flag that says whether it is a request or a response.
+ * Type of a message: a kind (the low byte) and a flag for request or response.
  *
- * <p>Kinds 0x00–0x3f are PyTorch's, with PyTorch's values ({@code torch/csrc/distributed/rpc/message.h}). 0x40 and 0x41 are
- * calls to an operation by name. 0x42–0xef are free for users; 0xf0–0xff are the broker's control messages.
+ * <p>Kinds 0x00–0x3f are PyTorch's, with PyTorch's values ({@code torch/csrc/distributed/rpc/message.h}). 0x40 and 0x41
+ * are calls to an operation by name. 0x42–0xef are free for users; 0xf0–0xff are the broker's control messages.
  *
  * <p>Instances are interned: {@link #of} never allocates, and {@code ==} compares. Immutable.
  */
 public final class MessageType {
 
-    /** The flag of a request. */
+    /** Flag of a request. */
     public static final int REQUEST_FLAG = 0x100;
-    /** The flag of a response. */
+    /** Flag of a response. */
     public static final int RESPONSE_FLAG = 0x200;
-    /** Kinds from here to {@link #LAST_USER_KIND} are free for users. */
+    /** First kind that is free for users; the last is {@link #LAST_USER_KIND}. */
     public static final int FIRST_USER_KIND = 0x42;
-    /** The last kind that is free for users. */
+    /** Last kind that is free for users. */
     public static final int LAST_USER_KIND = 0xef;
 
     private static final MessageType[] BY_CODE = new MessageType[0x400];
@@ -49,9 +49,9 @@ public final class MessageType {
     public static final MessageType RUN_WITH_PROFILING_RESP = define(0x216, "RUN_WITH_PROFILING_RESP", 0);
     public static final MessageType RREF_BACKWARD_REQ = define(0x117, "RREF_BACKWARD_REQ", 0x218);
     public static final MessageType RREF_BACKWARD_RESP = define(0x218, "RREF_BACKWARD_RESP", 0);
-    /** Answers any request that failed. Its payload is the error's text in UTF-8. */
+    /** The response to any request that failed. The payload is the error's text in UTF-8. */
     public static final MessageType EXCEPTION = define(0x237, "EXCEPTION", 0);
-    /** The type of a message to which none was given: neither a request nor a response. */
+    /** Placeholder for a message without a type: neither a request nor a response. */
     public static final MessageType UNKNOWN = define(0x3c, "UNKNOWN", 0);
     /** A call to an operation by its name, such as {@code text.count}. */
     public static final MessageType NAMED_CALL = define(0x140, "NAMED_CALL", 0x241);
@@ -85,13 +85,13 @@ public final class MessageType {
         return type;
     }
 
-    /** Whether {@code code} is the code of a type. */
+    /** Returns whether a type has this code. */
     public static boolean isKnown(int code) {
         return code >= 0 && code < BY_CODE.length && BY_CODE[code] != null;
     }
 
     /**
-     * The type with this code.
+     * Returns the type with this code.
      *
      * @throws IllegalArgumentException when there is none
      */
@@ -102,7 +102,7 @@ public final class MessageType {
         return BY_CODE[code];
     }
 
-    /** The request of a user's own kind, 0x42–0xef. */
+    /** Returns the request type of a user's own kind, 0x42–0xef. */
     public static MessageType userRequest(int kind) {
         if (kind < FIRST_USER_KIND || kind > LAST_USER_KIND) {
             throw new IllegalArgumentException(String.format("a user's kind is from 0x42 to 0xef: 0x%x", kind));
@@ -110,7 +110,7 @@ public final class MessageType {
         return BY_CODE[kind | REQUEST_FLAG];
     }
 
-    /** The type with this name, such as {@code SCRIPT_CALL}; or with this code, written {@code 0x142}. */
+    /** Returns the type with this name, such as {@code SCRIPT_CALL}, or with this code, written {@code 0x142}. */
     public static Optional<MessageType> named(String name) {
         for (MessageType type : BY_CODE) {
             if (type != null
@@ -122,7 +122,7 @@ public final class MessageType {
         return Optional.empty();
     }
 
-    /** Kind and flag together: what travels. */
+    /** Returns the code that is sent: kind and flag together. */
     public int code() {
         return code;
     }
@@ -139,12 +139,12 @@ public final class MessageType {
         return (code & RESPONSE_FLAG) != 0;
     }
 
-    /** The type of the response to this request; empty when this is no request. */
+    /** Returns the type of the response to this request; empty when this is not a request. */
     public Optional<MessageType> response() {
         return responseCode == 0 ? Optional.empty() : Optional.of(BY_CODE[responseCode]);
     }
 
-    /** Whether {@code response} may answer this request: its own response, or an exception. */
+    /** Returns whether {@code response} is valid for this request: its own response type, or an exception. */
     public boolean hasResponse(MessageType response) {
         return isRequest() && (response.code == responseCode || response == EXCEPTION);
     }

@@ -5,70 +5,75 @@ import java.util.concurrent.CompletableFuture;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A handle of a remote reference: a name for a value that its owner, one worker, holds. As {@code torch.distributed.rpc.RRef}.
+ * Handle of a remote reference, which names a value held by one worker, its owner. Corresponds to
+ * {@code torch.distributed.rpc.RRef}.
  *
- * <p>A reference travels as an argument of a call, or in its response: the receiver gets a handle of its own. A handler does not begin before
- * the references among its arguments are known to their owners. The value stays until the last handle of the last worker is closed.
+ * <p>A reference can be an argument of a call or part of its response; the receiver gets a handle of its own. A handler
+ * begins only when the owners know of the references among its arguments. The value stays until the last handle of the
+ * last worker is closed.
  *
- * <p>What is fetched on a handler's thread is fetched on behalf of its request: as a nested call, which ends at its deadline at the latest.
+ * <p>A value that is fetched on a handler's thread is fetched by a nested call of its request, which ends at the
+ * request's deadline at the latest.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The receiver of a reference from {@link Rpc} or {@link #retain} closes it. A handle among the
- * arguments of a request is the broker's, and ends with the request; one in a response ends when the {@link Response} is closed.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The caller closes a reference that it got from {@link Rpc} or
+ * {@link #retain}. The broker owns the handles among the arguments of a request, and closes them with the request; a
+ * handle in a response is closed with the {@link Response}.
  *
- * <p><b>Errors.</b> A {@link CallException}: the error of the value's creation; {@link ErrorCode#REFERENCE_DELETED} after the last handle
- * was closed; {@link ErrorCode#OWNER_LOST} when the owner died and does not come back with the value.
+ * <p><b>Errors.</b> A {@link CallException}: the error of the value's creation; {@link ErrorCode#REFERENCE_DELETED}
+ * after the last handle was closed; {@link ErrorCode#OWNER_LOST} when the owner ended and does not return with the
+ * value.
  */
 @ProviderType
 public interface RRef extends AutoCloseable {
 
     /**
-     * Gets the value from its owner, which may be this worker, and waits until it has been created.
+     * Fetches the value from its owner, which may be this worker; waits until it has been created.
      *
      * @param timeout {@link Duration#ZERO} for none
-     * @return a copy, the caller's to close
+     * @return a copy; the caller closes it
      * @throws IllegalStateException when called on the worker's poller
      */
     Response toHere(Duration timeout);
 
-    /** The same with the worker's default timeout. */
+    /** Fetches the value with the worker's default timeout; see {@link #toHere(Duration)}. */
     Response toHere();
 
-    /** The same without waiting. */
+    /** Fetches the value without waiting; see {@link #toHere(Duration)}. */
     CompletableFuture<Response> toHereAsync(Duration timeout);
 
     /**
-     * The value, on its owner; waits until it has been created.
+     * Returns the value on its owner; waits until it has been created.
      *
-     * @return the caller's to close
+     * @return the value; the caller closes it
      * @throws IllegalStateException when this worker is not the owner
      */
     Response localValue();
 
     /**
-     * Keeps the value on the owner's disk, on its owner, from when this returns; waits until it has been created. It outlives the owner's
-     * process then: when the owner joins again under its name, those who have the reference find the value. It is removed when no worker has the
-     * reference any more. Once more does nothing.
+     * Writes the value to the owner's disk; waits until it has been created. The value is durable when this method
+     * returns, and then outlives the owner's process: when the owner joins again under its name, the other workers'
+     * handles are valid again. It is removed when no worker has a handle any more. Idempotent.
      *
      * @throws IllegalStateException when this worker is not the owner, or on the worker's poller
      * @throws CallException {@link ErrorCode#NOT_KEPT} when it can't be written
      */
     void keep();
 
-    /** Id of the worker that has the value. */
+    /** Returns the id of the worker that holds the value. */
     int owner();
 
     boolean isOwner();
 
-    /** Whether the owner has said that it knows of this reference. An owner always does. */
+    /** Returns whether the owner has confirmed this reference. Always true on the owner. */
     boolean confirmedByOwner();
 
-    /** Of the value, as far as it is known. */
+    /** Returns the type of the value, as far as it is known. */
     String type();
 
-    /** One more handle. */
+    /** Returns one more handle. */
     RRef retain();
 
-    /** Ends this handle; once more does nothing. */
+    /** Closes this handle. Idempotent. */
     @Override
     void close();
 }

@@ -2,7 +2,7 @@ package io.waybill.api;
 
 import java.util.Objects;
 
-/** A handler refuses a message. The caller gets the code and the text; the worker goes on. */
+/** Rejection of a message by its handler. The caller receives the code and the text; the worker continues. */
 public class RejectedMessageException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -7,16 +7,16 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A request to be sent: to whom, of which type, with what, and how long to wait. Reusable: {@link Caller} copies what it needs before
- * it returns, and every use gets an id of its own.
+ * A request to be sent: receiver, type, payload and timeout. Reusable: {@link Caller} copies what it needs before it
+ * returns, and every use gets an id of its own.
  *
- * <p>For one thread at a time.
+ * <p>Not thread-safe.
  */
 public final class Request {
 
-    /** The timeout that stands for the worker's default. */
+    /** Timeout value for the worker's default. */
     public static final long DEFAULT_TIMEOUT = Long.MIN_VALUE;
-    /** The timeout that stands for none. */
+    /** Timeout value for no timeout. */
     public static final long NO_TIMEOUT = 0;
 
     private final String to;
@@ -33,21 +33,21 @@ public final class Request {
         this.type = type;
     }
 
-    /** A call to an operation by name, whose fields {@link #body()} takes. */
+    /** Creates a call to an operation by name; {@link #body()} takes its fields. */
     public static Request operation(String to, String operation) {
         Request request = new Request(to, MessageType.NAMED_CALL);
         request.body.openRequest(operation);
         return request;
     }
 
-    /** A call by name with positional and named arguments. */
+    /** Creates a call by name with positional and named arguments. */
     public static Request invocation(String to, MessageType type, Invocation invocation) {
         Request request = new Request(to, type);
         invocation.encode(request.encoder);
         return request;
     }
 
-    /** A request with raw bytes: the buffer's remaining ones, copied. */
+    /** Creates a request with raw bytes: the buffer's remaining bytes, copied. */
     public static Request raw(String to, MessageType type, ByteBuffer payload, List<Tensor> tensors) {
         Request request = new Request(to, type);
         request.payload(payload, tensors);
@@ -65,9 +65,10 @@ public final class Request {
     }
 
     /**
-     * How long the caller waits for the response. {@link Duration#ZERO} means indefinitely, and only that: PyTorch's rounding of times
-     * below a millisecond to zero is a defect that is not repeated. A negative time, such as what is left of a limit that has passed,
-     * makes the call time out at once; PyTorch does the same, except that -1 second stands for its default there.
+     * Sets how long the caller waits for the response. {@link Duration#ZERO} means indefinitely, and is the only such
+     * value: PyTorch's rounding of times below a millisecond to zero is a defect that is not reproduced. A negative
+     * time, such as the rest of a limit that has passed, makes the call time out at once; PyTorch does the same, except
+     * that -1 second stands for its default there.
      */
     public Request timeout(Duration timeout) {
         try {
@@ -78,13 +79,14 @@ public final class Request {
         return this;
     }
 
-    /** Where the fields of a call by name are written. */
+    /** Returns the writer of the fields of a call by name. */
     public Body body() {
         return body;
     }
 
     /**
-     * The name of the worker that is to answer, its {@link WorkerInfo#address}, or, where no worker has that name, its id in decimal.
+     * Returns the receiver: the name of a worker, its {@link WorkerInfo#address}, or, if no worker has that name, its
+     * id in decimal.
      */
     public String to() {
         return to;
@@ -94,12 +96,15 @@ public final class Request {
         return type;
     }
 
-    /** In nanoseconds, {@link #DEFAULT_TIMEOUT}, or {@link #NO_TIMEOUT}; a call with a negative one times out at once. */
+    /**
+     * Returns the timeout in nanoseconds, {@link #DEFAULT_TIMEOUT}, or {@link #NO_TIMEOUT}. A call with a negative
+     * timeout times out at once.
+     */
     public long timeoutNs() {
         return timeoutNs;
     }
 
-    /** The array behind the payload, from index 0 for {@link #payloadLength()} bytes. */
+    /** Returns the array that contains the payload, from index 0 for {@link #payloadLength()} bytes. */
     public byte[] payloadArray() {
         return encoder.array();
     }
@@ -112,7 +117,7 @@ public final class Request {
         return encoder.tensors();
     }
 
-    /** The references among the arguments. */
+    /** Returns the references among the arguments. */
     public List<RRef> references() {
         return encoder.references();
     }

@@ -9,9 +9,10 @@ import org.osgi.annotation.versioning.ProviderType;
 /**
  * The response to a request.
  *
- * <p><b>Ownership.</b> From a blocking call or a future it is the receiver's, who closes it to release its tensors and its remote
- * references; without these closing does nothing. In a {@link ResponseListener} it is the broker's and dies when the callback returns.
- * A reference lives on when one more handle of it was {@linkplain RRef#retain taken}.
+ * <p><b>Ownership.</b> The receiver of a response from a blocking call or a future closes it to release its tensors and
+ * its remote references; if it has none, closing has no effect. In a {@link ResponseListener} the broker owns it, and
+ * it is invalid after the callback returns. A reference stays valid if one more handle of it was
+ * {@linkplain RRef#retain taken}.
  *
  * <p>The getters of fields throw {@link CallException} with {@link ErrorCode#MALFORMED_BODY}.
  */
@@ -20,43 +21,44 @@ public interface Response extends AutoCloseable {
 
     MessageType type();
 
-    /** The id of the request, which is the response's too. */
+    /** Returns the id of the request, which is also the id of the response. */
     long id();
 
-    /** The worker id of who answered. */
+    /** Returns the id of the worker that responded. */
     int from();
 
-    /** The payload as it travelled, read-only. */
+    /** Returns the payload as it was sent, read-only. */
     ByteBuffer payload();
 
-    /** The tensors that travelled with it, read-only. */
+    /** Returns the tensors of the message, read-only. */
     List<Tensor> tensors();
 
-    /** The payload as one value. */
+    /** Returns the payload as one value. */
     Value value();
 
-    /** The named field of a payload with named fields. */
+    /** Returns the named field of a payload with named fields. */
     Value value(String name);
 
     String text(String name);
 
     long int64(String name);
 
-    /** An int counts as a float. */
+    /** Returns the named field as a float; an int is converted. */
     double float64(String name);
 
     boolean bool(String name);
 
     Tensor tensor(String name);
 
-    /** Releases the tensors and the references. May be called more than once. */
+    /** Releases the tensors and the references. Idempotent. */
     @Override
     void close();
 
     /**
-     * Gathers answers, as {@code torch.futures.wait_all} does. The future has all of them, in order, once all are there; it fails as soon
-     * as one of them fails, without waiting for the others. When it fails or is cancelled, the other responses are closed, whether they are
-     * there or still come.
+     * Combines the responses of several calls in one future, as {@code torch.futures.wait_all} does. The future
+     * completes with all responses, in order, once all have arrived; it fails as soon as one call fails, without
+     * waiting for the others. When it fails or is cancelled, the other responses are closed, including those that
+     * arrive later.
      *
      * @param responses futures of calls, each once; no other caller takes their responses
      */

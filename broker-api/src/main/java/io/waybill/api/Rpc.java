@@ -7,46 +7,69 @@ import java.util.concurrent.CompletableFuture;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * Calls of libtorch operators and TorchScript functions on other workers, as in {@code torch.distributed.rpc}: wait for the result, get a
- * future of it, or leave it where it is and get a reference. Thread-safe.
+ * Calls of libtorch operators and TorchScript functions on other workers, as in {@code torch.distributed.rpc}: wait for
+ * the result, get a future of it, or leave it on the callee and get a reference. Thread-safe.
  *
- * <p>A handler has it from {@link Outbox#rpc()}, a program from its worker. A worker is named by its name, or its id in decimal. All methods throw {@link CallException} as those of {@link Caller} do.
+ * <p>A handler gets it from {@link Outbox#rpc()}, a program from its worker. A worker is addressed by its name, or its
+ * id in decimal. All methods throw {@link CallException} as those of {@link Caller} do.
  */
 @ProviderType
 public interface Rpc {
 
-    /** This worker. */
+    /** Returns the id and name of this worker. */
     WorkerInfo info();
 
-    /** Calls and waits. @return the result, the caller's to close */
+    /**
+     * Calls and waits, with the worker's default timeout.
+     *
+     * @return the result; the caller closes it
+     */
     Response rpcSync(String to, Invocation call);
 
-    /** The same. @param timeout {@link Duration#ZERO} for none */
+    /**
+     * Calls and waits.
+     *
+     * @param timeout {@link Duration#ZERO} for none
+     */
     Response rpcSync(String to, Invocation call, Duration timeout);
 
-    /** Calls, and gives a future of the result. */
+    /** Calls and returns a future of the result, with the worker's default timeout. */
     CompletableFuture<Response> rpcAsync(String to, Invocation call);
 
-    /** The same. @param timeout {@link Duration#ZERO} for none */
+    /**
+     * Calls and returns a future of the result.
+     *
+     * @param timeout {@link Duration#ZERO} for none
+     */
     CompletableFuture<Response> rpcAsync(String to, Invocation call, Duration timeout);
 
-    /** Calls, and leaves the result with the callee. Returns at once; an error of the call is an error of the reference. */
+    /**
+     * Calls and leaves the result on the callee, with the worker's default timeout. Returns at once; an error of the
+     * call becomes an error of the reference.
+     */
     RRef remote(String to, Invocation call);
 
-    /** The same. @param timeout until when the result must have been created; {@link Duration#ZERO} for none */
+    /**
+     * Calls and leaves the result on the callee.
+     *
+     * @param timeout until when the result must have been created; {@link Duration#ZERO} for none
+     */
     RRef remote(String to, Invocation call, Duration timeout);
 
-    /** A reference to a value of this worker's own, which is copied. */
+    /** Creates a reference to a copy of the value, owned by this worker. */
     RRef rref(Value value);
 
     /**
-     * Gives back all references, and waits until no other worker has one to a value of this worker.
+     * Releases all references, and waits until no other worker has a reference to a value of this worker.
      *
      * @return what was left at the limit; empty when nothing was
-     * @throws IllegalStateException on a handler's behalf
+     * @throws IllegalStateException when called by a handler
      */
     String shutdown(Duration limit);
 
-    /** PyTorch's counters: {@code num_owner_rrefs}, {@code num_forks}, {@code num_pending_users}, {@code num_pending_futures}. */
+    /**
+     * Returns PyTorch's counters: {@code num_owner_rrefs}, {@code num_forks}, {@code num_pending_users},
+     * {@code num_pending_futures}.
+     */
     Map<String, String> debugInfo();
 }

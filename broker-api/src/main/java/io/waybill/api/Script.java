@@ -6,43 +6,48 @@ import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A file of TorchScript that an operator deployed: a service that the node publishes for the bundle that runs scripts, as long as the
- * script is to be served.
+ * A TorchScript file that an operator deployed. The node publishes it as a service for the bundle that runs scripts,
+ * until the script is undeployed.
  *
- * <p>The bundle that runs scripts looks at each one when its service appears, before the registration returns: makes its functions ready,
- * publishes a {@link MessageHandler} for them, and calls {@link #accepted}; or calls {@link #refused}. A new version is another service,
- * and the old one is withdrawn after the new one was accepted, never before.
+ * <p>When the service appears, and before its registration returns, the bundle that runs scripts prepares the
+ * functions, publishes a {@link MessageHandler} for them, and calls {@link #accepted}; or it calls {@link #refused}. A
+ * new version is another service; the old one is withdrawn only after the new one was accepted.
  *
  * <p><b>Threads.</b> Any.
  */
 @ProviderType
 public interface Script {
 
-    /** What a script is. */
+    /** File format of a script. */
     enum Form {
-        /** Text with functions: {@code .py}. */
+        /** Source text with functions: {@code .py}. */
         SOURCE,
         /** A saved module with methods: {@code .pt}. */
         MODULE
     }
 
-    /** The first part of its functions' names: {@code math} for {@code math.py}. */
+    /** Returns the first part of the functions' names: {@code math} for {@code math.py}. */
     String module();
 
     Form form();
 
-    /** Its content: a copy that only this process's user can change, and that stays as long as the service is there. */
+    /**
+     * Returns the file: a copy that only this process's user can change, and that exists as long as the service does.
+     */
     Path file();
 
-    /** Where the operator put it, for texts. */
+    /** Returns the path that the operator deployed, for error messages. */
     String origin();
 
-    /** The service ranking for its handlers: of two scripts with a function of one name the higher one's is called. */
+    /**
+     * Returns the service ranking of its handlers: of two scripts with a function of the same name, the higher-ranked
+     * is called.
+     */
     int ranking();
 
-    /** Its functions are served. */
+    /** Reports that the functions are available. */
     void accepted(List<String> schemas);
 
-    /** It can't be served, for this reason. */
+    /** Reports that the script can't be served, and why. */
     void refused(String problem);
 }

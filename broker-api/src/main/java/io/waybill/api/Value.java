@@ -12,17 +12,17 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * What arguments and results are made of: the kinds of value that libtorch's operators take and give. Immutable, apart from the
+ * An argument or a result: the kinds of value that libtorch's operators accept and return. Immutable, apart from the
  * bytes of tensors.
  *
- * <p>{@link ValueEncoder} and {@link ValueDecoder} turn values into bytes and back.
+ * <p>{@link ValueEncoder} and {@link ValueDecoder} convert values to bytes and back.
  */
 public sealed interface Value {
 
     /** Nothing: Python's {@code None}. */
     Value NONE = new None();
 
-    /** {@link #NONE}. */
+    /** The absent value; use {@link #NONE}. */
     record None() implements Value {
         @Override
         public String toString() {
@@ -49,7 +49,7 @@ public sealed interface Value {
         }
     }
 
-    /** Raw bytes. The array is the value's own: do not write to it. */
+    /** Raw bytes. The value owns the array: do not write to it. */
     record Binary(byte[] value) implements Value {
         public Binary {
             Objects.requireNonNull(value);
@@ -71,14 +71,17 @@ public sealed interface Value {
         }
     }
 
-    /** A tensor: travels beside the payload, which holds its index. Two are equal when they are the same tensor. */
+    /** A tensor, sent beside the payload, which contains its index. Two are equal when they are the same tensor. */
     record OfTensor(Tensor value) implements Value {
         public OfTensor {
             Objects.requireNonNull(value);
         }
     }
 
-    /** A sparse tensor: its two dense ones travel beside the payload. Two are equal when they are the same sparse tensor. */
+    /**
+     * A sparse tensor, whose two dense tensors are sent beside the payload. Two are equal when they are the same sparse
+     * tensor.
+     */
     record OfSparse(SparseTensor value) implements Value {
         public OfSparse {
             Objects.requireNonNull(value);
@@ -99,14 +102,14 @@ public sealed interface Value {
         }
     }
 
-    /** A dict, in the order of its making. */
+    /** A dict, in insertion order. */
     record Dict(Map<Value, Value> entries) implements Value {
         public Dict {
             entries = Collections.unmodifiableMap(new LinkedHashMap<>(entries));
         }
     }
 
-    /** A remote reference: travels beside the payload, which holds its index. */
+    /** A remote reference, sent beside the payload, which contains its index. */
     record OfRRef(RRef value) implements Value {
         public OfRRef {
             Objects.requireNonNull(value);
@@ -175,7 +178,7 @@ public sealed interface Value {
         return new Tuple(List.of(values));
     }
 
-    /** A list of integers, such as the sizes of a tensor. */
+    /** Creates a list of integers, such as the sizes of a tensor. */
     static Value ints(long... values) {
         List<Value> items = new ArrayList<>(values.length);
         for (long value : values) {

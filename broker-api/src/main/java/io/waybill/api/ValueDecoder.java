@@ -15,11 +15,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads what {@link ValueEncoder} wrote. The bytes are not trusted: every count is compared with the bytes that are left before
- * anything is allocated, so that reading allocates no more than a small multiple of the input.
+ * Decodes what {@link ValueEncoder} wrote. The bytes are untrusted: every count is compared with the remaining bytes
+ * before anything is allocated, so decoding allocates at most a small multiple of the input.
  *
- * <p>For one thread at a time. Every failure is a {@link RejectedMessageException} with {@link ErrorCode#MALFORMED_BODY} that names
- * the offset, and never quotes the bytes.
+ * <p>Not thread-safe. Every failure is a {@link RejectedMessageException} with {@link ErrorCode#MALFORMED_BODY} that
+ * names the offset, and never quotes the bytes.
  */
 public final class ValueDecoder {
 
@@ -27,19 +27,25 @@ public final class ValueDecoder {
     private final List<Tensor> tensors;
     private final List<? extends RRef> references;
 
-    /** Reads from the buffer's position to its limit; the buffer itself is not changed. */
+    /**
+     * Creates a decoder of the buffer's remaining bytes, for a message without references; the buffer itself is not
+     * changed.
+     */
     public ValueDecoder(ByteBuffer bytes, List<Tensor> tensors) {
         this(bytes, tensors, List.of());
     }
 
-    /** The same for a message with references. */
+    /**
+     * Creates a decoder of the buffer's remaining bytes, for a message with references; the buffer itself is not
+     * changed.
+     */
     public ValueDecoder(ByteBuffer bytes, List<Tensor> tensors, List<? extends RRef> references) {
         this.references = references;
         this.buffer = bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN);
         this.tensors = tensors;
     }
 
-    /** Reads one value with all that is in it. */
+    /** Decodes one value with everything nested in it. */
     public Value value() throws RejectedMessageException {
         try {
             return read(0);
@@ -48,14 +54,14 @@ public final class ValueDecoder {
         }
     }
 
-    /** Fails unless everything was read. */
+    /** Fails unless all bytes were read. */
     public void end() throws RejectedMessageException {
         if (buffer.hasRemaining()) {
             throw malformed(buffer.remaining() + " bytes are left after the last value");
         }
     }
 
-    /** The next two bytes, which stay to be read. */
+    /** Returns the next two bytes without consuming them. */
     int peekShort() throws RejectedMessageException {
         if (buffer.remaining() < 2) {
             throw malformed("the payload ends inside an operation's name");

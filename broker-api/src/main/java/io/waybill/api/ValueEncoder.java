@@ -40,7 +40,7 @@ import java.util.function.UnaryOperator;
  */
 public final class ValueEncoder {
 
-    /** Deepest nesting of lists, tuples and dicts. */
+    /** Maximum nesting of lists, tuples and dicts. */
     public static final int MAX_NESTING = 32;
 
     static final byte NONE = 0;
@@ -73,12 +73,17 @@ public final class ValueEncoder {
         this(UnaryOperator.identity());
     }
 
-    /** @param taken what {@link #references()} gives in place of a reference that is written: one more handle of it, say */
+    /**
+     * Creates an encoder.
+     *
+     * @param taken maps a written reference to the one that {@link #references()} returns, for example to one more
+     * handle
+     */
     public ValueEncoder(UnaryOperator<RRef> taken) {
         this.taken = Objects.requireNonNull(taken);
     }
 
-    /** Forgets everything written. */
+    /** Discards everything written. */
     public ValueEncoder reset() {
         buffer.clear();
         tensors.clear();
@@ -86,7 +91,7 @@ public final class ValueEncoder {
         return this;
     }
 
-    /** Writes one value with all that is in it. */
+    /** Writes one value with everything nested in it. */
     public ValueEncoder value(Value value) {
         write(value, 0);
         return this;
@@ -131,7 +136,7 @@ public final class ValueEncoder {
         return this;
     }
 
-    /** A tag with a count that {@link #patchCount} sets later; returns the count's position. */
+    /** Writes a tag with a count that {@link #patchCount} sets later; returns the count's position. */
     int openCollection(byte tag) {
         room(5);
         buffer.put(tag);
@@ -140,7 +145,7 @@ public final class ValueEncoder {
         return at;
     }
 
-    /** A count without a tag. */
+    /** Writes a count without a tag; returns the count's position. */
     int openCount() {
         room(4);
         int at = buffer.position();
@@ -152,19 +157,19 @@ public final class ValueEncoder {
         buffer.putInt(at, count);
     }
 
-    /** Raw bytes, without a tag. */
+    /** Writes raw bytes, without a tag. */
     ValueEncoder raw(ByteBuffer bytes) {
         room(bytes.remaining());
         buffer.put(bytes.duplicate());
         return this;
     }
 
-    /** A u16 length and UTF-8, without a tag: the name in front of an {@link Invocation}. */
+    /** Writes a u16 length and UTF-8, without a tag: the name in an {@link Invocation}. */
     ValueEncoder name(String name) {
         return name(name, 0);
     }
 
-    /** The same with bits that the length leaves free. */
+    /** Writes a name as {@link #name(String)} does, with {@code bits} in the free bits of the length. */
     ValueEncoder name(String name, int bits) {
         byte[] utf8 = name.getBytes(StandardCharsets.UTF_8);
         if (utf8.length == 0 || utf8.length > Invocation.MAX_NAME_BYTES) {
@@ -269,27 +274,30 @@ public final class ValueEncoder {
         }
     }
 
-    /** Bytes written so far. */
+    /** Returns the number of bytes written so far. */
     public int length() {
         return buffer.position();
     }
 
-    /** The array behind what was written, from index 0 for {@link #length()} bytes. Valid until the next write. */
+    /**
+     * Returns the array that contains the written bytes, from index 0 for {@link #length()} bytes. Valid until the next
+     * write.
+     */
     public byte[] array() {
         return buffer.array();
     }
 
-    /** A copy of what was written. */
+    /** Returns a copy of the written bytes. */
     public byte[] toBytes() {
         return Arrays.copyOf(buffer.array(), buffer.position());
     }
 
-    /** The tensors written so far, in the order of their indices: a read-only view. */
+    /** Returns the tensors written so far, in the order of their indices: a read-only view. */
     public List<Tensor> tensors() {
         return tensorsView;
     }
 
-    /** The references written so far, in the order of their indices: a read-only view. */
+    /** Returns the references written so far, in the order of their indices: a read-only view. */
     public List<RRef> references() {
         return referencesView;
     }

@@ -3,16 +3,16 @@ package io.waybill.api;
 import java.util.regex.Pattern;
 
 /**
- * A worker's id and name, both unique in its home. Rules as in PyTorch ({@code rpc_agent.h}, {@code WorkerInfo}).
+ * Id and name of a worker, both unique in its home. Rules as in PyTorch ({@code rpc_agent.h}, {@code WorkerInfo}).
  *
  * @param id 0..32767
  * @param name 1..127 of {@code A-Z a-z 0-9 - _ :}
  */
 public record WorkerInfo(int id, String name) {
 
-    /** Greatest worker id: an int16, as in PyTorch. */
+    /** Maximum worker id: an int16, as in PyTorch. */
     public static final int MAX_ID = Short.MAX_VALUE;
-    /** Greatest length of a name. */
+    /** Maximum length of a name. */
     public static final int MAX_NAME_LENGTH = 127;
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_:-]{1,127}");
@@ -25,15 +25,15 @@ public record WorkerInfo(int id, String name) {
     }
 
     /**
-     * Addresses a worker by its id alone, {@code #12}, in {@link Request#to()}: never taken for a name, as the bare digits are where a
-     * worker has such a name.
+     * Formats the address of a worker by its id alone, {@code #12}, for {@link Request#to()}. Unlike the bare digits,
+     * it is never taken for a name.
      */
     public static String address(int id) {
         return "#" + id;
     }
 
     /**
-     * Checks a name.
+     * Validates a name.
      *
      * @throws IllegalArgumentException with PyTorch's text when it breaks the rules
      */

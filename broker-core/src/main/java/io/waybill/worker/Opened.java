@@ -5,7 +5,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * What was opened on the way to a worker: closed in reverse order when the rest can't be had.
+ * Resources opened while a worker joins: closed in reverse order when a later step fails.
  *
  * <p><b>Threads.</b> Belongs to the thread that joins.
  */
@@ -13,13 +13,13 @@ final class Opened {
 
     private final Deque<AutoCloseable> toClose = new ArrayDeque<>();
 
-    /** Remembers it. */
+    /** Adds a resource, and returns it. */
     <T extends AutoCloseable> T add(T opened) {
         toClose.push(opened);
         return opened;
     }
 
-    /** Closes everything, because of this failure. */
+    /** Closes all resources after a failure, which gets their errors as suppressed. */
     void closeAfter(Throwable failure) {
         CloseSteps steps = new CloseSteps();
         toClose.forEach(each -> steps.attempt(each::close));

@@ -14,17 +14,17 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * What a worker tells others of its handlers: as many keys as its record has room for.
+ * The handler keys that a worker publishes in its record, up to the room there.
  *
  * <p><b>Threads.</b> Any.
  */
 final class ServedKeys {
 
-    /** Of all functions and operations in a worker's record, half of what fits there. */
+    /** Room for all functions and operations: half of a worker's record. */
     private static final int MAX_NAME_BYTES = 32 << 10;
-    /** Of all that it runs again, a quarter. */
+    /** Room for the keys of at-least-once handlers: a quarter of a worker's record. */
     private static final int MAX_AGAIN_BYTES = 16 << 10;
-    /** Of the separators around each key. */
+    /** Room for the separators around each key. */
     private static final int BYTES_BETWEEN = 4;
 
     private final HandlerRegistry registry;
@@ -33,18 +33,18 @@ final class ServedKeys {
         this.registry = registry;
     }
 
-    /** What others may call now, and what of it runs again in a later incarnation. */
+    /** Returns the keys that peers may call now, and those among them that run again in a later incarnation. */
     Served now() {
         Set<String> served = served();
         return new Served(List.copyOf(served), atLeastOnce(served));
     }
 
-    /** The keys of handlers in this state, sorted. */
+    /** Returns the keys of handlers in this state, sorted. */
     List<String> keysIn(HandlerStatus.State state) {
         return keysIn(state, status -> true);
     }
 
-    /** What it serves: operations and then functions only as many as a record has room for. */
+    /** Returns the served keys: operations first, then functions, up to the room in a record. */
     private Set<String> served() {
         List<String> keys = new ArrayList<>(keysIn(HandlerStatus.State.SERVING));
         keys.sort(Comparator.comparing(key -> key.startsWith(HandlerKey.FUNCTION_PREFIX)));
@@ -60,7 +60,10 @@ final class ServedKeys {
         return served;
     }
 
-    /** What of that it runs again after it died: as much as a record has room for, and the rest at most once. */
+    /**
+     * Returns the served keys that are declared at-least-once, up to the room in a record; the rest counts as at most
+     * once.
+     */
     private List<String> atLeastOnce(Set<String> served) {
         List<String> again = new ArrayList<>();
         int left = MAX_AGAIN_BYTES;

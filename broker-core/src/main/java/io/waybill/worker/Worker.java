@@ -35,8 +35,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A process that joined a home under a name: it calls other workers, and serves their calls with the handlers of its registry. Works
- * with and without OSGi.
+ * A process that joined a home under a name. It calls other workers, and serves their calls with the handlers of its
+ * registry. Works with and without OSGi.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The program that joined closes it.
  */
@@ -56,7 +56,7 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
-     * Joins a home. The worker calls and serves from now on; others see it as starting until {@link #ready}.
+     * Joins a home. The worker calls and serves from now on; its state is <i>starting</i> until {@link #ready}.
      *
      * @throws io.waybill.home.error.NameTakenException when a live worker has the name
      * @throws IOException when the home or the worker's directory can't be used
@@ -70,13 +70,13 @@ public final class Worker implements Caller, AutoCloseable {
             worker = new Worker(WorkerOpener.open(opened, home, name, options, settings, registry));
             worker.parts.start(worker::failed);
             return worker;
-        } catch (Throwable e) { // also when the host gives no more threads: the name comes free
+        } catch (Throwable e) { // also when the host can't start more threads: the name must be released
             if (worker == null) {
                 opened.closeAfter(e);
             } else {
                 worker.closing.closeAfter(e);
             }
-            if (e instanceof InternalError) { // a fault in a mapped file, which JDK 17 may tell late
+            if (e instanceof InternalError) { // a fault in a mapped file, which JDK 17 may report late
                 throw new HomeException(
                         "a fault in a mapped file of worker " + name + ", whose disk is full or failed: "
                                 + e.getMessage(),
@@ -87,8 +87,8 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
-     * What was appended can't be brought to the disk, another process has written to the files, or one of them is gone: the worker stops, and
-     * all that wait for it hear of it.
+     * Stops the worker after a failure of its journal (a failed sync, a write by another process, a lost file), and
+     * completes the futures that wait for it.
      */
     private void failed(IOException cause) {
         for (QueueAppender appender : List.of(parts.requestAppender, parts.responseAppender)) {
@@ -103,7 +103,7 @@ public final class Worker implements Caller, AutoCloseable {
         }
         parts.requestWriter.fail("the journal of worker " + parts.directory.name() + " failed: " + cause.getMessage());
         try {
-            closing.close(Duration.ZERO); // no response can be written any more
+            closing.close(Duration.ZERO); // no response can be written from now on
         } catch (Throwable e) { // the failure is reported in any case
             LOG.warn("Worker {} could not leave in order after its journal failed", parts.directory.info(), e);
         } finally {
@@ -111,12 +111,12 @@ public final class Worker implements Caller, AutoCloseable {
         }
     }
 
-    /** Completes when this worker has stopped by itself, because its journal failed. */
+    /** Returns a future that completes when this worker stops itself because its journal failed. */
     public CompletableFuture<IOException> failure() {
         return failure.copy();
     }
 
-    /** Tells the others that this worker serves, and what. */
+    /** Publishes that this worker is ready, and the keys that it serves. */
     public void ready(Map<String, String> shown) throws IOException {
         Map<String, String> settings = new LinkedHashMap<>(shown);
         if (!parts.rpc.serves()) {
@@ -132,7 +132,7 @@ public final class Worker implements Caller, AutoCloseable {
         parts.directory.publish(WorkerState.READY, served.now(), settings);
     }
 
-    /** The keys of handlers that are out of service because requests are stuck in them, sorted. */
+    /** Returns the keys of handlers that are out of service because too many of their calls are stuck, sorted. */
     public List<String> stuck() {
         return served.keysIn(HandlerStatus.State.STUCK);
     }
@@ -145,43 +145,43 @@ public final class Worker implements Caller, AutoCloseable {
         return parts.counters;
     }
 
-    /** What of the tensors that it sent is archived, and how far that is behind. */
+    /** Returns which of the sent tensors are archived, and how far the archive lags. */
     public ArchiveStatus archiveStatus() {
         return parts.archive.status();
     }
 
-    /** Calls of this worker without an outcome. */
+    /** Returns the number of this worker's calls without an outcome. */
     public int pendingCalls() {
         return parts.pending.size();
     }
 
-    /** Leases of peers' regions that are in use here. */
+    /** Returns the number of leases of peers' regions that are in use here. */
     int leasesHeld() {
         return parts.transit.receiver().leasesHeld();
     }
 
-    /** Leases of this worker's regions that peers have not released. */
+    /** Returns the number of leases of this worker's regions that peers have not released. */
     long leased() {
         parts.transit.sender().reclaim();
         return parts.transit.sender().leases();
     }
 
-    /** Memory for tensors that are to be sent. */
+    /** Returns the allocator of memory for tensors that are to be sent. */
     public TensorBuffers buffers() {
         return parts.transit.pool();
     }
 
     /**
-     * Operators and functions of other workers, and remote references.
+     * Returns the calls of operators and functions of other workers, and remote references.
      *
-     * @throws IllegalStateException when this worker only calls: others must be able to reach it
+     * @throws IllegalStateException when this worker only calls: peers must be able to reach it
      */
     public Rpc rpc() {
         parts.rpc.requireServing();
         return parts.rpc;
     }
 
-    /** Who moves tensors of other device types in and out of messages. */
+    /** Returns the converters that move tensors of other device types in and out of messages. */
     public DeviceRegistry devices() {
         return parts.transit.devices();
     }
@@ -206,13 +206,14 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
-     * The outcome of a call that an earlier process of this name made: the response that is on record, or the one that its receiver is still
-     * to give. The journals are searched on a thread of its own.
+     * Returns the outcome of a call that an earlier incarnation made: the recorded response, or the one that its
+     * receiver has yet to give. A separate thread searches the journals.
      *
-     * <p>The future fails with a {@link CallException}: with the error that is on record; with {@link ErrorCode#UNKNOWN_CALL} when this
-     * worker never made the call; {@link ErrorCode#WORKER_LOST} when its receiver is gone without a response and, for a call that a later
-     * life of it may run, has not returned in time; {@link ErrorCode#RESPONSE_GONE} when the response brought references or tensors in a
-     * segment, which ended with the process that had asked; {@link ErrorCode#TIMED_OUT} when none of that came in time.
+     * <p>The future fails with a {@link CallException}: with the recorded error; with {@link ErrorCode#UNKNOWN_CALL}
+     * when this worker never made the call; {@link ErrorCode#WORKER_LOST} when its receiver ended without a response
+     * and, for a call that a later incarnation of it may run, has not returned in time; {@link ErrorCode#RESPONSE_GONE}
+     * when the response contained references or tensors in a segment, which were released with the calling process;
+     * {@link ErrorCode#TIMED_OUT} when there was no outcome in time.
      *
      * @param timeout {@link Duration#ZERO} for none
      */
@@ -231,11 +232,12 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
-     * Sends a request of an earlier process of this name again, under its id, to the process of its receiver that is there now, unless a
-     * handler's response is on record. The receiver gives the response that it has on record; waits for the handler that is at it; runs the
-     * request when no handler had begun it, or when one may have and it is declared {@code at-least-once}; and refuses it with
-     * {@link ErrorCode#WORKER_LOST} otherwise. The future fails as that of {@link #claimAsync} does, and with {@link ErrorCode#REFUSED} for
-     * a request that brought references, or tensors in a segment.
+     * Sends a request of an earlier incarnation again, under its id, to the current incarnation of its receiver, unless
+     * a handler's response is recorded. The receiver sends the recorded response if it has one; waits for a handler
+     * that is still running; runs the request when no handler had begun it, or when one may have and it is declared
+     * {@code at-least-once}; and otherwise rejects it with {@link ErrorCode#WORKER_LOST}. The future fails as that of
+     * {@link #claimAsync} does, and with {@link ErrorCode#REFUSED} for a request with references, or with tensors in a
+     * segment.
      *
      * @param timeout {@link Duration#ZERO} for none
      */
@@ -254,10 +256,11 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
-     * The ids of requests of earlier processes of this name whose outcome the last of them had not heard, lowest first: those without an
-     * answer on record, and those whose response it had not read. What {@link #claim} is for. Reads journals on the calling thread.
+     * Returns the ids of requests of earlier incarnations whose outcome the last of them had not read, lowest first:
+     * requests without a recorded response, and those whose response it had not read. Use {@link #claim} to get their
+     * outcomes. Reads journals on the calling thread.
      *
-     * @param max so many of the oldest
+     * @param max returns at most so many, the oldest
      */
     public long[] unanswered(int max) throws IOException {
         long[] ids = parts.unclaimed.find(parts.links.peers());
@@ -265,9 +268,9 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
-     * Waits until no call of this worker is without an outcome, at most this long.
+     * Waits until every call of this worker has an outcome, or the limit has passed.
      *
-     * @return how many still are
+     * @return the number of calls that have none
      */
     public int drain(Duration limit) {
         long untilNs = parts.host.clock().monotonicNs() + limit.toNanos();
@@ -282,12 +285,12 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
-     * Ends the work of several workers together, as PyTorch's graceful shutdown does: waits until each of them has come here, has left or
-     * has died, and no call is under way among them; then gives back all references, as {@link Rpc#shutdown} does. Until then this worker
-     * serves. What is left to do is to {@linkplain #close close} it.
+     * Ends the work of several workers together, as PyTorch's graceful shutdown does: waits until each of them has
+     * called this method, has left or has ended, and no call is in flight among them; then releases all references, as
+     * {@link Rpc#shutdown} does. Until then this worker serves. {@linkplain #close Close} it afterwards.
      *
      * @param others names or ids; this worker itself may be among them
-     * @return what it waited for without success; empty when all has ended
+     * @return what had not ended at the limit; empty when all has
      * @throws IllegalStateException on the worker's poller
      */
     public String shutdown(Duration limit, Collection<String> others) {
@@ -302,13 +305,13 @@ public final class Worker implements Caller, AutoCloseable {
     }
 
     /**
-     * Leaves. No request is begun any more; those in flight have the drain limit of the settings to end, and their callers get the
-     * responses. Then calls without an outcome fail with {@link ErrorCode#CLOSED}, the others are told, and the name is given back. Every
-     * step is attempted, whatever one of them throws.
+     * Leaves the home. No request is begun from now on; requests in flight may complete within the drain limit of the
+     * settings, and their callers get the responses. Then calls without an outcome fail with {@link ErrorCode#CLOSED},
+     * the peers are notified, and the name is released. Every step is attempted, even if an earlier one throws.
      *
-     * <p><b>Threads.</b> Any. Another call, also at the same time, waits until it is done. In a callback of this worker (a
-     * {@link ResponseListener}, a stage of a future, or a handler) nothing can be waited for: it begins there, goes on on a thread of its
-     * own, and its errors are logged.
+     * <p><b>Threads.</b> Any. A concurrent call waits until the close is complete. In a callback of this worker (a
+     * {@link ResponseListener}, a stage of a future, or a handler) waiting is impossible: the close continues on a
+     * separate thread, and its errors are logged.
      *
      * @throws IOException when a step failed: the first failure, with the others as suppressed
      */

@@ -7,14 +7,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How a worker leaves: once, in an order in which no part uses another that is closed, and with every step attempted.
+ * The close of a worker: runs once, in an order in which no part uses another that is closed, and attempts every step.
  *
- * <p><b>Threads.</b> Thread-safe. The first caller closes, the others wait; inside a callback of the worker a thread of its own closes.
+ * <p><b>Threads.</b> Thread-safe. The first caller closes, the others wait; inside a callback of the worker a separate
+ * thread closes.
  */
 final class WorkerClosing {
 
     private static final Logger LOG = LoggerFactory.getLogger(WorkerClosing.class);
-    /** How long a poll may take to end, at least: it may be in a listener of the program. */
+    /** Minimum time that a poll may take to end: it may be in a listener of the program. */
     private static final long MIN_POLL_LIMIT_NS = 1_000_000_000L;
 
     private static final long POLL_LOOK_NS = 20_000;
@@ -22,16 +23,16 @@ final class WorkerClosing {
     private final WorkerParts parts;
     private final Object closing = new Object();
     private Thread closer; // guarded by closing; null until a close begins
-    private boolean closed; // guarded by closing: nothing is left to do
+    private boolean closed; // guarded by closing: every step was attempted
 
     WorkerClosing(WorkerParts parts) {
         this.parts = parts;
     }
 
     /**
-     * Leaves, as {@link Worker#close} says.
+     * Leaves the home; see {@link Worker#close}.
      *
-     * @param limit how long requests in flight may take to end
+     * @param limit for requests in flight
      */
     void close(Duration limit) throws IOException {
         boolean isInside = parts.waiting.isInside();
@@ -52,7 +53,7 @@ final class WorkerClosing {
         end(limit);
     }
 
-    /** Under the lock. */
+    /** Waits until the close is complete. Under the lock. */
     private void awaitClosed() {
         boolean interrupted = false;
         while (!closed) {
@@ -67,7 +68,7 @@ final class WorkerClosing {
         }
     }
 
-    /** Leaves at once, because of this failure, which is given what failed in that. */
+    /** Leaves at once after a failure, which gets the errors of the close as suppressed. */
     void closeAfter(Throwable failure) {
         try {
             close(Duration.ZERO);
@@ -79,7 +80,7 @@ final class WorkerClosing {
     private void endSafely(Duration limit) {
         try {
             end(limit);
-        } catch (Throwable e) { // no caller waits for it
+        } catch (Throwable e) { // no caller waits for the result
             LOG.error("Worker {} could not leave in order", parts.directory.info(), e);
         }
     }
@@ -89,7 +90,7 @@ final class WorkerClosing {
         if (!limit.isZero() && parts.rpc.serves()) {
             steps.attempt(() -> parts.drain.await(limit));
         }
-        boolean interrupted = Thread.interrupted(); // or no file could be written, and no wait would rest
+        boolean interrupted = Thread.interrupted(); // or no file could be written, and waiting would not help
         try {
             leave(steps);
         } finally {
@@ -122,12 +123,12 @@ final class WorkerClosing {
                     .attempt(parts.reread::closeAll)
                     .attempt(parts.links::close);
         }
-        steps.attempt(parts.indexer::close) // may take a second, when the others know already
+        steps.attempt(parts.indexer::close) // may take a second; the peers are already notified
                 .attempt(parts.archive::close)
                 .attempt(parts.transit::close)
                 .attempt(parts.responseWriter::close);
         if (parts.syncer != null) {
-            steps.attempt(parts.syncer::close); // what it answered last can be read then
+            steps.attempt(parts.syncer::close); // the last responses can be read by then
         }
         steps.attempt(parts.ownQueues::note)
                 .attempt(parts.directory::leave)
@@ -136,15 +137,15 @@ final class WorkerClosing {
     }
 
     /**
-     * Takes the permit for good, so that no thread polls any more: after at most one poll, unless a listener does not come back.
+     * Takes the permit permanently, so that no thread polls: after at most one poll, unless a listener does not return.
      *
-     * @return whether it is had; what a poll uses must stay open otherwise
+     * @return whether it was taken; if not, what a poll uses must stay open
      */
     private boolean stopPolling() {
         long untilNs = parts.host.clock().monotonicNs() + Math.max(MIN_POLL_LIMIT_NS, parts.drainLimit.toNanos());
         boolean mine = parts.permit.tryAcquire();
         while (!mine && parts.host.clock().monotonicNs() - untilNs < 0) {
-            parts.poller.relieveOfListener(); // which the housekeeper does not do any more
+            parts.poller.relieveOfListener(); // which the housekeeper no longer does
             parts.host.threads().pause(POLL_LOOK_NS);
             mine = parts.permit.tryAcquire();
         }

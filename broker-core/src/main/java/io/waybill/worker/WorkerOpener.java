@@ -23,7 +23,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * Opens what a worker needs of its home: its directory and its two journals, behind everything that is proved of them.
+ * Opens the directory and the two journals of a worker, after all checks of their files.
  *
  * <p><b>Threads.</b> Stateless.
  */
@@ -32,13 +32,15 @@ final class WorkerOpener {
     private WorkerOpener() {}
 
     /**
-     * @param opened is given what is open already when this throws
+     * Opens a worker's directory and journals.
+     *
+     * @param opened gets every resource that is opened, for the case that a later step throws
      * @throws io.waybill.home.error.NameTakenException when a live worker has the name
      */
     static WorkerParts open(
             Opened opened, Home home, String name, JoinOptions options, WorkerSettings wanted, HandlerRegistry registry)
             throws IOException {
-        // all workers of a home roll alike, or they could not read each other
+        // all workers of a home must use the same roll cycle, or they could not read each other's queues
         WorkerSettings settings = wanted.toBuilder()
                 .journal(wanted.retention().fit(wanted.journal()).withRoll(Roll.named(home.rollCycle())))
                 .build();
@@ -95,7 +97,7 @@ final class WorkerOpener {
             return JournalOpener.open(path, settings.journal(), host.clock(), disk, beginning);
         } catch (JournalFullException e) {
             throw new HomeException("no room for the journal of worker " + directory.name() + ": " + e.getMessage(), e);
-        } catch (RuntimeException | InternalError e) { // of files that are damaged
+        } catch (RuntimeException | InternalError e) { // check for damaged files
             String damage = StructureCheck.firstDamage(path, settings.journal(), host.files());
             throw new HomeException(
                     "the " + queue.directoryName() + " of worker " + directory.name() + " can't be opened: "

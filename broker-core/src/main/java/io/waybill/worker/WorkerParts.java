@@ -79,9 +79,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The parts of one worker, wired. Each is made before those that need it, and what holds a resource is given to {@link Opened}.
+ * The parts of one worker, wired. Each part is created before those that use it; those with resources are registered
+ * with {@link Opened}.
  *
- * <p><b>Threads.</b> Made and started by the thread that joins; each part says which threads may use it.
+ * <p><b>Threads.</b> Created and started by the thread that joins; the javadoc of each part names the threads that may
+ * use it.
  */
 final class WorkerParts {
 
@@ -115,7 +117,7 @@ final class WorkerParts {
     final Recovery recovery;
     final LowWatermarks lowWatermarks;
     final OwnQueues ownQueues;
-    final String lost; // of its files, before it joined; empty when nothing was
+    final String lost; // why the worker's files needed a repair before it joined; empty when they did not
     final Housekeeper housekeeper;
     final Indexer indexer;
     final Syncer syncer; // null when nothing is synced
@@ -312,7 +314,7 @@ final class WorkerParts {
                 responses);
         durability = settings.journal().promise();
         syncer = openSyncer(
-                directory, settings.journal(), links, requestAppender, responseAppender); // the last that can fail
+                directory, settings.journal(), links, requestAppender, responseAppender); // the last step that can fail
     }
 
     private static Syncer openSyncer(
@@ -337,13 +339,13 @@ final class WorkerParts {
     /**
      * Starts the threads. From now on this worker can call and be called.
      *
-     * @param failed is given why the journal failed, once, by any thread
+     * @param failed called once, by any thread, when the journal fails
      */
     void start(Consumer<IOException> failed) throws IOException {
         if (!rpc.serves()) {
-            directory.show(WorkerRecord.ROLE, WorkerRecord.CALLS_ONLY); // no peer need wait for it to read requests
+            directory.show(WorkerRecord.ROLE, WorkerRecord.CALLS_ONLY); // no peer reads requests of this worker yet
         }
-        references.restore(); // before anybody can ask for what an earlier incarnation kept
+        references.restore(); // before a peer can fetch what an earlier incarnation kept
         if (!injects.isEmpty()) {
             LOG.warn("Worker {} injects faults: {}", directory.info(), injects);
         }
@@ -351,7 +353,7 @@ final class WorkerParts {
         recovery.onDone(poller::wake);
         registry.onChange(poller::wake);
         links.refresh();
-        directory.takesCalls(); // before it can make a call: who hears of this incarnation can call it
+        directory.takesCalls(); // before the first call: a peer that is notified of this incarnation can call it
         poller.start(receiver);
         housekeeper.start(directory.name(), failed::accept);
         indexer.start(directory.name(), host.threads());

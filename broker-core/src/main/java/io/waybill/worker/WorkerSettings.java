@@ -15,22 +15,22 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * Settings of a worker, made by its {@link Builder}. Immutable.
+ * Settings of a worker, created by its {@link Builder}. Immutable.
  *
- * @param role whether it answers requests
+ * @param role whether it serves requests
  * @param waiting how its threads wait
- * @param defaultTimeout of calls that give none; {@link Duration#ZERO} for none
- * @param journal of both its queues
- * @param retention of their files
- * @param limits of what may be on its way
- * @param parking of requests whose handler left
- * @param stuck of handlers that don't come back
- * @param tensors of tensors in transit
- * @param archive of what is kept of them
- * @param references of remote references
- * @param injection of faults that it makes on purpose
- * @param recovery of what happens to calls when a worker dies and returns
- * @param drainLimit how long {@link Worker#close} waits for the requests that were begun; {@link Duration#ZERO} for not at all
+ * @param defaultTimeout for calls without a timeout; {@link Duration#ZERO} for none
+ * @param journal settings of both queues
+ * @param retention settings of the queues' files
+ * @param limits of calls and bytes in flight
+ * @param parking settings of requests whose handler was removed
+ * @param stuck settings of handlers that do not return
+ * @param tensors settings of tensors in transit
+ * @param archive settings of the tensor archive
+ * @param references settings of remote references
+ * @param injection settings of fault injection
+ * @param recovery settings of calls whose worker ends and returns
+ * @param drainLimit how long {@link Worker#close} waits for requests that were begun; {@link Duration#ZERO} for no wait
  */
 public record WorkerSettings(
         Role role,
@@ -48,16 +48,16 @@ public record WorkerSettings(
         RecoverySettings recovery,
         Duration drainLimit) {
 
-    /** PyTorch's default. */
+    /** Default timeout, as in PyTorch. */
     public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(60);
 
     public static final Duration DRAIN_LIMIT_DEFAULT = Duration.ofSeconds(10);
 
-    /** Whether a worker answers requests. */
+    /** Whether a worker serves requests. */
     public enum Role {
-        /** Sends and serves. */
+        /** Sends and serves requests. */
         SERVES,
-        /** Only sends; reads no peer's requests. */
+        /** Only sends requests; does not read those of peers. */
         CALLS_ONLY
     }
 
@@ -76,17 +76,17 @@ public record WorkerSettings(
         }
     }
 
-    /** The settings of a worker for which none are given. */
+    /** Returns the default settings. */
     public static WorkerSettings defaults() {
         return builder().build();
     }
 
-    /** Starts from {@link #defaults}. */
+    /** Returns a builder with the default settings. */
     public static Builder builder() {
         return new Builder();
     }
 
-    /** Starts from these settings. */
+    /** Returns a builder with these settings. */
     public Builder toBuilder() {
         return new Builder()
                 .role(role)
@@ -105,7 +105,7 @@ public record WorkerSettings(
                 .drainLimit(drainLimit);
     }
 
-    /** Collects settings. For one thread. */
+    /** Builder of settings. Not thread-safe. */
     public static final class Builder {
         private Role role = Role.SERVES;
         private Waiting waiting = Waiting.BALANCED;
@@ -209,7 +209,7 @@ public record WorkerSettings(
         }
 
         /**
-         * The settings.
+         * Builds the settings.
          *
          * @throws IllegalArgumentException if a duration is negative
          */

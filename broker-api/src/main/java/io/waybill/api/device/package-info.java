@@ -1,4 +1,4 @@
-/** What a bundle implements to move tensors on and off a device. */
+/** Service interfaces for bundles that move tensors to and from a device. */
 @Version("2.0.0")
 package io.waybill.api.device;
 

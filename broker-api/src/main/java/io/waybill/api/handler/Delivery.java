@@ -9,8 +9,8 @@ import java.lang.annotation.Target;
 import org.osgi.service.component.annotations.ComponentPropertyType;
 
 /**
- * Whether a {@link MessageHandler} may be given a request again that it had begun when its worker died: service property
- * {@code waybill.delivery}, {@value #AT_MOST_ONCE} when nothing is said.
+ * Delivery guarantee of a {@link MessageHandler}: whether a request that it had begun when its worker ended may be
+ * delivered again. Service property {@code waybill.delivery}, default {@value #AT_MOST_ONCE}.
  */
 @ComponentPropertyType
 @Retention(RetentionPolicy.CLASS)
@@ -20,15 +20,15 @@ public @interface Delivery {
     /** The prefix of the service property. */
     String PREFIX_ = "waybill.";
 
-    /** What a worker that died leaves unanswered ends with {@link ErrorCode#WORKER_LOST}. */
+    /** Requests that a worker did not complete before it ended fail with {@link ErrorCode#WORKER_LOST}. */
     String AT_MOST_ONCE = "at-most-once";
 
     /**
-     * What a worker that died leaves unanswered is run when it returns, also when it had been begun: {@link Message#isRedelivery} tells.
-     * For handlers that may do the same twice without harm.
+     * Requests that a worker did not complete before it ended are run when it returns, including those that it had
+     * begun; {@link Message#isRedelivery} marks these. For idempotent handlers.
      */
     String AT_LEAST_ONCE = "at-least-once";
 
-    /** {@link #AT_MOST_ONCE} or {@link #AT_LEAST_ONCE}. */
+    /** Returns {@link #AT_MOST_ONCE} or {@link #AT_LEAST_ONCE}. */
     String value();
 }

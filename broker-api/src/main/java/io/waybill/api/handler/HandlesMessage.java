@@ -6,9 +6,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import org.osgi.service.component.annotations.ComponentPropertyType;
 
-/**
- * What a {@link MessageHandler} takes: service property {@code waybill.handles.message}.
- */
+/** Messages that a {@link MessageHandler} accepts: service property {@code waybill.handles.message}. */
 @ComponentPropertyType
 @Retention(RetentionPolicy.CLASS)
 @Target(ElementType.TYPE)

@@ -9,24 +9,25 @@ import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * A response that comes after the handler returned. Exactly one of the {@code send} and {@code fail} methods takes effect: the first.
+ * A response that is sent after the handler returned. Only the first call of a {@code send} or {@code fail} method has
+ * an effect.
  *
- * <p><b>Threads.</b> One at a time, any thread. A tensor given here brings one count of its
- * storage along, which the broker gives back.
+ * <p><b>Threads.</b> Any, one at a time. A tensor that is passed here transfers one count of its storage to the broker,
+ * which releases it.
  */
 @ProviderType
 public interface LateResponse {
 
-    /** Starts a response with named fields; {@link #send()} ends it. */
+    /** Starts a response with named fields; {@link #send()} completes it. */
     Body body();
 
-    /** Sends what {@link #body()} holds. */
+    /** Sends the fields of {@link #body()}. */
     void send();
 
     void send(Value value);
 
     void send(ByteBuffer payload, List<Tensor> tensors);
 
-    /** Answers with an error. */
+    /** Responds with an error. */
     void fail(ErrorCode code, String text);
 }

@@ -7,8 +7,8 @@ import java.lang.annotation.Target;
 import org.osgi.service.component.annotations.ComponentPropertyType;
 
 /**
- * Declares that a {@link MessageHandler} never waits for anything: service property {@code waybill.non.blocking}. Such a handler runs on
- * the worker's poller, which saves a change of threads.
+ * Declares that a {@link MessageHandler} never blocks: service property {@code waybill.non.blocking}. Such a handler
+ * runs on the worker's poller, which saves a thread switch.
  */
 @ComponentPropertyType
 @Retention(RetentionPolicy.CLASS)

@@ -13,64 +13,64 @@ import java.util.random.RandomGenerator;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
- * What a handler answers through. It gives one response: by {@code reply}, or by {@link #later()}. What was put here is journalled when
- * the handler returns, and dropped when it throws.
+ * Sender of a handler's response. A handler gives one response: by {@code respond} or {@code response}, or by
+ * {@link #later()}. The content is journalled when the handler returns, and dropped when it throws.
  *
- * <p><b>Tensors.</b> A tensor that is put here brings one count of its storage along, which the broker gives back once the response is
- * sent or dropped: retain the storage of a tensor of the message before answering with it.
+ * <p><b>Tensors.</b> A tensor that is passed here transfers one count of its storage to the broker, which releases it
+ * once the response is sent or dropped: retain the storage of a tensor of the message before responding with it.
  *
- * <p><b>References.</b> The response takes a handle of its own of each remote reference that is put here; the handler's may be closed.
+ * <p><b>References.</b> The response takes a handle of its own of each remote reference that is passed here; the
+ * handler may close its handle.
  *
- * <p><b>Lifetime.</b> Dead when {@link MessageHandler#handle} returns, apart from what {@link #later()} gave. <b>Threads.</b> The
- * handler's only: a response from another thread, or behind the handler's return, is an {@link IllegalStateException}.
+ * <p><b>Lifetime.</b> Invalid after {@link MessageHandler#handle} returns, apart from the result of {@link #later()}.
+ * <b>Threads.</b> The handler's only: a response from another thread, or after the handler returned, throws
+ * {@link IllegalStateException}.
  */
 @ProviderType
 public interface Outbox {
 
-    /** Answers with named fields, to be filled before the handler returns. */
+    /** Responds with named fields, to be filled before the handler returns. */
     Body response();
 
-    /** Answers with one value. */
+    /** Responds with one value. */
     void respond(Value value);
 
-    /** Answers with raw bytes: the buffer's remaining ones, copied at once. */
+    /** Responds with raw bytes: the buffer's remaining bytes, copied at once. */
     void respond(ByteBuffer payload);
 
-    /** Answers with raw bytes and tensors, whose elements must stay as they are until the handler returns. */
+    /** Responds with raw bytes and tensors. The tensors' elements must not change until the handler returns. */
     void respond(ByteBuffer payload, List<Tensor> tensors);
 
-    /**
-     * Says that the response comes after the handler returned. The handler must see to it that it does come; otherwise the caller's
-     * deadline decides.
-     */
+    /** Defers the response. The handler must complete it later; if it does not, the caller times out. */
     LateResponse later();
 
     /**
-     * Calls to other workers. They carry this message's id as their parent, and end at this message's deadline when that is the
-     * earlier one.
+     * Returns a caller of other workers. Its calls have this message's id as their parent, and end at this message's
+     * deadline if that is earlier.
      */
     Caller caller();
 
     /**
-     * Calls of operators and functions, and remote references, in the same way as {@link #caller()}. The references that it gives are the
-     * handler's to close, and may outlive it. {@link Rpc#shutdown} is for the program that joined the worker.
+     * Returns calls of operators and functions, and remote references, bound to this message as those of
+     * {@link #caller()} are. The handler closes the references that it gets here; they may outlive it.
+     * {@link Rpc#shutdown} is reserved for the program that joined the worker.
      */
     Rpc rpc();
 
-    /** Memory from which results travel without a copy. */
+    /** Returns an allocator of memory from which results are sent without a copy. */
     TensorBuffers buffers();
 
     /**
-     * The time, by the wall clock. What is read goes on record with the response, so that a replay can show the same: the first 1,024
-     * readings of a request, those of {@link #random()} included. Any thread may read until the response is sent; afterwards it throws
-     * {@link IllegalStateException}.
+     * Returns the wall clock. Readings are recorded with the response, so that a replay can return the same ones: the
+     * first 1,024 readings of a request, including those of {@link #random()}. Any thread may read until the response
+     * is sent; afterwards it throws {@link IllegalStateException}.
      */
     InstantSource clock();
 
     /**
-     * Random numbers, the same ones again in a replay: one {@link java.util.Random} for the request, whose seed goes on record with the
-     * answer. Any thread may draw, but a replay can't repeat in which order several of them did. Not for secrets: any reader of the
-     * journal knows the numbers.
+     * Returns a random number generator whose numbers a replay reproduces: one {@link java.util.Random} per request,
+     * whose seed is recorded with the response. Any thread may draw, but a replay can't reproduce the order in which
+     * several threads did. Not for secrets: a reader of the journal can compute the numbers.
      */
     RandomGenerator random();
 }

@@ -1,4 +1,4 @@
-/** What a bundle implements to answer messages, and what it is handed for that. */
+/** Service interfaces for bundles that respond to messages. */
 @Version("2.0.0")
 package io.waybill.api.handler;
 

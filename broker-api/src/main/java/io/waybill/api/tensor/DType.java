@@ -3,8 +3,8 @@ package io.waybill.api.tensor;
 import java.util.Locale;
 
 /**
- * The element types of libtorch that have plain storage, with libtorch's codes ({@code c10/core/ScalarType.h}). Quantised types,
- * whose storage means nothing without a quantizer, and types below one byte are not among them.
+ * libtorch's element types with plain storage, with libtorch's codes ({@code c10/core/ScalarType.h}). Excludes
+ * quantised types, whose storage means nothing without a quantizer, and types below one byte.
  */
 public enum DType {
     UINT8(0, 1),
@@ -47,17 +47,17 @@ public enum DType {
         this.sizeBytes = sizeBytes;
     }
 
-    /** libtorch's code: what travels. */
+    /** Returns libtorch's code, as sent. */
     public int code() {
         return code;
     }
 
-    /** Size of one element. */
+    /** Returns the size of one element. */
     public int sizeBytes() {
         return sizeBytes;
     }
 
-    /** PyTorch's name, such as {@code float32}. */
+    /** Returns PyTorch's name, such as {@code float32}. */
     public String torchName() {
         return name().toLowerCase(Locale.ROOT);
     }
@@ -67,7 +67,7 @@ public enum DType {
     }
 
     /**
-     * The type with this code.
+     * Returns the type with this code.
      *
      * @throws IllegalArgumentException when libtorch has none with plain storage under it
      */
@@ -78,7 +78,7 @@ public enum DType {
         return BY_CODE[code];
     }
 
-    /** The type with PyTorch's name. */
+    /** Returns the type with PyTorch's name. */
     public static DType named(String torchName) {
         for (DType type : values()) {
             if (type.torchName().equals(torchName)) {

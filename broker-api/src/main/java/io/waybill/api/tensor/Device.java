@@ -25,7 +25,7 @@ public record Device(String type, int index) {
         }
     }
 
-    /** Reads {@code type} or {@code type:index}. */
+    /** Parses {@code type} or {@code type:index}. */
     public static Device parse(String text) {
         int colon = text.indexOf(':');
         try {

@@ -4,14 +4,15 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * A sparse tensor in coordinate form (COO): the places of its elements and the elements, each a dense {@link Tensor}.
+ * A sparse tensor in coordinate format (COO): the indices of its elements and the elements, each a dense
+ * {@link Tensor}.
  *
- * <p>With {@code d} sparse dimensions and {@code n} elements, {@code indices} has the sizes {@code [d, n]} and {@code values} the sizes
- * {@code [n, …]}, where {@code …} are the sizes of the dense dimensions, the last ones. The constructor checks that; it does not read
- * the indices, so that a place outside of the sizes is found by their user.
+ * <p>With {@code d} sparse dimensions and {@code n} elements, {@code indices} has the sizes {@code [d, n]} and
+ * {@code values} the sizes {@code [n, …]}, where {@code …} are the sizes of the dense dimensions, the last ones. The
+ * constructor checks that; it does not read the indices, so an index out of bounds is detected only when it is used.
  *
- * <p>Immutable; the bytes are not. Whether it requires a gradient says its values' {@link Tensor#requiresGrad()}. Holds no count of the
- * storages.
+ * <p>Immutable; the bytes are not. It requires a gradient if its values do ({@link Tensor#requiresGrad()}). Holds no
+ * count of the storages.
  */
 public final class SparseTensor {
 
@@ -21,10 +22,12 @@ public final class SparseTensor {
     private final boolean isCoalesced;
 
     /**
+     * Creates a sparse tensor and checks its parts against each other.
+     *
      * @param indices of type int64, one column per element
      * @param sizes of the whole tensor: of the sparse dimensions, then of the dense ones
-     * @param isCoalesced whether each place comes once, and in order
-     * @throws IllegalArgumentException when indices, values and sizes don't belong together, with what was expected and found
+     * @param isCoalesced whether the indices are unique and sorted
+     * @throws IllegalArgumentException when indices, values and sizes don't match, with what was expected and found
      */
     public SparseTensor(Tensor indices, Tensor values, long[] sizes, boolean isCoalesced) {
         this.indices = Objects.requireNonNull(indices);
@@ -69,7 +72,7 @@ public final class SparseTensor {
         }
     }
 
-    /** The places: int64, a row per sparse dimension, a column per element. */
+    /** Returns the indices: int64, a row per sparse dimension, a column per element. */
     public Tensor indices() {
         return indices;
     }
@@ -78,7 +81,7 @@ public final class SparseTensor {
         return values;
     }
 
-    /** A copy. */
+    /** Returns a copy of the sizes. */
     public long[] sizes() {
         return sizes.clone();
     }
@@ -91,17 +94,17 @@ public final class SparseTensor {
         return sizes[dimension];
     }
 
-    /** The first dimensions, which the indices speak of. */
+    /** Returns the number of sparse dimensions, which come before the dense ones. */
     public int sparseDimensions() {
         return (int) indices.size(0);
     }
 
-    /** How many elements are stored: PyTorch's {@code nnz}. */
+    /** Returns the number of stored elements: PyTorch's {@code nnz}. */
     public long elementCount() {
         return indices.size(1);
     }
 
-    /** Whether each place comes once, and in order. */
+    /** Returns whether the indices are unique and sorted. */
     public boolean isCoalesced() {
         return isCoalesced;
     }
@@ -118,7 +121,7 @@ public final class SparseTensor {
         return values.requiresGrad();
     }
 
-    /** Dtype, sizes, number of elements and device; never the elements. */
+    /** Returns dtype, sizes, number of elements and device; never the elements. */
     @Override
     public String toString() {
         return dtype().torchName() + Arrays.toString(sizes) + " with " + elementCount() + " elements@" + device();

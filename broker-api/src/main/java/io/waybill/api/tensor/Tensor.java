@@ -4,14 +4,14 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * A tensor: how to read the bytes of a {@link Storage} as an array of up to {@value #MAX_DIMENSIONS} dimensions.
+ * A tensor: a view of the bytes of a {@link Storage} as an array of up to {@value #MAX_DIMENSIONS} dimensions.
  *
- * <p>The constructor checks that every element lies inside the storage, whatever the strides. Immutable; the storage's bytes are
- * not. A tensor holds no count of its storage.
+ * <p>The constructor checks that every element lies inside the storage, whatever the strides. Immutable; the storage's
+ * bytes are not. A tensor holds no count of its storage.
  */
 public final class Tensor {
 
-    /** Most dimensions: as in libtorch's own iterators. */
+    /** Maximum number of dimensions: as in libtorch's own iterators. */
     public static final int MAX_DIMENSIONS = 64;
 
     private final DType dtype;
@@ -23,10 +23,13 @@ public final class Tensor {
     private final long elementCount;
 
     /**
+     * Creates a view and checks its bounds.
+     *
      * @param sizes elements per dimension; empty for a scalar
      * @param strides elements between neighbours, per dimension; may be negative or zero
      * @param storageOffset of the first element, in elements
-     * @throws IllegalArgumentException when some element would lie outside the storage, with what was expected and found
+     * @throws IllegalArgumentException when some element would lie outside the storage, with what was expected and
+     * found
      */
     public Tensor(
             DType dtype, long[] sizes, long[] strides, long storageOffset, boolean requiresGrad, Storage storage) {
@@ -39,12 +42,12 @@ public final class Tensor {
         this.elementCount = check(dtype, this.sizes, this.strides, storageOffset, storage.sizeBytes());
     }
 
-    /** A tensor over the whole of a storage from its start, in row-major order. */
+    /** Creates a tensor over the whole of a storage from its start, in row-major order. */
     public static Tensor contiguous(DType dtype, long[] sizes, Storage storage) {
         return new Tensor(dtype, sizes, contiguousStrides(sizes), 0, false, storage);
     }
 
-    /** Row-major strides. */
+    /** Returns row-major strides, in elements. */
     public static long[] contiguousStrides(long... sizes) {
         long[] strides = new long[sizes.length];
         long stride = 1;
@@ -55,7 +58,7 @@ public final class Tensor {
         return strides;
     }
 
-    /** The number of elements of these sizes. */
+    /** Returns the number of elements of these sizes. */
     public static long elementCount(long... sizes) {
         long count = 1;
         for (long size : sizes) {
@@ -134,7 +137,7 @@ public final class Tensor {
         return sizes[dimension];
     }
 
-    /** A copy. */
+    /** Returns a copy of the sizes. */
     public long[] sizes() {
         return sizes.clone();
     }
@@ -143,17 +146,17 @@ public final class Tensor {
         return strides[dimension];
     }
 
-    /** A copy. In elements. */
+    /** Returns a copy of the strides, in elements. */
     public long[] strides() {
         return strides.clone();
     }
 
-    /** In elements. */
+    /** Returns the offset of the first element, in elements. */
     public long storageOffset() {
         return storageOffset;
     }
 
-    /** Travels with the tensor, as in PyTorch. */
+    /** Returns whether the tensor requires a gradient; sent with the tensor, as in PyTorch. */
     public boolean requiresGrad() {
         return requiresGrad;
     }
@@ -166,7 +169,7 @@ public final class Tensor {
         return elementCount;
     }
 
-    /** Size of the elements, without what lies between them. */
+    /** Returns the size of the elements, without gaps between them. */
     public long elementBytes() {
         return elementCount * dtype.sizeBytes();
     }
@@ -187,7 +190,7 @@ public final class Tensor {
         return true;
     }
 
-    /** Dtype, sizes and device; never the elements. */
+    /** Returns dtype, sizes and device; never the elements. */
     @Override
     public String toString() {
         return dtype.torchName() + Arrays.toString(sizes) + "@" + device();

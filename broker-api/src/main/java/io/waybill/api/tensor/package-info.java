@@ -1,4 +1,4 @@
-/** Tensors, where their bytes are, and the devices that hold them. */
+/** Tensors, their storages, and the devices that hold them. */
 @Version("2.0.0")
 package io.waybill.api.tensor;
 

@@ -8,8 +8,8 @@ import java.util.Iterator;
 import java.util.List;
 
 /**
- * The ended lives of peers to which there are calls that a later incarnation may answer: until it does, or the peer has not returned for too
- * long.
+ * Ended incarnations of peers with calls that a later incarnation may respond to, until it does, or until the return
+ * limit has passed.
  *
  * <p>Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
  */
@@ -17,7 +17,7 @@ public final class AwaitedReturns {
 
     private static final long LOOK_NS = 10_000_000;
 
-    /** Is told of an incarnation whose calls are to end. */
+    /** Callback for an incarnation whose calls are to be failed. */
     @FunctionalInterface
     interface Ending {
         void end(PeerLink link);
@@ -48,7 +48,10 @@ public final class AwaitedReturns {
         return all.isEmpty();
     }
 
-    /** A life has ended with calls that another one may answer. Returns until when it may take the peer to return. */
+    /**
+     * Adds an ended incarnation with calls that another one may respond to. Returns the time by which the peer must
+     * return.
+     */
     long await(PeerLink ended, long nowNs) {
         Awaited awaited = new Awaited(ended, nowNs + limitNs);
         all.add(awaited);
@@ -56,7 +59,7 @@ public final class AwaitedReturns {
         return awaited.untilNs;
     }
 
-    /** Ends the calls to those that did not return in time. */
+    /** Fails the calls to peers that did not return in time. */
     void look(long nowNs, Ending ending) {
         if (nowNs < nextLookNs) {
             return;
@@ -69,7 +72,7 @@ public final class AwaitedReturns {
                 continue;
             }
             boolean isThere = hasReturned(awaited.link);
-            if (awaited.returned && !isThere) { // and is gone again
+            if (awaited.returned && !isThere) { // and has ended again
                 awaited.untilNs = nowNs + limitNs;
             }
             awaited.returned = isThere;
@@ -80,7 +83,7 @@ public final class AwaitedReturns {
         }
     }
 
-    /** How long a peer may take. */
+    /** Returns how long a peer may take to return. */
     long limitNs() {
         return limitNs;
     }

@@ -10,7 +10,7 @@ import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.poll.WaitingCallers;
 
 /**
- * What happens to a call for which there is no room: it waits until its deadline, or is refused.
+ * Decides about a call for which there is no room: it waits until its deadline, or is rejected.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -28,7 +28,7 @@ final class Backpressure {
         this.counters = counters;
     }
 
-    /** Throws when the call is to be refused, or this thread must not wait. */
+    /** Throws when the call is to be rejected, or this thread must not wait. */
     void requireMayWait(PeerLink link) {
         if (mustNotWait()) {
             throw CallErrors.refused(ErrorCode.BACK_PRESSURE, noRoom(link));
@@ -36,7 +36,7 @@ final class Backpressure {
     }
 
     /**
-     * Waits a little for room in the account of a peer.
+     * Waits briefly for room in the flow account of a peer.
      *
      * @throws CallException when the deadline has passed
      */
@@ -49,10 +49,10 @@ final class Backpressure {
     }
 
     /**
-     * Waits a little for room elsewhere.
+     * Waits briefly for room in another resource.
      *
      * @param why there is none, for the error
-     * @throws CallException when the call is to be refused, this thread must not wait, or the deadline has passed
+     * @throws CallException when the call is to be rejected, this thread must not wait, or the deadline has passed
      */
     void await(String why, long deadlineNs, long timeoutNs) {
         if (mustNotWait()) {

@@ -5,16 +5,15 @@ import io.waybill.api.Response;
 import io.waybill.worker.poll.WaitCondition;
 import java.util.concurrent.locks.LockSupport;
 
-/** A call that a thread waits for. Completed by the polling thread, read by the thread that waits. */
+/** A call with a waiting thread. The polling thread completes it. */
 final class BlockingCall implements RetainingListener, WaitCondition {
 
     private final Thread waiter = Thread.currentThread();
     private Response response;
     private CallException failure;
-    // Written by the settling thread after the outcome, read by the waiting one before it.
+    // Written by the completing thread after the outcome, read by the waiting thread before it.
     private volatile boolean settled;
-    // Written by the waiting thread before it looks at settled for the last time, read by the settling one after it set
-    // that.
+    // Written by the waiting thread before its last check of settled, read by the completing thread after it set that.
     private volatile boolean parked;
 
     @Override
@@ -62,7 +61,7 @@ final class BlockingCall implements RetainingListener, WaitCondition {
         return response;
     }
 
-    /** Shows where the caller waited; the failure itself was made on the polling thread. */
+    /** Stack of the waiting caller; the failure itself was created on the polling thread. */
     private static final class CallerStack extends Exception {
         private static final long serialVersionUID = 1L;
 

@@ -6,10 +6,10 @@ import java.time.Duration;
 /**
  * Settings of the calls that a worker makes.
  *
- * @param defaultTimeout of calls that give none; {@link Duration#ZERO} for none
- * @param limits of what is in flight
+ * @param defaultTimeout for calls without a timeout; {@link Duration#ZERO} for none
+ * @param limits of calls and bytes in flight
  * @param maxRecordBytes of a record, without its tensors
- * @param acrossIncarnations whether a call may be completed by a later incarnation of its receiver
+ * @param acrossIncarnations whether a later incarnation of the receiver may complete a call
  */
 public record CallSettings(
         Duration defaultTimeout, FlowLimits limits, int maxRecordBytes, boolean acrossIncarnations) {}

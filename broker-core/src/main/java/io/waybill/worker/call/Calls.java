@@ -60,7 +60,7 @@ public final class Calls implements Caller, ReferenceCalls {
             sent = true;
         } finally {
             if (!sent) {
-                poller.surfaceFaults(); // otherwise the wait does so
+                poller.surfaceFaults(); // a wait surfaces them by itself
             }
         }
         waits.await(call);
@@ -95,12 +95,20 @@ public final class Calls implements Caller, ReferenceCalls {
         return timeoutNs == 0 ? leftNs : Math.min(timeoutNs, leftNs);
     }
 
-    /** @param parentDeadlineNs on CLOCK_BOOTTIME; 0 for none */
+    /**
+     * Sends a request on behalf of another one.
+     *
+     * @param parentDeadlineNs on CLOCK_BOOTTIME; 0 for none
+     */
     long send(Request request, ResponseListener listener, long parent, long parentDeadlineNs) {
         return send(request, listener, parent, parentDeadlineNs, null);
     }
 
-    /** @param creation makes the reference to what the request creates; null when it creates nothing */
+    /**
+     * Sends a request that may create a value on its receiver.
+     *
+     * @param creation makes the reference to the value; null when the request creates none
+     */
     long send(
             Request request,
             ResponseListener listener,

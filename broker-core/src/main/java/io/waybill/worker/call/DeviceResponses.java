@@ -17,9 +17,9 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Completes calls whose responses bring tensors for a device. A converter of a bundle puts them there, on threads of this object, so that
- * one that takes its time, or does not return, keeps no other call waiting; its own call ends at its deadline, as long as it has no other
- * outcome.
+ * Completes calls whose responses contain tensors for a device. A bundle's converter copies the tensors on threads of
+ * this object, so a slow converter blocks no other call; its own call fails at its deadline if it has no outcome by
+ * then.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -59,9 +59,9 @@ public final class DeviceResponses implements AutoCloseable {
     }
 
     /**
-     * Sees to the outcome of a call that is still pending.
+     * Completes a call that is still pending.
      *
-     * @param record the response's; this object's from now on, like the tensors and the references
+     * @param record the response; owned by this object from now on, like the tensors and the references
      * @param keeping whether the listener keeps the response
      */
     void complete(RecordView record, ReceivedTensors tensors, ReceivedReferences shared, boolean keeping) {
@@ -74,13 +74,13 @@ public final class DeviceResponses implements AutoCloseable {
         }
     }
 
-    /** Takes no more; who is in a converter then is not waited for longer than a second. */
+    /** Accepts no more responses; waits up to a second for converters that are running. */
     @Override
     public void close() {
         threads.close(CLOSE_LIMIT);
     }
 
-    /** One response. */
+    /** Conversion of the tensors of one response. */
     private final class Conversion implements HandlerExecutor.Abandonable {
         private final RecordView record;
         private final ReceivedTensors tensors;
@@ -103,24 +103,24 @@ public final class DeviceResponses implements AutoCloseable {
             }
             CallException failure = null;
             try {
-                tensors.detach(); // before a converter sees them: the record is the next one's when this ends
+                tensors.detach(); // before the converter runs: afterwards the record is reused
                 tensors.convert();
-                if (keeping) { // now, while the call's deadline can still end it
+                if (keeping) { // at this point the call's deadline can still end it
                     OwnedResponse.retain(record.id(), tensors.tensors());
                     view.retained();
                 }
             } catch (RejectedMessageException e) {
                 failure = failure(e.code(), e.getMessage(), e);
-            } catch (CallException e) { // no room to keep them in
+            } catch (CallException e) { // no memory to retain them
                 failure = failure(e.code(), e.getMessage(), e);
-            } catch (Throwable e) { // the call has its outcome, whatever the fault is of
+            } catch (Throwable e) { // the call gets its outcome, whatever the cause
                 failure = failure(ErrorCode.UNKNOWN, ForeignErrors.describe(e), e);
             }
             end(failure);
         }
 
         @Override
-        public void abandoned() { // the worker closes, and has ended the call
+        public void abandoned() { // the worker is closing, and has ended the call
             if (begun.compareAndSet(false, true)) {
                 end(failure(ErrorCode.CLOSED, "the worker was closed", null));
             }
@@ -130,11 +130,15 @@ public final class DeviceResponses implements AutoCloseable {
             return OutcomeDelivery.unreadable(record.id(), code, why, cause);
         }
 
-        /** @param failure null when the tensors are where they are to be */
+        /**
+         * Completes the call.
+         *
+         * @param failure null when the conversion succeeded
+         */
         void end(CallException failure) {
             try {
                 PendingCalls.Slot slot = pending.take(record.id());
-                if (slot == null) { // its deadline passed meanwhile, or the worker closed
+                if (slot == null) { // its deadline passed in the meantime, or the worker closed
                     counters.countLate();
                     shared.release();
                     if (view.isRetained()) {

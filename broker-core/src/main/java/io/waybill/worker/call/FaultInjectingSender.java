@@ -29,16 +29,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Injects faults into requests before they reach the journal. What it keeps back is whole, and is written later under the next id, so that ids
- * ascend in the journal all the same. What is lost is written under an id that no call waits for and with a deadline that has passed: its
- * receiver gives back what came with it, and does nothing else.
+ * Fault-injecting sender: drops, delays, duplicates or reorders requests before they are appended. A delayed request is
+ * complete and is written later under the next id, so ids still ascend in the journal. A dropped request is written
+ * under an id that no call waits for, with a deadline that has passed: its receiver only releases the tensors and
+ * references that came with it.
  *
- * <p><b>Threads.</b> Everything under the request lane's lock; one thread of its own, from the first request that is kept back on.
+ * <p><b>Threads.</b> All methods under the lock of the requests' appender; one thread of its own, started with the
+ * first delayed request.
  */
 public final class FaultInjectingSender implements RequestSender, Agent {
 
     private static final Logger LOG = LoggerFactory.getLogger(FaultInjectingSender.class);
-    /** How long one waits for another to change places with. */
+    /** Max time that a request waits for another one to swap with. */
     private static final long SWAP_NS = 100_000_000;
 
     private static final long PASSED = 1;
@@ -53,8 +55,8 @@ public final class FaultInjectingSender implements RequestSender, Agent {
     private final PriorityQueue<Kept> kept = new PriorityQueue<>();
     private final Map<PeerLink, Kept> swapped = new HashMap<>();
     private final WakeableIdleStrategy idle;
-    private final List<PeerLink> written = new ArrayList<>(); // of the agent's thread
-    private AgentThread thread; // null until something is kept back
+    private final List<PeerLink> written = new ArrayList<>(); // owned by the agent's thread
+    private AgentThread thread; // null until a request is delayed
     private boolean closed;
 
     public FaultInjectingSender(
@@ -75,7 +77,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
         this.injector = new Injector(settings);
     }
 
-    /** A request that is kept back. */
+    /** A delayed request. */
     private static final class Kept implements Comparable<Kept> {
         private final MessageBuffer request = new MessageBuffer();
         private final PeerLink link;
@@ -134,7 +136,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
         release(first);
     }
 
-    /** Writes what was written once more, for each further copy. No caller waits for the responses. */
+    /** Writes further copies of a request. No caller waits for their responses. */
     private void repeat(MessageBuffer request, PeerLink link, int copies, long wallNs) {
         try {
             for (int i = 1; i < copies; i++) {
@@ -142,7 +144,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
                 link.flow().sent(request.length());
                 link.flow().completed(request.length());
             }
-        } catch (JournalFullException | JournalFailedException e) { // the call itself is on its way
+        } catch (JournalFullException | JournalFailedException e) { // the call itself is in flight
             LOG.warn("A copy of a request to worker {} could not be written", link, e);
         }
     }
@@ -174,7 +176,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
         return 0;
     }
 
-    /** Returns how long there is nothing to do. */
+    /** Sends the requests that are due, and returns the time until the next one is. */
     private long releaseDue() {
         lane.lock();
         try {
@@ -196,7 +198,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
     private void release(Kept due) {
         swapped.remove(due.link, due);
         if (due.link.condition() != PeerLink.Condition.OPEN) {
-            return; // its caller is told so
+            return; // the caller is notified of it
         }
         MessageBuffer request = due.request;
         long id = pending.renew(id(request));
@@ -208,7 +210,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
             return;
         }
         repeat(request, due.link, due.copies, wallNs);
-        poller.onDeadline(deadlineNs(request)); // who looked for deadlines meanwhile may have missed it
+        poller.onDeadline(deadlineNs(request)); // a thread that checked deadlines in the meantime may have missed it
     }
 
     private static MessageType type(MessageBuffer request) {

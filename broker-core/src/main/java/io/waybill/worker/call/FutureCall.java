@@ -4,7 +4,7 @@ import io.waybill.api.CallException;
 import io.waybill.api.Response;
 import java.util.concurrent.CompletableFuture;
 
-/** A future of the outcome of a call. */
+/** A call whose outcome completes a future. */
 final class FutureCall extends CompletableFuture<Response> implements RetainingListener {
 
     @Override

@@ -6,7 +6,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageType;
 import io.waybill.worker.peer.PeerLink;
 
-/** A request that fails because that was asked for: undoes what was done to send it, and then its listener is told. */
+/** Injected failure of a request: undoes the steps of sending it, and fails its call. */
 final class InjectedFailure extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
@@ -23,7 +23,7 @@ final class InjectedFailure extends RuntimeException {
                 ErrorKind.INTENTIONAL_FAILURE.encode(text));
     }
 
-    /** What the listener is told. */
+    /** Returns the outcome for the listener. */
     CallException outcome() {
         return outcome;
     }

@@ -8,11 +8,14 @@ import io.waybill.api.ResponseListener;
 import io.waybill.worker.poll.CallOrigin;
 import java.util.concurrent.CompletableFuture;
 
-/** Calls on behalf of a request: they carry its id as their parent and end at its deadline at the latest. */
+/**
+ * Caller on behalf of a request: its calls have the request's id as their parent and end at the request's deadline at
+ * the latest.
+ */
 public final class NestedCaller implements Caller, CallOrigin {
 
     private final Calls calls;
-    // Set before the handler sees this, and forgotten after it returned: no other thread is told of a change in
+    // Set before the handler sees this object, and reset after it returned: no other thread is notified of a change in
     // between.
     private long parent = MessageId.NONE;
     private long deadlineNs;
@@ -26,7 +29,7 @@ public final class NestedCaller implements Caller, CallOrigin {
         deadlineNs = parentDeadlineNs;
     }
 
-    /** The request, or {@link MessageId#NONE} when its handler has returned. */
+    /** Returns the id of the request; {@link MessageId#NONE} when its handler has returned. */
     public long id() {
         return parent;
     }

@@ -17,10 +17,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells listeners the outcomes of their calls: the boundary around listeners. One that throws is logged and counted. One that does not
- * return loses the permit of the thread that it is on to another thread, see {@link io.waybill.worker.poll.PollTurns#relieve}.
+ * Delivers the outcomes of calls to their listeners, and contains the listeners' failures. A listener that throws is
+ * logged and counted. When one does not return, its thread loses the poll permit to another thread, see
+ * {@link io.waybill.worker.poll.PollTurns#relieve}.
  *
- * <p><b>Threads.</b> Any; each call has one outcome because only the thread that takes it from {@link PendingCalls} delivers it.
+ * <p><b>Threads.</b> Any; each call has one outcome because only the thread that takes it from {@link PendingCalls}
+ * delivers it.
  */
 public final class OutcomeDelivery {
 
@@ -35,10 +37,10 @@ public final class OutcomeDelivery {
     }
 
     /**
-     * Delivers a response, and ends the view and the references with it.
+     * Delivers a response, and closes the view and the references afterwards.
      *
-     * @param view of this thread, until this returns
-     * @throws PermitRevokedException when this thread had the permit and has it no more
+     * @param view owned by this thread until this method returns
+     * @throws PermitRevokedException when this thread had the permit and lost it
      */
     void respond(
             ResponseListener listener,
@@ -62,7 +64,7 @@ public final class OutcomeDelivery {
     /**
      * Delivers a failure.
      *
-     * @throws PermitRevokedException when this thread had the permit and has it no more
+     * @throws PermitRevokedException when this thread had the permit and lost it
      */
     void fail(ResponseListener listener, CallException failure) {
         long entered = enter(listener);
@@ -74,7 +76,7 @@ public final class OutcomeDelivery {
         leave(entered);
     }
 
-    /** The failure of a call whose response came and can't be had. */
+    /** Creates the failure of a call whose response arrived and can't be used. */
     static CallException unreadable(long id, ErrorCode code, String why, Throwable cause) {
         return new CallException(
                 ErrorKind.UNKNOWN_ERROR,
@@ -84,7 +86,7 @@ public final class OutcomeDelivery {
                 cause);
     }
 
-    /** A thread that waits for its own call is the broker's own listener, and does nothing but wake. */
+    /** Marks that this thread enters a listener, unless it is the broker's own, which only wakes a waiting thread. */
     private long enter(ResponseListener listener) {
         return listener instanceof BlockingCall || !permit.isMine() ? 0 : permit.enterForeign();
     }

@@ -12,7 +12,10 @@ import io.waybill.worker.reference.ReferenceHandle;
 import java.nio.ByteBuffer;
 import java.util.List;
 
-/** A response that outlives the poll in which it was read: the payload copied, the tensors' storages and the references held. */
+/**
+ * A response that outlives the poll that read it: a copy of the payload, with counts of the tensors' storages and
+ * handles of the references.
+ */
 public final class OwnedResponse extends HeldResponse {
 
     private final ReceivedReferences references;
@@ -25,7 +28,7 @@ public final class OwnedResponse extends HeldResponse {
     /**
      * Copies the payload, retains the tensors' storages, and takes the references.
      *
-     * @throws CallException when that fails; nothing is held then
+     * @throws CallException when that fails; nothing is retained then
      */
     public static OwnedResponse keep(Response response) {
         ResponseView view = (ResponseView) response;
@@ -46,7 +49,7 @@ public final class OwnedResponse extends HeldResponse {
     /**
      * Takes a count of the storage of each tensor.
      *
-     * @throws CallException when one throws, as it may when a converter made it; none is taken then
+     * @throws CallException when a storage throws, as one made by a converter may; no count is taken then
      */
     static void retain(long id, List<Tensor> tensors) {
         int retained = 0;

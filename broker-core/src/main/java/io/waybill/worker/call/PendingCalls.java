@@ -12,10 +12,10 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Predicate;
 
 /**
- * The calls that have no outcome yet, by message id. A table of slots that are used again and again: nothing is allocated per call.
+ * Table of in-flight calls: a fixed ring of reusable slots, keyed by message id. Allocates nothing per call.
  *
- * <p><b>Threads.</b> {@link #claim} under the lock of the request lane; everything else from any thread. The thread that {@link #take takes} a
- * call is the only one to settle it.
+ * <p><b>Threads.</b> {@link #claim} under the lock of the requests' appender; everything else from any thread. Only the
+ * thread that {@link #take takes} a call completes it.
  */
 public final class PendingCalls {
 
@@ -44,7 +44,7 @@ public final class PendingCalls {
         this.nextCounter = firstCounter;
     }
 
-    /** One call, or room for one. */
+    /** Slot for one call. */
     static final class Slot {
         private static final VarHandle ID;
         private static final VarHandle DEADLINE;
@@ -75,34 +75,34 @@ public final class PendingCalls {
             return link;
         }
 
-        /** Whether a later incarnation of the peer may answer it. */
+        /** Returns whether a later incarnation of the peer may respond to the call. */
         boolean isAcrossIncarnations() {
             return (flags & Envelope.ACROSS_INCARNATIONS) != 0;
         }
 
-        /** Whether its listener keeps the response beyond the callback. */
+        /** Returns whether the listener keeps the response beyond the callback. */
         boolean isKeeping() {
             return listener instanceof RetainingListener;
         }
 
-        /** Whether its response is here, and only its tensors are not yet where they are to be. */
+        /** Returns whether the response has arrived, and only the conversion of its tensors is outstanding. */
         boolean hasArrived() {
             return arrived;
         }
 
-        /** The response is here. The holder of the permit, while it has taken the call. */
+        /** Marks that the response has arrived. By the holder of the permit, while it has taken the call. */
         void arrive() {
             arrived = true;
         }
 
-        /** What the caller had set, for the error's text; 0 for none. */
+        /** Returns the timeout that the caller had set, for the error's text; 0 for none. */
         long timeoutNs() {
             return timeoutNs;
         }
     }
 
     /**
-     * Takes the next id whose slot is free; the call can be answered from now on.
+     * Claims the next id with a free slot; from now on the call can be completed.
      *
      * @param flags of the request's record
      * @return the slot, or null when all are in use
@@ -124,14 +124,14 @@ public final class PendingCalls {
                 slot.arrived = false;
                 slot.timeoutNs = timeoutNs;
                 Slot.DEADLINE.setOpaque(slot, deadlineNs);
-                Slot.ID.setRelease(slot, MessageId.of(workerId, counter)); // last: from here on others may take it
+                Slot.ID.setRelease(slot, MessageId.of(workerId, counter)); // last: others may take it from here
                 return slot;
             }
         }
         return null;
     }
 
-    /** A counter above those of all ids that were given, but for those that are being given now. Any thread. */
+    /** Returns a counter above all ids claimed so far, apart from claims in progress. Any thread. */
     public long nextCounterNow() {
         return (long) NEXT_COUNTER.getOpaque(this);
     }
@@ -145,13 +145,13 @@ public final class PendingCalls {
         return counter;
     }
 
-    /** The next id, of a request whose response no caller waits for. Under the lock, as {@link #claim}. */
+    /** Returns the next id, for a request whose response no caller waits for. Under the lock, as {@link #claim}. */
     long spareId() {
         return MessageId.of(workerId, nextCounter());
     }
 
     /**
-     * Gives a call that has no outcome yet the next id instead of its own. Under the lock, as {@link #claim}.
+     * Moves a call without an outcome to the next id. Under the lock, as {@link #claim}.
      *
      * @return that id; {@link MessageId#NONE} when the call has its outcome
      */
@@ -168,21 +168,21 @@ public final class PendingCalls {
         long timeoutNs = old.timeoutNs;
         Slot.ID.setRelease(old, FREE);
         return claim(listener, link, bytes, flags, deadlineNs, timeoutNs)
-                .id; // there is room: the old slot at the worst
+                .id; // there is always room: at worst the old slot
     }
 
-    /** Takes the call with this id, when it has no outcome yet; the caller of this method gives it one. */
+    /** Takes the call with this id if it has no outcome; the caller of this method must complete it. */
     Slot take(long id) {
         Slot slot = slots.getAcquire((int) id & mask);
         return slot != null && Slot.ID.compareAndSet(slot, id, TAKEN) ? slot : null;
     }
 
-    /** Undoes {@link #take}: the call waits on. */
+    /** Undoes {@link #take}: the call remains in flight. */
     void giveBack(Slot slot, long id) {
         slot.id = id;
     }
 
-    /** Frees a slot that was taken, and gives the listener that is to be told. */
+    /** Frees a slot that was taken, and returns its listener. */
     ResponseListener free(Slot slot) {
         ResponseListener listener = slot.listener;
         slot.link.flow().completed(slot.bytes);
@@ -218,7 +218,7 @@ public final class PendingCalls {
         return earliest;
     }
 
-    /** Takes every call that the predicate holds for. */
+    /** Takes every call that matches the predicate. */
     void takeWhere(Predicate<Slot> predicate, Settled settled) {
         for (int i = 0; i <= mask; i++) {
             Slot slot = slots.getAcquire(i);
@@ -232,7 +232,7 @@ public final class PendingCalls {
         }
     }
 
-    /** The id of the oldest call without an outcome; negative when there is none. */
+    /** Returns the id of the oldest call without an outcome; negative when there is none. */
     public long oldest() {
         long oldest = FREE;
         for (int i = 0; i <= mask; i++) {
@@ -245,7 +245,7 @@ public final class PendingCalls {
         return oldest;
     }
 
-    /** How many have no outcome. */
+    /** Returns the number of calls without an outcome. */
     public int size() {
         int count = 0;
         for (int i = 0; i <= mask; i++) {
@@ -257,7 +257,7 @@ public final class PendingCalls {
         return count;
     }
 
-    /** Is handed calls that were taken. */
+    /** Receiver of calls that were taken. */
     @FunctionalInterface
     interface Settled {
         void onTaken(Slot slot, long id);

@@ -4,11 +4,11 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
-/** Buffers for the records of responses. Thread-safe. */
+/** Pool of buffers for the records of responses. Thread-safe. */
 public final class RecordPool {
 
     private static final int MAX_KEPT = 256;
-    /** Size of the largest buffer that is kept, in bytes. */
+    /** Maximum size of a pooled buffer, in bytes. */
     private static final int MAX_KEPT_BYTES = 1 << 20;
 
     private final ManyToManyConcurrentArrayQueue<RecordView> free = new ManyToManyConcurrentArrayQueue<>(MAX_KEPT);
@@ -18,10 +18,10 @@ public final class RecordPool {
         return record != null ? record : new RecordView(new MessageBuffer());
     }
 
-    /** Takes back a record that nothing refers to any more. */
+    /** Returns to the pool a record without references to it. */
     void give(RecordView record) {
         if (record.buffer().memory().capacity() <= MAX_KEPT_BYTES) {
-            free.offer(record); // one that does not fit is garbage
+            free.offer(record); // a full pool leaves it to the garbage collector
         }
     }
 }

@@ -5,26 +5,29 @@ import io.waybill.journal.append.Journal;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.worker.peer.PeerLink;
 
-/** Where requests go that are composed: into the journal, unless faults are injected. Chosen once, when the worker joins. */
+/**
+ * Destination of composed requests: the journal, or the fault injection in front of it. Chosen once, when the worker
+ * joins.
+ */
 public interface RequestSender extends AutoCloseable {
 
     /**
-     * Takes a request whose call waits for its response. Under the request lane's lock.
+     * Sends a request whose call waits for its response. Under the lock of the requests' appender.
      *
-     * @throws InjectedFailure when it fails because that was asked for; nothing was written
+     * @throws InjectedFailure when a failure of this request is injected; nothing was written
      */
     void put(MessageBuffer request, PeerLink link, long wallNs) throws JournalFullException;
 
-    /** What was not written yet never will be. */
+    /** Discards requests that were not written yet. */
     @Override
     void close();
 
-    /** Into the journal. */
+    /** Returns a sender that appends to the journal. */
     static RequestSender into(Journal journal) {
         return new IntoJournal(journal);
     }
 
-    /** Writes each at once. */
+    /** Sender that appends each request at once. */
     record IntoJournal(Journal journal) implements RequestSender {
         @Override
         public void put(MessageBuffer request, PeerLink link, long wallNs) throws JournalFullException {

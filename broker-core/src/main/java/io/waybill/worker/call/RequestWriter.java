@@ -24,7 +24,8 @@ import io.waybill.worker.poll.WaitingCallers;
 import io.waybill.worker.reference.SentReferences;
 
 /**
- * Writes requests: composes the record, waits for room, gives it an id and a slot in the table of calls in flight, and appends it.
+ * Writes requests: composes the record, waits for room, claims an id and a slot in the table of calls in flight, and
+ * appends the record.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -42,7 +43,7 @@ public final class RequestWriter {
     private final WorkerCounters counters;
     private final RequestSender sender;
     private volatile boolean closed;
-    private volatile String failure = ""; // why the journal takes no more; empty when it does
+    private volatile String failure = ""; // why the journal accepts no records; empty while it does
 
     public RequestWriter(
             int workerId,
@@ -70,10 +71,10 @@ public final class RequestWriter {
     }
 
     /**
-     * Writes a request and returns its id; from then on the listener gets one outcome.
+     * Writes a request and returns its id; the listener then gets one outcome.
      *
      * @param parentDeadlineNs on CLOCK_BOOTTIME; 0 for none
-     * @param creation makes the reference to what the request creates; null when it creates nothing
+     * @param creation makes the reference to the value that the request creates; null when it creates none
      * @throws CallException when nothing was written; the listener is not called then
      */
     long write(
@@ -143,17 +144,17 @@ public final class RequestWriter {
         return id;
     }
 
-    /** Wakes the peer when it sleeps, and the poller when it would sleep beyond the deadline. */
+    /** Wakes the peer if it sleeps, and the poller if it would sleep beyond the deadline. */
     private void onSent(PeerLink link, long deadlineNs) {
         try {
             link.announce();
-        } catch (InternalError e) { // of the peer's cursors, most likely
+        } catch (InternalError e) { // most likely of the peer's cursors
             poller.report(e);
         }
         poller.onDeadline(deadlineNs);
     }
 
-    /** A request that the peer may run again must bring all that it needs in its record. */
+    /** Returns the record's flags. A request that the peer may run again must contain everything in its record. */
     private int flags(Request request, Plan plan, SentReferences sharing, PeerLink link) {
         KeySet again = link.again();
         return again != null
@@ -165,7 +166,7 @@ public final class RequestWriter {
                 : 0;
     }
 
-    /** Makes the tensors ready, and waits when the peer holds too many. */
+    /** Prepares the tensors, and waits while the peer has too many leases. */
     private Plan plan(Request request, PeerLink link, long deadlineNs, long timeoutNs) {
         while (true) {
             try {
@@ -216,7 +217,7 @@ public final class RequestWriter {
                     PendingCalls.Slot slot = pending.claim(listener, link, length, flags, deadlineNs, timeoutNs);
                     if (slot != null) {
                         link.flow().sent(length);
-                        if (link.isSwept()) { // since it was found open: no other thread will complete this call
+                        if (link.isSwept()) { // after it was found open: no other thread will complete this call
                             return endAtOnce(slot, link);
                         }
                         return append(
@@ -281,7 +282,7 @@ public final class RequestWriter {
             throw CallErrors.refused(ErrorCode.JOURNAL_FAILED, e.getMessage());
         } finally {
             if (!written && pending.take(id) != null) {
-                // settled by this thread alone: the listener hears of it by the exception
+                // completed by this thread alone: the exception is the listener's notification
                 pending.free(slot);
             }
         }
@@ -290,14 +291,17 @@ public final class RequestWriter {
     private long endAtOnce(PendingCalls.Slot slot, PeerLink link) {
         long id = slot.id();
         if (pending.take(id) == null) {
-            return id; // the listener was told
+            return id; // the listener was notified
         }
         pending.free(slot);
         requireOpen(link);
         throw new IllegalStateException("a link that is open was swept");
     }
 
-    /** Sends a request again, under its id, to the incarnation of its receiver that is there now. No caller here waits for the response. */
+    /**
+     * Sends a request again, under its id, to the current incarnation of its receiver. No caller in this process waits
+     * for the response.
+     */
     public void repeat(RecordView request, long deadlineNs) {
         PeerLink link = lookup.require(request.to(), deadlineNs);
         int length = request.buffer().length();
@@ -344,7 +348,7 @@ public final class RequestWriter {
         }
     }
 
-    /** Throws when no more calls are made. */
+    /** Throws when the writer is closed. */
     void requireOpen() {
         if (closed) {
             throw closedError();
@@ -357,13 +361,13 @@ public final class RequestWriter {
                 : CallErrors.refused(ErrorCode.JOURNAL_FAILED, failure);
     }
 
-    /** The journal takes no more: calls from now on fail with this text. */
+    /** Fails all later calls with this text, because the journal accepts no more records. */
     public void fail(String why) {
         failure = why;
         close();
     }
 
-    /** The error of a call that was under way when the worker ended. */
+    /** Creates the error of a call that was in flight when the worker closed. */
     public CallException ended(long id, String workerName) {
         return failure.isEmpty()
                 ? new CallException(
@@ -374,7 +378,7 @@ public final class RequestWriter {
                 : new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.JOURNAL_FAILED, id, failure);
     }
 
-    /** No more calls begin; those without an outcome are settled by the poller. */
+    /** Rejects further calls; the poller completes those without an outcome. */
     public void close() {
         appender.lock();
         try {
@@ -384,7 +388,7 @@ public final class RequestWriter {
         }
     }
 
-    /** Positive, because 0 stands for none: in the past when the timeout is negative. */
+    /** Computes a positive deadline, because 0 stands for none: in the past when the timeout is negative. */
     private static long deadline(long nowNs, long timeoutNs) {
         long sum = nowNs + timeoutNs;
         return timeoutNs > 0 && sum < nowNs ? Long.MAX_VALUE : Math.max(1, sum);

@@ -24,7 +24,7 @@ import io.waybill.worker.reference.ReceivedReferences;
 import io.waybill.worker.reference.WorkerReferences;
 
 /**
- * Gives calls their outcomes: the responses that peers wrote, timeouts, and the end of a peer.
+ * Completes calls: with the responses that peers wrote, with timeouts, and after the end of a peer.
  *
  * <p><b>Threads.</b> Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
  */
@@ -44,7 +44,7 @@ public final class ResponseReceiver {
     private final DeviceResponses deviceResponses;
     private final RecordPool records;
     private final WorkerCounters counters;
-    // Both are null while a listener sees them: should the permit be revoked meanwhile, they are not the next holder's.
+    // Both are null while a listener uses them: if the permit is revoked then, the next holder must not reuse them.
     private ResponseView response;
     private RecordView next;
 
@@ -75,7 +75,7 @@ public final class ResponseReceiver {
         this.counters = counters;
     }
 
-    /** Reads responses of a peer, at most as many as one poll may read. Returns how many records were read. */
+    /** Reads responses of a peer, up to the limit of one poll. Returns the number of records read. */
     public int poll(PeerLink link) {
         JournalTail tail = link.reader().responses();
         int work = 0;
@@ -103,7 +103,7 @@ public final class ResponseReceiver {
         return work;
     }
 
-    /** Drops the record that a failed read may have left half filled. */
+    /** Drops a record that a failed read may have left incomplete. */
     public void dropNext() {
         next = null;
     }
@@ -117,7 +117,7 @@ public final class ResponseReceiver {
         return record;
     }
 
-    /** Returns what the next record may be read into: the same, unless it is in use beyond this call. */
+    /** Returns the buffer for the next record: the same one, unless it is in use beyond this call. */
     private RecordView complete(PeerLink link, RecordView record) {
         MessageType type = record.type();
         if (!type.isResponse() || record.from() != link.id()) {
@@ -150,7 +150,10 @@ public final class ResponseReceiver {
         return decode(link, record, slot);
     }
 
-    /** Whatever happens between here and the listener, the call gets an outcome: it is taken, and no other thread gives it one. */
+    /**
+     * Decodes a response and completes its call. The call was taken by this thread, so it gets an outcome whatever
+     * fails here.
+     */
     private RecordView decode(PeerLink link, RecordView record, PendingCalls.Slot slot) {
         ReceivedReferences shared = ReceivedReferences.none();
         ReceivedTensors tensors = null;
@@ -161,7 +164,7 @@ public final class ResponseReceiver {
             if (tensors.isForDevice()) {
                 boolean keeping = slot.isKeeping();
                 slot.arrive();
-                pending.giveBack(slot, record.id()); // it may time out meanwhile
+                pending.giveBack(slot, record.id()); // it may time out in the meantime
                 deviceResponses.complete(record, tensors, shared, keeping);
                 return null;
             }
@@ -173,7 +176,7 @@ public final class ResponseReceiver {
             failure = OutcomeDelivery.unreadable(record.id(), ErrorCode.PEER_CORRUPT, e.getMessage(), e);
         } catch (RejectedMessageException e) {
             failure = OutcomeDelivery.unreadable(record.id(), e.code(), e.getMessage(), e);
-        } catch (CallException e) { // no room to keep them in
+        } catch (CallException e) { // no memory to retain them
             failure = OutcomeDelivery.unreadable(record.id(), e.code(), e.getMessage(), e);
         } catch (RuntimeException | Error e) {
             boolean fault = MappedFaults.is(e);
@@ -186,7 +189,7 @@ public final class ResponseReceiver {
         return deliver(record, pending.free(slot), tensors, shared, failure);
     }
 
-    /** Gives back the tensors when the references can't be had. */
+    /** Takes the references, and releases the tensors when that fails. */
     private ReceivedReferences takeReferences(RecordView record, PeerLink link) throws RejectedMessageException {
         try {
             return references.takeAnswered(record, link);
@@ -227,7 +230,7 @@ public final class ResponseReceiver {
 
     // ---- calls without a response
 
-    /** Fails the calls that are overdue. */
+    /** Fails calls whose deadline has passed. */
     public void expire(long nowNs) {
         if (!returns.isEmpty()) {
             returns.look(nowNs, this::failNotReturned);
@@ -250,14 +253,14 @@ public final class ResponseReceiver {
         delivery.fail(pending.free(slot), CallErrors.timedOut(id, timeoutNs, peer));
     }
 
-    /** Reads the last responses of a peer that is gone, and fails the other calls to it once there are none left. */
+    /** Reads the last responses of a peer that has ended, and fails the other calls to it once none are left. */
     public void sweep(PeerLink link) {
         if (poll(link) == 0) {
             failSwept(link);
         }
     }
 
-    /** Ends a link that is not read any more: fails the calls to it that no later incarnation may respond to. */
+    /** Ends a link that is no longer read: fails the calls to it that no later incarnation may respond to. */
     public void failSwept(PeerLink link) {
         quarantine.surfaceFaults();
         link.swept(); // first: a call that is sent from here on sees it and fails by itself
@@ -276,12 +279,12 @@ public final class ResponseReceiver {
                 (slot, id) -> delivery.fail(pending.free(slot), CallErrors.notReturned(id, link, returns.limitNs())));
     }
 
-    /** Fails all calls, because the worker closes. */
+    /** Fails all calls when the worker closes. */
     public void failAll(CallFailure failure) {
         pending.takeWhere(slot -> true, (slot, id) -> delivery.fail(pending.free(slot), failure.of(id)));
     }
 
-    /** Makes the error of a call. */
+    /** Factory of the error of a call. */
     @FunctionalInterface
     public interface CallFailure {
         CallException of(long id);

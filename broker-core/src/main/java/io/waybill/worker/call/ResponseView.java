@@ -23,7 +23,7 @@ public final class ResponseView extends ResponseFields {
         references = shared;
     }
 
-    /** A count of each tensor's storage was taken for who keeps the response. */
+    /** Marks that the keeper of the response took a count of each tensor's storage. */
     void retained() {
         retained = true;
     }
@@ -32,7 +32,7 @@ public final class ResponseView extends ResponseFields {
         return retained;
     }
 
-    /** Gives the references to an owner that releases them. */
+    /** Transfers the references to an owner that releases them. */
     ReceivedReferences takeReferences() {
         ReceivedReferences taken = references;
         references = ReceivedReferences.none();
@@ -77,6 +77,6 @@ public final class ResponseView extends ResponseFields {
 
     @Override
     public void close() {
-        // the broker's
+        // owned by the broker
     }
 }

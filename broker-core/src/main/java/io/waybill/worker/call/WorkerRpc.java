@@ -43,7 +43,11 @@ public final class WorkerRpc implements Rpc {
     private final WorkerReferences home;
     private final CallOrigin origin;
 
-    /** @param origin on whose behalf it calls */
+    /**
+     * Creates the calls of one origin.
+     *
+     * @param origin the program, or the request on whose behalf it calls
+     */
     public WorkerRpc(Calls calls, WorkerReferences home, CallOrigin origin) {
         this.calls = calls;
         this.home = home;
@@ -141,7 +145,7 @@ public final class WorkerRpc implements Rpc {
         return home.references().counters().debugInfo();
     }
 
-    /** The reference to what a request creates, from before it is sent until it is answered. */
+    /** Reference to the value that a request creates, from before the request is sent until its response. */
     private static final class Creation implements SentReferences.Creation, ResponseListener {
         private final References references;
         private Reference reference; // null until the receiver is known

@@ -3,7 +3,7 @@ package io.waybill.worker.metrics;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
-/** A count that one thread at a time adds to, under a lock or permit of its owner, and any thread reads. */
+/** Counter with one writer at a time, under a lock or permit of its owner; any thread reads it. */
 final class SingleWriterCounter {
 
     private static final VarHandle COUNT;
@@ -16,7 +16,7 @@ final class SingleWriterCounter {
         }
     }
 
-    @SuppressWarnings("unused") // through COUNT
+    @SuppressWarnings("unused") // accessed through COUNT
     private long count;
 
     void increment() {

@@ -4,12 +4,12 @@ import io.waybill.api.ErrorCode;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
-/** What a worker counts. Thread-safe; each count only grows. */
+/** Counters of a worker. Thread-safe; each count only grows. */
 public final class WorkerCounters {
 
-    // By the holder of the request lane's lock.
+    // Written by the holder of the lock of the requests' appender.
     private final SingleWriterCounter callsSent = new SingleWriterCounter();
-    // By the holder of the polling permit.
+    // Written by the holder of the poll permit.
     private final SingleWriterCounter responses = new SingleWriterCounter();
     private final SingleWriterCounter lateResponses = new SingleWriterCounter();
     private final SingleWriterCounter requestsBegun = new SingleWriterCounter();
@@ -17,10 +17,10 @@ public final class WorkerCounters {
     private final SingleWriterCounter requestsParked = new SingleWriterCounter();
     private final SingleWriterCounter damagedRecords = new SingleWriterCounter();
     private final SingleWriterCounter listenerErrors = new SingleWriterCounter();
-    // By the housekeeper.
+    // Written by the housekeeper.
     private final SingleWriterCounter requestsStuck = new SingleWriterCounter();
     private final SingleWriterCounter pauses = new SingleWriterCounter();
-    // By anyone.
+    // Written by any thread.
     private final LongAdder timeouts = new LongAdder();
     private final AtomicLongArray failures = new AtomicLongArray(ErrorCode.values().length);
 
@@ -72,62 +72,65 @@ public final class WorkerCounters {
         failures.incrementAndGet(code.ordinal());
     }
 
-    /** Requests that this worker sent. */
+    /** Returns the requests that this worker sent. */
     public long callsSent() {
         return callsSent.sum();
     }
 
-    /** Responses that settled a call. */
+    /** Returns the responses that completed a call. */
     public long responses() {
         return responses.sum();
     }
 
-    /** Responses to calls that were settled already: late ones and duplicates. They are dropped. */
+    /** Returns the responses to completed calls: late ones and duplicates. They are dropped. */
     public long lateResponses() {
         return lateResponses.sum();
     }
 
-    /** Calls that timed out. */
+    /** Returns the calls that timed out. */
     public long timeouts() {
         return timeouts.sum();
     }
 
-    /** Requests for which a handler was called. */
+    /** Returns the requests for which a handler was called. */
     public long requestsBegun() {
         return requestsBegun.sum();
     }
 
-    /** Requests that were dropped because their deadline had passed. */
+    /** Returns the requests that were dropped because their deadline had passed. */
     public long requestsExpired() {
         return requestsExpired.sum();
     }
 
-    /** Requests that had to wait for a handler. */
+    /** Returns the requests that were parked for a handler. */
     public long requestsParked() {
         return requestsParked.sum();
     }
 
-    /** Requests that were found stuck in their handler, some of which may have ended since. */
+    /** Returns the requests that were found stuck in their handler; some may have ended since. */
     public long requestsStuck() {
         return requestsStuck.sum();
     }
 
-    /** How often this process did not run for more than a second: it was stopped, its host was suspended, or gave it no processor. */
+    /**
+     * Returns how often this process did not run for more than a second: it was stopped, or its host was suspended or
+     * overloaded.
+     */
     public long pauses() {
         return pauses.sum();
     }
 
-    /** Records of peers that were not whole. */
+    /** Returns the damaged records of peers. */
     public long damagedRecords() {
         return damagedRecords.sum();
     }
 
-    /** Listeners that threw. */
+    /** Returns the exceptions thrown by listeners. */
     public long listenerErrors() {
         return listenerErrors.sum();
     }
 
-    /** Error responses that this worker sent with this code. */
+    /** Returns the error responses that this worker sent with this code. */
     public long failures(ErrorCode code) {
         return failures.get(code.ordinal());
     }

@@ -1,12 +1,12 @@
 package io.waybill.worker.peer;
 
-/** How a peer learns that a record for it was written. Thread-safe. */
+/** Notifies a peer of a record that was written for it. Thread-safe. */
 @FunctionalInterface
 public interface Announcement {
 
-    /** It may read it at once. */
+    /** Notifies the peer at once. */
     Announcement AT_ONCE = PeerLink::ringIfAsleep;
 
-    /** Call after the append. */
+    /** Notifies the peer. Call after the append. */
     void announce(PeerLink peer);
 }

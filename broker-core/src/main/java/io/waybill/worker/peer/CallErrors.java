@@ -9,22 +9,22 @@ import io.waybill.handling.Failure;
 import io.waybill.host.failure.MappedFaults;
 import java.io.IOException;
 
-/** The errors that a caller gets from its own worker. */
+/** Factory of the errors that a caller gets from its own worker. */
 public final class CallErrors {
 
     private CallErrors() {}
 
-    /** Nothing was sent. */
+    /** Creates the error of a call that was rejected before anything was sent. */
     public static CallException refused(ErrorCode code, String text) {
         return new CallException(ErrorKind.UNKNOWN_ERROR, code, MessageId.NONE, text);
     }
 
-    /** The workers of the home can't be listed. */
+    /** Creates the error for a home whose workers can't be listed. */
     static CallException homeUnreadable(IOException e) {
         return refused(ErrorCode.UNKNOWN_WORKER, "the home can't be read: " + e.getMessage());
     }
 
-    /** No worker has this name or id. The text is PyTorch's. */
+    /** Creates the error for a name or id without a worker. The text is PyTorch's. */
     static CallException unknownWorker(WorkerInfo own, String to) {
         return refused(
                 ErrorCode.UNKNOWN_WORKER,
@@ -33,9 +33,10 @@ public final class CallErrors {
     }
 
     /**
-     * A fault on mapped memory that came to light while a call was sent: of the receiver's files, most likely.
+     * Creates the error for a fault on mapped memory that surfaced while a call was sent: most likely in the receiver's
+     * files.
      *
-     * @throws InternalError the same, when it is no fault
+     * @throws InternalError the same, when it is not such a fault
      */
     public static CallException unlessFault(InternalError e, String to) {
         if (!MappedFaults.is(e)) {
@@ -51,7 +52,7 @@ public final class CallErrors {
                 e);
     }
 
-    /** PyTorch's text. */
+    /** Creates the error of a timeout. The text is PyTorch's. */
     public static CallException timedOut(long id, long timeoutNs, String peer) {
         return Failure.timedOut(timeoutNs, "call " + MessageId.text(id) + " to " + peer)
                 .toException(id);
@@ -61,7 +62,7 @@ public final class CallErrors {
         return Failure.timedOut(timeoutNs, "nothing was sent, because " + what).toException(MessageId.NONE);
     }
 
-    /** The link to the peer ended before the response came. */
+    /** Creates the error of a call whose link ended before the response arrived. */
     public static CallException ended(long id, PeerLink link) {
         ErrorCode code =
                 link.condition() == PeerLink.Condition.UNREADABLE ? ErrorCode.PEER_CORRUPT : ErrorCode.WORKER_LOST;
@@ -72,7 +73,7 @@ public final class CallErrors {
                 "worker " + link + " " + why(link) + " before it answered call " + MessageId.text(id));
     }
 
-    /** The peer was given time to return, and did not. */
+    /** Creates the error of a call whose peer did not return in time. */
     public static CallException notReturned(long id, PeerLink link, long limitNs) {
         return new CallException(
                 ErrorKind.UNKNOWN_ERROR,

@@ -5,7 +5,7 @@ import java.util.Iterator;
 import java.util.List;
 
 /**
- * The links to lives of peers that are over, until all that is to be read of them is read.
+ * Links to incarnations of peers that have ended, until everything that they wrote for this worker is read.
  *
  * <p><b>Threads.</b> Guarded by the lock of {@link Links}.
  */
@@ -22,7 +22,7 @@ final class EndedLinks {
     }
 
     /**
-     * A link to the next incarnation of a peer reads the responses from this position on.
+     * Ends the reading of responses at this position, where a link to the peer's next incarnation begins.
      *
      * @param responsesIndex 0 when there is no response yet
      */
@@ -43,7 +43,7 @@ final class EndedLinks {
         return false;
     }
 
-    /** Takes out those of which nothing more is read. For the permit's holder; the links are the caller's to close. */
+    /** Removes the links that are completely read. By the permit's holder; the caller closes them. */
     List<PeerLink> takeDone() {
         List<PeerLink> done = new ArrayList<>();
         for (Iterator<PeerLink> each = links.iterator(); each.hasNext(); ) {

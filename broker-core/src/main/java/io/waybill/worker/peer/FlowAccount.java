@@ -46,12 +46,12 @@ public final class FlowAccount {
         this.readCallsBefore = readByPeer == null ? 0 : readByPeer.requestsConsumed();
     }
 
-    /** What the peer has read of this worker, as the peer's cursors say; null while it has read nothing. */
+    /** Returns the peer's cursor slot for this worker; null while the peer has read nothing. */
     PeerCursorSlot readSlot() {
         return peerCursors.slotFor(ownId).orElse(null);
     }
 
-    /** Whether a request of this size is within the limits. */
+    /** Returns whether a request of this size is within the limits. */
     public boolean hasRoom(int bytes, FlowLimits limits) {
         long calls = sentCalls - completedCalls;
         long waiting = sentBytes - completedBytes;
@@ -59,7 +59,7 @@ public final class FlowAccount {
             return false;
         }
         // The request of a call that timed out may still be unread. The peer writes its cursor line at every message,
-        // so that line is read only when it may decide.
+        // so the line is read only when it may decide.
         if (sentCalls - readCallsSeen >= limits.callsPerPeer()) {
             readCallsSeen = readCalls();
         }
@@ -74,35 +74,35 @@ public final class FlowAccount {
             if (slot == null) {
                 return 0;
             }
-            readByPeer = slot; // made after this account, and therefore counted from 0
+            readByPeer = slot; // created after this account, and therefore counted from 0
         }
         long read = slot.requestsConsumed() - readCallsBefore;
-        return Math.max(0, Math.min(read, sentCalls)); // a peer's claim
+        return Math.max(0, Math.min(read, sentCalls)); // claimed by the peer
     }
 
-    /** A request of this size was, or is about to be, appended. */
+    /** Counts a request of this size that was, or is about to be, appended. */
     public void sent(int bytes) {
         SENT_CALLS.setRelease(this, sentCalls + 1);
         sentBytes += bytes;
     }
 
-    /** A call whose request had this size has its outcome. */
+    /** Counts a call as completed whose request had this size. */
     public void completed(int bytes) {
         COMPLETED_CALLS.getAndAdd(this, 1L);
         COMPLETED_BYTES.getAndAdd(this, (long) bytes);
     }
 
-    /** How many calls were sent. */
+    /** Returns how many calls were sent. */
     long sentCalls() {
         return sentCalls;
     }
 
-    /** Whether a call is in flight, and so a response may come. */
+    /** Returns whether a call is in flight, and so a response may arrive. */
     public boolean expectsResponses() {
         return sentCalls != completedCalls;
     }
 
-    /** Calls without an outcome, as far as this thread can see. */
+    /** Returns the calls without an outcome, as far as this thread can see. */
     public long inFlight() {
         return Math.max(0, sentCalls - completedCalls);
     }

@@ -3,12 +3,12 @@ package io.waybill.worker.peer;
 import java.util.Objects;
 
 /**
- * How much may be on its way, so that a sender that outruns a peer is held back and memory stays bounded.
+ * Limits of calls and bytes in flight: they throttle a sender that outruns a peer, and bound memory.
  *
- * @param callsPerPeer most calls to one peer that are not settled yet, or whose requests it has not read yet
- * @param bytesPerPeer most bytes of records in the same sense
- * @param calls most unsettled calls of the worker; rounded up to a power of two
- * @param overflow what happens beyond
+ * @param callsPerPeer max calls to one peer that are not completed, or whose requests the peer has not read
+ * @param bytesPerPeer max bytes of the records of these calls
+ * @param calls max calls of the worker that are not completed; rounded up to a power of two
+ * @param overflow what happens to a call beyond a limit
  */
 public record FlowLimits(int callsPerPeer, long bytesPerPeer, int calls, Overflow overflow) {
 

@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Leases of segment regions, as they stand in the cursors: what this worker gives back is written into its own, what peers gave back is read
- * from theirs.
+ * Leases of segment regions, as recorded in the cursors: this worker writes its releases to its own cursors, and reads
+ * those of peers from theirs.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -26,9 +26,9 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
 
     private final Cursors own;
     private final Map<Integer, Account> accounts = new ConcurrentHashMap<>();
-    private final Set<Integer> withoutSlot = ConcurrentHashMap.newKeySet(); // those that were logged
+    private final Set<Integer> withoutSlot = ConcurrentHashMap.newKeySet(); // peers that were logged
 
-    /** What was read of one receiver's releases. */
+    /** Position up to which one receiver's releases were read. */
     private static final class Account {
         private final PeerLink link;
         private PeerCursorSlot slot;
@@ -44,7 +44,7 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
         this.own = own;
     }
 
-    /** Leases to this peer begin now, with nothing leased. */
+    /** Starts the account of a peer, with nothing leased. */
     void open(PeerLink link) {
         Account account = new Account(link);
         account.slot = link.flow().readSlot();
@@ -57,7 +57,7 @@ final class LeaseLedger implements LeaseReturns, ReleasedLeases {
         try {
             own.slot(sender).releaseLease(leaseId);
         } catch (HomeException e) {
-            // not the fault of the releasing thread, on whatever thread; the lease ends with this process
+            // does not fail the releasing thread; the lease ends with this process
             if (withoutSlot.add(sender)) {
                 LOG.error(
                         "Worker {} is not told which of its segments' regions are released: it leased them to this one, whose"

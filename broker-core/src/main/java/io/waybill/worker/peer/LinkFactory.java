@@ -17,7 +17,7 @@ import java.nio.file.Path;
 import java.util.function.IntPredicate;
 
 /**
- * Opens what a link to a peer consists of: the tails of its two queues, its cursors, doorbell and segments.
+ * Opens the parts of a link to a peer: the tails of its two queues, its cursors, doorbell and segments.
  *
  * <p><b>Threads.</b> Guarded by the lock of {@link Links}.
  */
@@ -55,7 +55,7 @@ final class LinkFactory {
             return null;
         }
         CursorSlot slot = own.cursors().slot(peer.id(), isGone);
-        slot.incarnation(own.epoch()); // before the start is chosen: from here on the peer keeps what it writes
+        slot.incarnation(own.epoch()); // before the start is chosen: from here on the peer retains what it writes
         PeerCursors cursors = PeerCursors.open(peer.path(), peer.id(), files);
         if (peer.state() == PeerState.STARTING && peer.id() != own.id() && cursors.epoch() != peer.epoch()) {
             return null; // it may be recreating its queues
@@ -98,8 +98,9 @@ final class LinkFactory {
     }
 
     /**
-     * Positions the responses. Calls to an earlier incarnation of the peer may wait for responses that a later one wrote before this link
-     * was made, so they are read from where the earlier link stands. The first link has no calls that wait.
+     * Positions the reader of responses. Calls to an earlier incarnation of the peer may wait for responses that a
+     * later one wrote before this link was made, so reading continues at the position of the earlier link. No calls
+     * wait for the first link.
      */
     private static void positionResponses(JournalTail responses, CursorSlot slot, boolean first) {
         if (first) {

@@ -10,7 +10,7 @@ import java.io.IOException;
 import java.util.Optional;
 
 /**
- * Finds the link to the worker that a call is for, and waits while that worker is starting.
+ * Finds the link to the receiver of a call, and waits while that worker is starting.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -27,10 +27,10 @@ public final class LinkLookup {
     }
 
     /**
-     * The link to a worker that a call is for.
+     * Returns the link to the receiver of a call.
      *
      * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 indefinitely
-     * @throws io.waybill.api.CallException when there is no such worker, it is gone, or its files can't be used
+     * @throws io.waybill.api.CallException when there is no such worker, it has ended, or its files can't be used
      */
     public PeerLink require(String to, long deadlineNs) {
         PeerLink link = links.named(to);
@@ -41,16 +41,16 @@ public final class LinkLookup {
     }
 
     /**
-     * The link to the worker with an id, whatever the names of others look like.
+     * Returns the link to the worker with this id, even if the id is another worker's name.
      *
-     * @param deadlineNs as above
-     * @throws io.waybill.api.CallException as above
+     * @param deadlineNs on CLOCK_BOOTTIME, until when to wait for a worker that is starting; 0 indefinitely
+     * @throws io.waybill.api.CallException when there is no such worker, it has ended, or its files can't be used
      */
     public PeerLink require(int id, long deadlineNs) {
         return require(WorkerInfo.address(id), deadlineNs);
     }
 
-    /** The link to the incarnation of a peer that came after this one's, if there really is one. */
+    /** Returns the link to the peer's next incarnation, if that exists. */
     private PeerLink next(PeerLink link, String to, long deadlineNs) {
         long claimed = link.claimedEpoch();
         try {

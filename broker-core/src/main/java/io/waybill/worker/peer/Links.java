@@ -24,9 +24,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The links of a worker to its peers: made when a peer appears, ended when it goes.
+ * The links of a worker to its peers: created when a peer appears, ended when it leaves.
  *
- * <p><b>Threads.</b> {@link #refresh} by the housekeeper and by callers that look for a worker they don't know, one at a time;
+ * <p><b>Threads.</b> {@link #refresh} by the housekeeper and by callers of an unknown worker, one at a time;
  * {@link #current} and {@link #find} by any.
  */
 public final class Links {
@@ -48,9 +48,9 @@ public final class Links {
     private final Map<Integer, Long> retryAtNs = new HashMap<>(); // guarded by refreshing
     private final Map<String, PeerLink> byName = new ConcurrentHashMap<>();
     private final EndedLinks ended = new EndedLinks(); // guarded by refreshing
-    private final Set<Integer> linkedBefore = new HashSet<>(); // guarded by refreshing: peers, in any of their lives
+    private final Set<Integer> linkedBefore = new HashSet<>(); // guarded by refreshing: any incarnation
     private boolean closed; // guarded by refreshing
-    private boolean awaitsLinks; // guarded by refreshing: a peer that is there has none yet
+    private boolean awaitsLinks; // guarded by refreshing
     // Written under refreshing, read by the permit's holder at every poll.
     private volatile PeerLink[] current = new PeerLink[0];
     private volatile Runnable changeListener = () -> {};
@@ -60,7 +60,11 @@ public final class Links {
     private Announcement announcement = Announcement.AT_ONCE;
     private Consumer<PeerLink> makeListener = link -> {};
 
-    /** @param serves whether peers' requests are read */
+    /**
+     * Creates an empty table of links.
+     *
+     * @param serves whether peers' requests are read
+     */
     public Links(
             WorkerDirectory own,
             Membership membership,
@@ -77,53 +81,55 @@ public final class Links {
         this.transit = transit;
     }
 
-    /** Called after the links changed. */
+    /** Sets the listener that is called after the links changed. */
     public void onChange(Runnable listener) {
         changeListener = listener;
     }
 
-    /** Called when an incarnation of a peer ends or begins, after the links have changed, in this order. */
+    /** Adds a listener for ends and begins of peers' incarnations, called in order after the links changed. */
     public void onIncarnation(IncarnationListener listener) {
         incarnationListener = listener;
     }
 
-    /** Hears of the incarnations of peers. */
+    /** Listener for the incarnations of peers. */
     public interface IncarnationListener {
         void ended(int worker, long epoch);
 
         void began(int worker, long epoch);
     }
 
-    /** Called with a link that was made, before anybody polls it. To be set before the first refresh. */
+    /** Sets the listener for new links, called before polling. Set it before the first refresh. */
     public void onMake(Consumer<PeerLink> listener) {
         makeListener = listener;
     }
 
-    /** Called with a link that is about to be closed, by the permit's holder. To be set before the first refresh. */
+    /**
+     * Sets the listener for links about to be closed, called by the permit's holder. Set it before the first refresh.
+     */
     public void onDrop(Consumer<PeerLink> listener) {
         dropListener = listener;
     }
 
-    /** What only a {@link #refresh} can see ends waits of {@code changes} from now on. */
+    /** Lets changes that only a {@link #refresh} can see end waits of {@code changes} from now on. */
     public void changesEnd(ChangeWatch changes) {
         synchronized (refreshing) {
             membership.changesEnd(changes);
         }
     }
 
-    /** How long no refresh is needed unless a wait for changes ends; 0 while links are to be made, tried again or closed. */
+    /** Returns how long no refresh is needed without a change; 0 while links are to be made, retried or closed. */
     public long restNs() {
         synchronized (refreshing) {
             return ended.all().isEmpty() && retryAtNs.isEmpty() && !awaitsLinks ? membership.restNs() : 0;
         }
     }
 
-    /** How peers learn of what is written for them. To be set before the first refresh. */
+    /** Sets how peers are notified of records for them. Set it before the first refresh. */
     public void announceBy(Announcement other) {
         announcement = other;
     }
 
-    /** Who is in the home, as the last look found them. */
+    /** Returns the workers of the home, as of the last refresh. */
     public List<Peer> members() {
         return membership.members().all();
     }
@@ -132,7 +138,7 @@ public final class Links {
         return current;
     }
 
-    /** Looks who is in the home, and links to who is new. */
+    /** Lists the workers of the home, and links to new ones. */
     public void refresh() throws IOException {
         boolean changed = false;
         List<Runnable> tell = List.of();
@@ -208,7 +214,7 @@ public final class Links {
         return peer.state().isThere() && mayTry(peer.id(), nowNs) && link(peer) != null || changed;
     }
 
-    /** What could not be read is looked at again, but not at every turn. */
+    /** Returns whether to retry a peer that could not be read: not at every refresh. */
     private boolean mayTry(int peerId, long nowNs) {
         Long atNs = retryAtNs.get(peerId);
         return atNs == null || nowNs - atNs >= 0;
@@ -219,7 +225,7 @@ public final class Links {
         try {
             link = factory.open(peer, !linkedBefore.contains(peer.id()), this::isGone, announcement);
             if (link == null) {
-                return null; // it is only starting: at a later refresh
+                return null; // it is starting: retried at a later refresh
             }
             ended.readUntil(peer.id(), link.reader().responses().nextIndex());
             tellWhatRunsAgain(link, peer);
@@ -233,12 +239,12 @@ public final class Links {
             return link;
         } catch (IOException
                 | RuntimeException
-                | InternalError e) { // of one peer's files: the others are linked all the same
+                | InternalError e) { // of this peer's files: the others are linked all the same
             if (link != null) {
                 link.reader().close();
             }
             if (peer.state() == PeerState.STARTING) {
-                return null; // its files are not all there yet: at the next refresh
+                return null; // its files are incomplete: retried at the next refresh
             }
             if (!String.valueOf(e.getMessage()).equals(problems.put(peer.id(), String.valueOf(e.getMessage())))) {
                 LOG.error("No link to worker {} (id {}): {}", peer.name(), peer.id(), e.getMessage(), e);
@@ -248,7 +254,10 @@ public final class Links {
         }
     }
 
-    /** An incarnation that is starting has not published its keys: it is taken to run again what the one before did. */
+    /**
+     * Updates the keys that the peer runs again. An incarnation that is starting has not published its keys: those of
+     * the previous one are assumed.
+     */
     private void tellWhatRunsAgain(PeerLink link, Peer peer) {
         if (peer.state() == PeerState.READY && peer.record().isPresent()) {
             again.put(peer.id(), peer.record().get().atLeastOnce());
@@ -265,7 +274,7 @@ public final class Links {
                         .orElse(true);
     }
 
-    /** Closes the links of peers that are gone and from which nothing more is to be read, when no thread polls. */
+    /** Closes the links of ended peers that are completely read, when no thread polls. */
     private boolean dropSwept() {
         if (!ended.isAnySwept() || !permit.tryAcquire()) {
             return false;
@@ -291,18 +300,18 @@ public final class Links {
     }
 
     private void publish() {
-        // the ended ones first: what one incarnation answered comes before what the next one did
+        // the ended ones first: responses of one incarnation come before those of the next
         List<PeerLink> all = new ArrayList<>(ended.all());
         all.addAll(byId.values());
         current = all.toArray(new PeerLink[0]);
     }
 
-    /** The link to a worker by name; null when there is none. */
+    /** Returns the link to a worker by name; null when there is none. */
     PeerLink named(String name) {
         return byName.get(name);
     }
 
-    /** The link to a worker by name, or, when none has that name, by id in decimal; empty when there is none. */
+    /** Returns the link to a worker by name or else by id in decimal; empty when there is none. */
     Optional<PeerLink> find(String to) {
         PeerLink link = byName.get(to);
         if (link != null) {
@@ -312,7 +321,7 @@ public final class Links {
         return id < 0 ? Optional.empty() : find(id);
     }
 
-    /** The link to a worker; empty when there is none. Not by its id as text: that may be another worker's name. */
+    /** Returns the link to a worker by id, never by name; empty when there is none. */
     public Optional<PeerLink> find(int id) {
         for (PeerLink candidate : current) {
             if (candidate.id() == id && candidate.condition() == PeerLink.Condition.OPEN) {
@@ -322,17 +331,17 @@ public final class Links {
         return Optional.empty();
     }
 
-    /** A worker as it was found at the last look, linked or not. */
+    /** Returns a worker as of the last refresh, linked or not. */
     public Optional<Peer> peer(int id) {
         return membership.members().find(id);
     }
 
-    /** All of them. */
+    /** Returns all workers as of the last refresh. */
     public List<Peer> peers() {
         return membership.members().all();
     }
 
-    /** A peer that is there but has no link yet, or an error that says why there won't be one. */
+    /** Looks up a peer that is present but has no link yet; throws the reason if it will get none. */
     Peer look(String to) {
         synchronized (refreshing) {
             if (closed) {
@@ -373,7 +382,7 @@ public final class Links {
         }
     }
 
-    /** Ends all links. No poll may be under way. */
+    /** Ends all links. Only when no thread polls. */
     public void close() {
         synchronized (refreshing) {
             closed = true;

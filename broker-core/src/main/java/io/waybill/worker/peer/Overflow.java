@@ -1,9 +1,9 @@
 package io.waybill.worker.peer;
 
-/** What happens to a call that a peer, or this worker, has no room for. */
+/** Policy for a call for which a peer, or this worker, has no room. */
 public enum Overflow {
-    /** The caller waits until there is room, or its deadline. */
+    /** The caller waits until there is room, or its deadline passes. */
     WAIT,
-    /** The caller is refused at once. */
+    /** The call is rejected at once. */
     REFUSE
 }

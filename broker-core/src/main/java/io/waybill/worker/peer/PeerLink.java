@@ -12,21 +12,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A link to one incarnation of one peer: whether it is reachable, how it is woken, and what is kept of it: the reader of its queues, the
- * requests that wait, and the account of what is in flight to it. A worker has a link to itself, too.
+ * Link to one incarnation of one peer: its condition, its doorbell, the reader of its queues, the requests that wait,
+ * and the account of calls in flight to it. A worker also has a link to itself.
  *
- * <p><b>Threads.</b> Any, except for {@link #reader()}, {@link #backlog()} and {@link #flow()}, which say so themselves.
+ * <p><b>Threads.</b> Any, except for {@link #reader()}, {@link #backlog()} and {@link #flow()}: see their types.
  */
 public final class PeerLink {
 
     private static final Logger LOG = LoggerFactory.getLogger(PeerLink.class);
     private static final String CURSORS_CUT = "its cursors were cut short";
 
-    /** Whether calls can be made over a link. */
+    /** Condition of a link. */
     public enum Condition {
-        /** The peer is there, or is starting. */
+        /** The peer is running, or is starting. */
         OPEN,
-        /** The peer's process is gone; the responses that it had written are still read. */
+        /** The peer's process has ended; the responses that it had written are still read. */
         LOST,
         /** The peer left; the responses that it had written are still read. */
         LEFT,
@@ -45,12 +45,12 @@ public final class PeerLink {
     private final PeerDoorbell doorbell;
     private final PeerSegments segments;
     private final Announcement announcement;
-    // Set by the thread that wrote something for the peer, cleared by the thread that syncs.
+    // Set by the thread that wrote a record for the peer, cleared by the thread that syncs.
     private volatile boolean unannounced;
     private volatile Condition condition = Condition.OPEN;
     private volatile String problem = "";
     private volatile AgainKeys again; // written by the thread that refreshes the links, read by callers; null for none
-    // Written by callers, who all write what the peer claims.
+    // Written by callers, all with the peer's claim.
     private volatile long lookedFor;
     private volatile boolean swept; // written by the permit's holder, read by the housekeeper
 
@@ -84,49 +84,49 @@ public final class PeerLink {
         return name;
     }
 
-    /** The number of the peer's incarnation: how often its name was joined. */
+    /** Returns the peer's epoch: how often its name was joined. */
     public long epoch() {
         return epoch;
     }
 
-    /** Whether this is the link of the worker to itself. */
+    /** Returns whether this is the link of the worker to itself. */
     public boolean isSelf() {
         return id == ownId;
     }
 
-    /** The reader of the peer's queues. */
+    /** Returns the reader of the peer's queues. */
     public PeerReader reader() {
         return reader;
     }
 
-    /** The peer's requests that were read and are not served. */
+    /** Returns the peer's requests that were read and are not served. */
     public RequestBacklog backlog() {
         return backlog;
     }
 
-    /** What is in flight to the peer. */
+    /** Returns the account of calls in flight to the peer. */
     public FlowAccount flow() {
         return flow;
     }
 
-    /** The peer's tensor segments, of which regions are leased to this worker. */
+    /** Returns the peer's tensor segments, with regions leased to this worker. */
     public PeerSegments segments() {
         return segments;
     }
 
     // ---- incarnation and condition
 
-    /** Whether the peer claims that it joined again, and that incarnation was not looked for yet. */
+    /** Returns whether the peer claims to have joined again, and that incarnation was not looked up yet. */
     boolean isOutlived() {
         return peerCursors.epoch() > lookedFor;
     }
 
-    /** The peer's epoch as it claims it. */
+    /** Returns the peer's epoch as the peer claims it. */
     long claimedEpoch() {
         return peerCursors.epoch();
     }
 
-    /** The peer was looked for after this claim; one that is not true is not followed again. */
+    /** Notes that this claim was looked up; a false claim is not followed again. */
     void lookedFor(long claimedEpoch) {
         lookedFor = claimedEpoch;
     }
@@ -135,7 +135,7 @@ public final class PeerLink {
         return condition;
     }
 
-    /** The peer's files can't be read, whether it is alive or not. */
+    /** Marks the peer's files as unreadable, whether it is alive or not. */
     void unreadable(String why) {
         if (condition == Condition.OPEN) {
             problem = why;
@@ -143,30 +143,33 @@ public final class PeerLink {
         }
     }
 
-    /** Why the peer's files can't be read. */
+    /** Returns why the peer's files can't be read. */
     public String problem() {
         return problem;
     }
 
-    /** The peer is gone; the permit's holder fails the calls that remain, once its last responses are read. */
+    /** Marks the peer as ended; the permit's holder reads its last responses, and then fails the remaining calls. */
     void gone(Condition how) {
         if (condition == Condition.OPEN) {
             condition = how;
         }
     }
 
-    /** Whether a file of a peer that is read was cut. */
+    /** Returns whether a mapped file of the peer was truncated. */
     public boolean isCutNow() {
         return condition == Condition.OPEN && (reader.isCutNow() || peerCursors.isCut());
     }
 
-    /** Checks whether the peer's files were cut since they were mapped. Returns what is wrong; empty when nothing is. */
+    /**
+     * Checks whether the peer's files were truncated since they were mapped. Returns the problem; empty when there is
+     * none.
+     */
     String cut() {
         String cut = reader.cut();
         return cut.isEmpty() && peerCursors.isCut() ? CURSORS_CUT : cut;
     }
 
-    /** Whether the calls that remained were failed: the peer's responses are not read any more. */
+    /** Returns whether the remaining calls were failed: the peer's responses are no longer read. */
     public boolean isSwept() {
         return swept;
     }
@@ -175,19 +178,22 @@ public final class PeerLink {
         swept = true;
     }
 
-    /** Whether nothing more is read of the peer. For the permit's holder. */
+    /** Returns whether the link is completely read. For the permit's holder. */
     boolean isDone() {
         return swept && backlog.isDone();
     }
 
-    /** Whether all calls over this link are completed, and, for the link of a worker to itself, all requests are read. */
+    /**
+     * Returns whether all calls over this link are completed, and, for the link of a worker to itself, all requests are
+     * read.
+     */
     public boolean isQuiet() {
         long sent = flow.sentCalls();
         return !flow.expectsResponses()
                 && (id != ownId || !reader.readsRequests() || sent == reader.requestsReadHere());
     }
 
-    /** The keys of the handlers that the peer runs again after it died and returned; null for none. */
+    /** Returns the keys of the peer's at-least-once handlers, which it runs again when it returns; null for none. */
     public KeySet again() {
         AgainKeys keys = again;
         return keys == null ? null : keys.set();
@@ -207,12 +213,12 @@ public final class PeerLink {
 
     // ---- waking
 
-    /** Sees to it that the peer is notified of what was written for it. Call after the append. */
+    /** Notifies the peer of records written for it. Call after the append. */
     public void announce() {
         announcement.announce(this);
     }
 
-    /** Something was written that the peer is not to be woken for yet. */
+    /** Marks a record that the peer is to be notified of later. */
     public void unannounced() {
         unannounced = true;
     }
@@ -221,7 +227,7 @@ public final class PeerLink {
         return unannounced;
     }
 
-    /** Whether the peer is to be woken now for something. */
+    /** Returns whether the peer is to be notified now, and clears the mark. */
     public boolean takeUnannounced() {
         boolean was = unannounced;
         if (was) {
@@ -230,13 +236,13 @@ public final class PeerLink {
         return was;
     }
 
-    /** Wakes the peer when it sleeps. Call when it may read what was written. */
+    /** Wakes the peer if it sleeps. Call when it may read what was written. */
     public void ringIfAsleep() {
         try {
             if (peerCursors.isAsleepAfterFence()) {
                 ring();
             }
-        } catch (InternalError e) { // the message is written: a fault must not undo what follows from that
+        } catch (InternalError e) { // the message is written: a fault must not undo the steps that follow
             if (peerCursors.isCut()) {
                 unreadable(CURSORS_CUT);
             }
@@ -247,7 +253,7 @@ public final class PeerLink {
         try {
             doorbell.ring();
         } catch (IOException e) {
-            // the message is in the journal, and a peer without a doorbell polls now and then
+            // the message is in the journal, and a peer without a doorbell polls at intervals
             LOG.warn("Worker {} could not be woken", this, e);
         }
     }

@@ -9,9 +9,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the two queues of one incarnation of a peer, and writes the positions behind what was read into this worker's own cursors.
+ * Reads the two queues of one incarnation of a peer, and writes the positions after what was read to this worker's own
+ * cursors.
  *
- * <p><b>Threads.</b> Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}; {@link #cut}, {@link #isCutNow} and {@link #position} by any thread.
+ * <p><b>Threads.</b> Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}; {@link #cut},
+ * {@link #isCutNow} and {@link #position} by any thread.
  */
 public final class PeerReader {
 
@@ -34,34 +36,38 @@ public final class PeerReader {
     private long damaged;
     private boolean isResponsePositionDue;
 
-    /** @param requests null when this worker does not serve */
+    /**
+     * Creates a reader.
+     *
+     * @param requests null when this worker does not serve
+     */
     PeerReader(String peer, CursorSlot position, PeerCursors peerCursors, JournalTail requests, JournalTail responses) {
         this.peer = peer;
         this.position = position;
         this.peerCursors = peerCursors;
-        this.waitsForDisk = peerCursors.readersWait(); // as it was when the peer's incarnation began
+        this.waitsForDisk = peerCursors.readersWait(); // the position when the peer's incarnation began
         this.requests = requests;
         this.responses = responses;
     }
 
-    /** This worker's own cursors for the peer: what it tells the peer, and a later incarnation of its own. */
+    /** Returns this worker's own cursor for the peer, which the peer and a later incarnation of this worker read. */
     public CursorSlot position() {
         return position;
     }
 
-    /** Whether this worker serves, and so reads the peer's requests. */
+    /** Returns whether this worker serves, and so reads the peer's requests. */
     public boolean readsRequests() {
         return requests != null;
     }
 
-    /** The directory of the peer's requests. */
+    /** Returns the directory of the peer's requests. */
     public Path requestsDirectory() {
         return requests.directory();
     }
 
     /**
-     * The peer's requests, positioned behind the last one that this worker has read. They are positioned at the first call, because until
-     * then the link to an earlier incarnation of the peer may read on.
+     * Returns the tail of the peer's requests, after the last one that this worker has read. It is positioned at the
+     * first call, because until then the link to an earlier incarnation of the peer may still read.
      */
     public JournalTail requests() {
         if (!positioned) {
@@ -77,7 +83,7 @@ public final class PeerReader {
                         peer,
                         Long.toHexString(position.requestsIndex()));
             }
-            positioned = true; // last: a fault in another file may end this anywhere
+            positioned = true; // last: a fault in another file may surface in any of these calls
         }
         if (waitsForDisk) {
             requests.readBefore(peerCursors.requestsReadableBefore());
@@ -85,7 +91,7 @@ public final class PeerReader {
         return requests;
     }
 
-    /** The peer's responses. */
+    /** Returns the tail of the peer's responses. */
     public JournalTail responses() {
         if (waitsForDisk) {
             responses.readBefore(peerCursors.responsesReadableBefore());
@@ -93,17 +99,20 @@ public final class PeerReader {
         return responses;
     }
 
-    /** Sets the position from which the link to the next incarnation reads the responses; this one must not read them. */
+    /**
+     * Sets the position from which the link to the next incarnation reads the responses; this reader must not read
+     * them.
+     */
     void responsesEnd(long index) {
         responsesEnd = index;
     }
 
-    /** Whether the response that was read last is for the link to the next incarnation. */
+    /** Returns whether the response that was read last is for the link to the next incarnation. */
     public boolean isBeyondEnd() {
         return responses.lastIndex() >= responsesEnd;
     }
 
-    /** Counts a request that was read and writes the position behind it, for the peer and for a restart. */
+    /** Counts a request that was read and writes the position after it, for the peer and for a restart. */
     public void requestRead(int recordBytes) {
         requestsRead++;
         requestsReadHere++;
@@ -113,7 +122,7 @@ public final class PeerReader {
         writePosition();
     }
 
-    /** Writes the position behind requests that were for other workers. */
+    /** Writes the position after requests that were for other workers. */
     public void requestsSkipped() {
         writePosition();
     }
@@ -133,8 +142,8 @@ public final class PeerReader {
     }
 
     /**
-     * Writes the position behind the responses that were read, when it is not written yet: their outcomes are delivered. A later incarnation of
-     * this worker can claim those that are behind the position.
+     * Writes the position after the delivered responses, unless it is written already. A later incarnation of this
+     * worker can claim the responses after it.
      */
     public void writeResponsesPosition() {
         if (isResponsePositionDue) {
@@ -143,22 +152,25 @@ public final class PeerReader {
         }
     }
 
-    /** How many requests this link has read. */
+    /** Returns how many requests this link has read. */
     long requestsReadHere() {
         return requestsReadHere;
     }
 
-    /** Counts a record that was not whole. Returns whether it is the first. */
+    /** Counts a damaged record. Returns whether it is the first. */
     boolean countDamaged() {
         return damaged++ == 0;
     }
 
-    /** Whether a queue file is shorter than what is mapped of it, which causes no fault while only the end of its last page is read. */
+    /**
+     * Returns whether a queue file is shorter than its mapping, which causes no fault while only the end of its last
+     * page is read.
+     */
     boolean isCutNow() {
         return responses.isCutNow() || requests != null && requests.isCutNow();
     }
 
-    /** Checks whether a queue file was cut since it was mapped. Returns what is wrong; empty when nothing is. */
+    /** Checks whether a queue file was truncated since it was mapped. Returns the problem; empty when there is none. */
     String cut() {
         String cut = responses.cut();
         return cut.isEmpty() && requests != null ? requests.cut() : cut;

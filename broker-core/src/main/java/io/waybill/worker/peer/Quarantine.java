@@ -10,17 +10,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Leaves peers alone whose files can't be read: one that was found out while it was read, or, after a fault on mapped memory that may have
- * been anybody's, all whose files were cut.
+ * Quarantines peers whose files can't be read: a peer whose read failed, or, after a fault on mapped memory of unknown
+ * origin, every peer with a truncated file.
  *
  * <p>Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
  */
 public final class Quarantine {
 
     private static final Logger LOG = LoggerFactory.getLogger(Quarantine.class);
-    /** So many faults one after the other in one peer's files are theirs, whatever the files look like. */
+    /** After so many consecutive faults while one peer is read, its files are blamed whatever they look like. */
     private static final int MAX_ALIEN_FAULTS = 3;
-    /** A look costs some 50 us a peer, and code of others that faults indefinitely must not make it more. */
+    /**
+     * Min time between checks without a result. A check costs some 50 us a peer, and foreign code that faults
+     * repeatedly must not increase it.
+     */
     private static final long FRUITLESS_LOOK_NS = 10_000_000;
 
     private final Links links;
@@ -30,8 +33,7 @@ public final class Quarantine {
     private PeerLink suspect;
     private int suspicions;
     private long nextLookNs = Long.MIN_VALUE;
-    // The thread that polled last and has found nothing but records since it let out its faults; null when there is
-    // none.
+    // The last thread that polled, if it has only read records since it surfaced its faults; otherwise null.
     private Thread unharmed;
 
     public Quarantine(Links links, Clock clock, FaultAlarm faults) {
@@ -41,8 +43,8 @@ public final class Quarantine {
     }
 
     /**
-     * Lets out the faults that this thread met when it found no record: what is done with a record is none of their business. A record that
-     * passed its check was itself read without one.
+     * Surfaces the faults of this thread if the poll found no record, so that they don't surface while a record is
+     * processed. A record that passed its check was itself read without a fault.
      */
     void polled(Poll found) {
         if (found != Poll.RECORD) {
@@ -56,12 +58,12 @@ public final class Quarantine {
         }
     }
 
-    /** Lets out what this thread met, before something that has to do with no peer in particular. */
+    /** Surfaces the faults of this thread before work that concerns no particular peer. */
     public void surfaceFaults() {
         faults.surface();
     }
 
-    /** Looks at all peers when a fault came to light since the last look. */
+    /** Checks all peers when a fault surfaced since the last check. */
     public void lookIfAlarmed() {
         if (faults.isRaised() && clock.monotonicNs() >= nextLookNs) {
             leaveTheCut();
@@ -69,8 +71,8 @@ public final class Quarantine {
     }
 
     /**
-     * What a peer wrote could not be read, for this reason. Its own files are to blame, unless it is a fault: that may be of another file,
-     * and have come to light here.
+     * Handles a failed read of a peer. The peer's own files are blamed, unless the cause is a fault: that may be of
+     * another file and have surfaced here.
      */
     public void failedToRead(PeerLink link, Throwable e) {
         if (!MappedFaults.is(e) || !leaveTheCut() && isSuspect(link)) {
@@ -84,7 +86,7 @@ public final class Quarantine {
         return suspicions >= MAX_ALIEN_FAULTS;
     }
 
-    /** A peer was polled, and nothing came of it that should not. */
+    /** Notes that a peer was polled without an error. */
     public void wentWell(PeerLink link) {
         if (link == suspect) {
             suspect = null;

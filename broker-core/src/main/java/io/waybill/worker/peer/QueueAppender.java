@@ -7,9 +7,9 @@ import io.waybill.wire.MessageBuffer;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The way into one of the worker's own queues: one thread at a time, with a buffer to compose the record in.
+ * Appender of one of the worker's own queues: a lock, and a buffer to compose a record in.
  *
- * <p>The lock is held for less than a microsecond by who has all that goes into the record.
+ * <p>The lock is held for less than a microsecond when the parts of the record are prepared before.
  */
 public final class QueueAppender {
 
@@ -18,7 +18,11 @@ public final class QueueAppender {
     private final MessageBuffer buffer = new MessageBuffer();
     private final SentStorages archive;
 
-    /** @param archive of this queue */
+    /**
+     * Creates the appender of a journal.
+     *
+     * @param archive of this queue
+     */
     public QueueAppender(Journal journal, SentStorages archive) {
         this.journal = journal;
         this.archive = archive;
@@ -32,15 +36,15 @@ public final class QueueAppender {
         lock.unlock();
     }
 
-    /** Under the lock. */
+    /** Returns the buffer. Under the lock. */
     public MessageBuffer buffer() {
         return buffer;
     }
 
     /**
-     * Tells the archive which record the tensors of a message belong to. Under the lock.
+     * Registers the tensors of a message with the archive. Under the lock.
      *
-     * @param sequence of the record, if it was appended: a request that faults are injected into may be kept back
+     * @param sequence of the record, if it was appended: fault injection may delay a request
      */
     public void appended(Plan plan, long sequence, long id) {
         if (journal.size() > sequence) {
@@ -52,7 +56,7 @@ public final class QueueAppender {
         return journal;
     }
 
-    /** The index of the record that was appended last; 0 when this incarnation has appended none. */
+    /** Returns the index of the record that was appended last; 0 when this incarnation has appended none. */
     public long lastIndex() {
         lock.lock();
         try {
@@ -62,7 +66,7 @@ public final class QueueAppender {
         }
     }
 
-    /** Ends the journal; later callers get an error. */
+    /** Closes the journal; later callers get an error. */
     public void close() {
         lock.lock();
         try {

@@ -26,14 +26,14 @@ public final class RecordReader {
         this.counters = counters;
     }
 
-    /** Reads the next record for this worker. Faults that this thread caused before surface here. */
+    /** Reads the next record for this worker. Surfaces earlier faults of this thread. */
     public Poll poll(JournalTail tail, MessageBuffer into) {
         Poll found = tail.poll(into, workerId);
         quarantine.polled(found);
         return found;
     }
 
-    /** Throws when a mapping of the queue failed; a record that is merely damaged is skipped. */
+    /** Throws when a mapping of the queue failed; a damaged record is skipped. */
     public static void requireReadable(JournalTail tail) {
         if (tail.isFaulted()) {
             throw new IllegalStateException(tail.damage());

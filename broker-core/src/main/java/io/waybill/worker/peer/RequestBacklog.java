@@ -1,10 +1,11 @@
 package io.waybill.worker.peer;
 
 /**
- * The requests of one peer that were read and not served: those that wait for a handler, and those that an earlier incarnation of this
- * worker left without a response.
+ * The requests of one peer that were read and not served: those that wait for a handler, and those to which an earlier
+ * incarnation of this worker did not respond.
  *
- * <p><b>Threads.</b> Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}, except where a method says otherwise.
+ * <p><b>Threads.</b> Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}, except where a method says
+ * otherwise.
  */
 public final class RequestBacklog {
 
@@ -13,20 +14,20 @@ public final class RequestBacklog {
     private final UnservedRequests unserved = new UnservedRequests();
     // Written by the thread that made the link and by the recovery, read by the permit's holder and the housekeeper.
     private volatile boolean recovered = true;
-    private long[] unanswered = NONE; // by an earlier incarnation; served in this order
+    private long[] unanswered = NONE; // read by an earlier incarnation; served in this order
     private int served;
 
-    /** Requests that wait, by their positions. */
+    /** Returns the requests that wait, by position. */
     public UnservedRequests unserved() {
         return unserved;
     }
 
-    /** No request is served until {@link #recovered}. By the thread that made the link, before it is polled. */
+    /** Blocks serving until {@link #recovered}. By the thread that made the link, before it is polled. */
     public void recovering() {
         recovered = false;
     }
 
-    /** An earlier incarnation had read the requests at these positions and not responded to them. By the recovery. */
+    /** Sets the positions of requests that an earlier incarnation had read without responding. By the recovery. */
     public void recovered(long[] indexes) {
         for (long index : indexes) {
             unserved.add(index);
@@ -36,17 +37,17 @@ public final class RequestBacklog {
         recovered = true; // last: a thread that sees it sees the rest
     }
 
-    /** Whether it is known what an earlier incarnation left without a response. Any thread. */
+    /** Returns whether the recovery has found the requests without a response. Any thread. */
     public boolean isRecovered() {
         return recovered;
     }
 
-    /** The oldest request that an earlier incarnation left without a response; -1 when there is none. */
+    /** Returns the oldest request to which an earlier incarnation did not respond; -1 when there is none. */
     public long nextUnanswered() {
         return served < unanswered.length ? unanswered[served] : -1;
     }
 
-    /** That request is in flight now. */
+    /** Removes that request, which is in flight now. */
     public void unansweredTaken() {
         unserved.remove(unanswered[served]);
         if (++served == unanswered.length) {
@@ -55,7 +56,7 @@ public final class RequestBacklog {
         }
     }
 
-    /** Whether no request waits, and none will be found. */
+    /** Returns whether no request waits, and none will be found. */
     boolean isDone() {
         return recovered && unserved.isEmpty();
     }

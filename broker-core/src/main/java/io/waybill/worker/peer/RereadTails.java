@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Reads single requests again that were read before, each peer's through a second tail so that the first keeps its place.
+ * Reads single requests a second time, through one more tail for each peer, so that the first keeps its position.
  *
  * <p>Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
  */
@@ -24,13 +24,13 @@ public final class RereadTails {
         this.opener = opener;
     }
 
-    /** Whether the request is still there and whole. */
+    /** Reads a request. Returns whether it still exists and is undamaged. */
     public boolean read(PeerLink link, long index, MessageBuffer buffer) {
         JournalTail tail = tails.computeIfAbsent(link, opener);
         return tail.moveTo(index) && tail.poll(buffer, workerId) == Poll.RECORD;
     }
 
-    /** Closes tails that nothing waits for: each holds the file open that it read last. */
+    /** Closes unused tails: each keeps a file open. */
     public void closeIdle() {
         if (!tails.isEmpty()) {
             tails.entrySet().removeIf(tail -> {

@@ -1,8 +1,8 @@
 package io.waybill.worker.peer;
 
 /**
- * Keeps the tails over the worker's own queues near their end. They are read only while the worker calls itself; what it writes to others
- * meanwhile would be a backlog to skip at the next such call. While nothing was written they stay where they are.
+ * Moves the tails over the worker's own queues forward. They are read only while the worker calls itself; records for
+ * peers would otherwise be a backlog to skip at the next such call. While nothing is written they do not move.
  *
  * <p>Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
  */
@@ -22,7 +22,7 @@ public final class SelfTails {
         this.responsesPassed = responses.journal().size();
     }
 
-    /** To be called now and then with the time on CLOCK_BOOTTIME. */
+    /** Moves the tails forward if it is time. Call regularly with the time on CLOCK_BOOTTIME. */
     public void forward(PeerLink[] links, long nowNs) {
         if (nowNs < nextNs) {
             return;
@@ -31,10 +31,10 @@ public final class SelfTails {
         if (!areQuiet(links)) {
             return;
         }
-        requests.lock(); // no call to itself can be on its way into the queue
+        requests.lock(); // no call to itself can be between claim and append
         responses.lock();
         try {
-            if (areQuiet(links)) { // all of them: they share the place in the cursors
+            if (areQuiet(links)) { // all of them: they share the position in the cursors
                 passWritten(links);
             }
         } finally {
@@ -71,7 +71,7 @@ public final class SelfTails {
     private static void pass(QueueAppender lane, Runnable move) {
         try {
             move.run();
-        } catch (RuntimeException e) { // Chronicle's: its files hold what this worker has not written
+        } catch (RuntimeException e) { // Chronicle's error: its files contain what this worker has not written
             lane.journal().failDamaged(e);
         }
     }

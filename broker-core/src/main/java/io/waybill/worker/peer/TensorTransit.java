@@ -16,7 +16,7 @@ import java.io.IOException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** All that a worker needs to send and receive tensors. Thread-safe. */
+/** The parts of a worker that send and receive tensors. Thread-safe. */
 public final class TensorTransit implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(TensorTransit.class);
@@ -27,7 +27,11 @@ public final class TensorTransit implements AutoCloseable {
     private final TensorSender sender;
     private final TensorReceiver receiver;
 
-    /** @param holder who else holds regions of segments */
+    /**
+     * Creates the parts.
+     *
+     * @param holder other holders of regions of segments
+     */
     public TensorTransit(WorkerDirectory directory, TensorConfig config, RegionHolder holder) throws IOException {
         Host host = directory.home().host();
         NativeMemory memory = new NativeMemory(host.calls());
@@ -65,7 +69,7 @@ public final class TensorTransit implements AutoCloseable {
         return receiver;
     }
 
-    /** Gives back what was leased with a record that will not be used. */
+    /** Releases the leases of a record that will not be used. */
     public void discard(RecordView record, PeerLink from) {
         if (record.tensorCount() > 0) {
             try {

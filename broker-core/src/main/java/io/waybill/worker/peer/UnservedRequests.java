@@ -3,7 +3,7 @@ package io.waybill.worker.peer;
 import java.util.TreeSet;
 
 /**
- * The requests of one peer that were read and wait to be served, by their places.
+ * The requests of one peer that were read and wait to be served, by position.
  *
  * <p><b>Threads.</b> Changed by the holder of the {@link io.waybill.worker.poll.PollPermit}; {@link #oldest} by any.
  */
@@ -29,7 +29,7 @@ public final class UnservedRequests {
         return places.isEmpty();
     }
 
-    /** The lowest place; {@link #NONE} when nothing waits. */
+    /** Returns the lowest position; {@link #NONE} when nothing waits. */
     public long oldest() {
         return oldest;
     }

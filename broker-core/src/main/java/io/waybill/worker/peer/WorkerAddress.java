@@ -2,10 +2,10 @@ package io.waybill.worker.peer;
 
 import io.waybill.api.WorkerInfo;
 
-/** Parses how a call names its receiver: by name, or by id. */
+/** Parses the receiver of a call: a name or an id. */
 final class WorkerAddress {
 
-    /** What {@link WorkerInfo#address} begins with, and no name does. */
+    /** Prefix of {@link WorkerInfo#address}; not allowed in names. */
     private static final String ID_ADDRESS = "#";
 
     private WorkerAddress() {}

@@ -2,10 +2,10 @@ package io.waybill.worker.poll;
 
 import io.waybill.api.MessageId;
 
-/** On whose behalf calls are made. */
+/** Origin of a call: the program, or a request whose handler makes nested calls. */
 public interface CallOrigin {
 
-    /** A program's: of no request. */
+    /** Origin of the program's calls, which belong to no request. */
     CallOrigin PROGRAM = new CallOrigin() {
         @Override
         public long parent() {
@@ -19,12 +19,12 @@ public interface CallOrigin {
     };
 
     /**
-     * The request whose handler calls; {@link MessageId#NONE} for none.
+     * Returns the request whose handler calls; {@link MessageId#NONE} for none.
      *
      * @throws IllegalStateException when the handler has returned
      */
     long parent();
 
-    /** That request's, on CLOCK_BOOTTIME; 0 for none. */
+    /** Returns the deadline of that request, on CLOCK_BOOTTIME; 0 for none. */
     long deadlineNs();
 }

@@ -2,14 +2,12 @@ package io.waybill.worker.poll;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/**
- * The earliest deadline of the calls without an outcome, as an upper bound of how long no look is needed. Thread-safe.
- */
+/** Lower bound of the deadlines of the calls in flight: no check for timeouts is needed before it. Thread-safe. */
 public final class Deadlines {
 
     private final AtomicLong earliestNs = new AtomicLong(Long.MAX_VALUE);
 
-    /** A call ends at this time at the latest; 0 for never. Returns whether that is earlier than all before. */
+    /** Adds the deadline of a call; 0 for none. Returns whether it is the earliest. */
     public boolean add(long deadlineNs) {
         if (deadlineNs == 0) {
             return false;
@@ -28,7 +26,7 @@ public final class Deadlines {
         return earliestNs.get();
     }
 
-    /** Before the calls are looked at: deadlines added from now on count from zero. */
+    /** Forgets all deadlines, before the calls are checked; deadlines added meanwhile count again. */
     public void restart() {
         earliestNs.set(Long.MAX_VALUE);
     }

@@ -5,15 +5,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Faults on mapped memory that came to light where it is not known which file it was. The thread that polls next looks at the files of all peers.
+ * Alarm for faults on mapped memory whose file is unknown. The thread that polls next checks the files of all peers.
  *
- * <p><b>Threads.</b> Any may raise it; the holder of the {@link PollPermit} lowers it.
+ * <p><b>Threads.</b> Any thread may raise it; the holder of the {@link PollPermit} clears it.
  */
 public final class FaultAlarm {
 
     private static final Logger LOG = LoggerFactory.getLogger(FaultAlarm.class);
 
-    // Set by any thread, cleared by the permit's holder before it looks.
+    // Set by any thread, cleared by the permit's holder before it checks.
     private volatile boolean raised;
 
     public boolean isRaised() {
@@ -28,7 +28,7 @@ public final class FaultAlarm {
         raised = false;
     }
 
-    /** Lets out what this thread met, before it goes on with something else. */
+    /** Surfaces the faults of this thread before it continues with other work. */
     public void surface() {
         try {
             MappedFaults.surface();
@@ -37,7 +37,7 @@ public final class FaultAlarm {
         }
     }
 
-    /** An error, most likely a fault, surfaced in something that can go on. */
+    /** Reports an error, most likely a fault, that the caller survives. */
     public void report(Throwable fault) {
         if (MappedFaults.is(fault)) {
             LOG.debug("A fault in a mapped file came to light", fault);

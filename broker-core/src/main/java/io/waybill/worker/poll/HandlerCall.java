@@ -5,20 +5,21 @@ import io.waybill.dispatch.HandlerEntry;
 /**
  * One call of a handler, as the {@code Watchdog} sees it from another thread while it runs.
  *
- * <p>The object may serve another request at any moment: what was read counts only when {@link HandlerSlot#isStill} says so afterwards.
+ * <p>The object may be reused for another request at any moment: values that were read are valid only if
+ * {@link HandlerSlot#isStill} confirms them afterwards.
  */
 public interface HandlerCall extends CallOrigin {
 
-    /** Another number for each request of this worker; 0 when its outcome is settled. */
+    /** Returns the sequence number of the request in this worker; 0 when it is completed. */
     long sequence();
 
-    /** The handler; null when there is no request. */
+    /** Returns the handler; null when there is no request. */
     HandlerEntry entry();
 
-    /** Of the request; {@link io.waybill.api.MessageId#NONE} when it is over. */
+    /** Returns the id of the request; {@link io.waybill.api.MessageId#NONE} when it is completed. */
     long id();
 
-    /** The response that its handler deferred; null for none. */
+    /** Returns the deferred response; null for none. */
     default DeferredOutcome late() {
         return null;
     }
@@ -28,6 +29,6 @@ public interface HandlerCall extends CallOrigin {
         return id();
     }
 
-    /** Responds to the request in place of its handler, if this is still the one of that number and it has no response. */
+    /** Completes the request in place of its handler, if it still has this sequence number and no response. */
     void abandon(long sequence);
 }

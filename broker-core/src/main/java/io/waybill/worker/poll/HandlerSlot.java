@@ -4,10 +4,10 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Which handlers one thread is inside of: one that runs on a thread of its bundle, or a non-blocking one that a polling thread runs, or
- * the second within the first, when a handler waits for a response and polls meanwhile.
+ * The handlers that one thread is inside of: a handler on a thread of its bundle, a non-blocking handler on a polling
+ * thread, or the second within the first, when a handler waits for a response and polls meanwhile.
  *
- * <p><b>Threads.</b> Written by its thread; the housekeeper's reads it.
+ * <p><b>Threads.</b> Written by its thread; read by the housekeeper.
  */
 public final class HandlerSlot {
 
@@ -24,14 +24,13 @@ public final class HandlerSlot {
     }
 
     private final Thread thread;
-    // Written last when a handler is entered, and read first and last by the housekeeper: what is read of the
-    // invocation
-    // in between is of one request.
+    // Written last when a handler is entered, and read first and last by the housekeeper: the values read in between
+    // are of one request.
     private HandlerCall innermost;
     private HandlerCall outermost;
     private int inline;
-    private long inlineTurns; // how often it began or ended to serve a request inline: odd while it does
-    private volatile boolean interrupted; // set by the housekeeper before it interrupts, taken by the thread itself
+    private long inlineTurns; // odd while the thread serves a request inline
+    private volatile boolean interrupted; // set by the housekeeper before it interrupts, cleared by the thread itself
 
     HandlerSlot(Thread thread) {
         this.thread = thread;
@@ -43,7 +42,7 @@ public final class HandlerSlot {
 
     // ---- its own thread
 
-    /** The thread is about to call a handler. Returns what {@link #leave} wants. */
+    /** Enters a handler. Returns the argument for {@link #leave}. */
     public HandlerCall enter(HandlerCall begun) {
         HandlerCall before = innermost;
         if (before == null) {
@@ -53,19 +52,22 @@ public final class HandlerSlot {
         return before;
     }
 
-    /** The handler returned, or threw. */
+    /** Leaves a handler that returned or threw. */
     public void leave(HandlerCall before) {
         INNERMOST.setRelease(this, before);
         if (before == null) {
             outermost = null;
         }
-        if (interrupted) { // it was meant for the handler that is over
+        if (interrupted) { // it was meant for the handler that has ended
             interrupted = false;
             Thread.interrupted();
         }
     }
 
-    /** The thread, which polled, serves a request: it calls the handler, and storages and converters in what it responds with. */
+    /**
+     * Marks that this polling thread serves a request inline: it runs foreign code of the handler, storages and
+     * converters.
+     */
     public void beginInline() {
         inline++;
         INLINE_TURNS.setOpaque(this, inlineTurns + 1);
@@ -76,38 +78,38 @@ public final class HandlerSlot {
         INLINE_TURNS.setOpaque(this, inlineTurns + 1);
     }
 
-    /** Whether the thread is inside a handler that must not wait. */
+    /** Returns whether the thread is inside a handler that must not wait. */
     public boolean isInline() {
         return inline > 0;
     }
 
     // ---- the housekeeper's thread
 
-    /** Another number for each request that the thread serves inline; 0 while it serves none. */
+    /** Returns a different number for each request that the thread serves inline; 0 while it serves none. */
     long inlineTurn() {
         long turns = (long) INLINE_TURNS.getOpaque(this);
         return (turns & 1) == 1 ? turns : 0;
     }
 
-    /** What the thread is inside of now; null for nothing. */
+    /** Returns the innermost call that the thread is inside of; null for none. */
     public HandlerCall innermost() {
         return (HandlerCall) INNERMOST.getAcquire(this);
     }
 
-    /** What the thread was inside of first. To be confirmed by {@link #isStill}. */
+    /** Returns the outermost call that the thread is inside of. To be confirmed by {@link #isStill}. */
     public HandlerCall outermost() {
         return outermost;
     }
 
-    /** Whether the thread did not leave this call since {@link #innermost()} gave it, and it is of that request. */
+    /** Returns whether the thread has been in this call, for this request, since {@link #innermost()} returned it. */
     public boolean isStill(HandlerCall seen, long sequence) {
         VarHandle.loadLoadFence();
         return INNERMOST.getAcquire(this) == seen && seen.sequence() == sequence;
     }
 
     /**
-     * Interrupts the handler that the thread is inside of. When it returns in this very moment, the interrupt stays until the thread leaves
-     * the next handler, or clears it.
+     * Interrupts the handler that the thread is inside of. If it returns at this moment, the interrupt stays until the
+     * thread leaves its next handler, or clears it.
      */
     public void interrupt(HandlerCall seen) {
         interrupted = true;

@@ -5,7 +5,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
- * The threads that run handlers of a worker, or may: each has an {@link HandlerSlot}.
+ * The {@link HandlerSlot}s of all threads that run handlers of a worker.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -21,20 +21,20 @@ public final class HandlerSlots {
         return slot;
     }
 
-    /** That of the calling thread. */
+    /** Returns the slot of the calling thread. */
     public HandlerSlot own() {
         HandlerSlot slot = own.get();
         return slot == null ? newSlot() : slot;
     }
 
-    /** On whose behalf the calling thread calls: that of the request whose handler it is inside of, if any. */
+    /** Returns the origin of the calling thread's calls: the request whose handler it is inside of, or the program. */
     CallOrigin origin() {
         HandlerSlot slot = own.get();
         HandlerCall inside = slot == null ? null : slot.innermost();
         return inside == null ? CallOrigin.PROGRAM : inside;
     }
 
-    /** All, while threads come. Who iterates takes out those whose thread ended. */
+    /** Iterates over all slots, while threads are added. The caller removes those whose thread has ended. */
     public Iterator<HandlerSlot> all() {
         return slots.iterator();
     }

@@ -1,6 +1,6 @@
 package io.waybill.worker.poll;
 
-/** Ends the turn of a thread that lost the {@link PollPermit} while a listener did not return: another thread polls by now. */
+/** Unwinds a thread that lost the {@link PollPermit} while a listener did not return; another thread polls now. */
 public final class PermitRevokedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

@@ -4,11 +4,12 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * The right to poll: one thread at a time reads the peers' journals and settles calls. The worker's poller has it when no other thread
- * wants it; a thread that waits for a response takes it to poll for itself. Everything that one holder wrote is seen by the next.
+ * The right to poll: one thread at a time reads the peers' journals and completes calls. The worker's poller holds it
+ * unless another thread wants it; a thread that waits for a response takes it to poll for itself. Writes of one holder
+ * are visible to the next.
  *
- * <p>While its holder is inside of a listener, which is foreign and may not return, the permit can be revoked: the holder learns it from
- * {@link #leaveForeign}, and touches nothing from then on that belongs to the permit.
+ * <p>The permit can be revoked while its holder is inside a listener, which is foreign code and may not return:
+ * {@link #leaveForeign} reports this, and the former holder then touches nothing that the permit protects.
  */
 public final class PollPermit {
 
@@ -25,32 +26,31 @@ public final class PollPermit {
     }
 
     private volatile Thread holder;
-    // Which call of a listener the holder is inside of, another number for each; 0 for none. Set by the holder, cleared
-    // by
-    // it or by who revokes.
+    // Number of the listener call that the holder is inside of; 0 for none. Set by the holder, cleared by it or by the
+    // thread that revokes.
     private volatile long foreign;
-    private volatile Thread revokedFrom; // and has not come back; null for none
-    private long entered; // of the holder
-    private long revocations; // of who revokes while no thread holds the permit, read by the holder
+    private volatile Thread revokedFrom; // thread caught in a listener without the permit; null for none
+    private long entered; // by the holder
+    private long revocations; // by the thread that revokes while no thread holds the permit, read by the holder
 
     /** Takes the permit if it is free. */
     public boolean tryAcquire() {
         return holder == null && HOLDER.compareAndSet(this, null, Thread.currentThread());
     }
 
-    /** Gives it back. The holder only. */
+    /** Releases the permit. Only by the holder. */
     public void release() {
         HOLDER.setRelease(this, null);
     }
 
-    /** The holder is about to call a listener. Returns what {@link #leaveForeign} wants. */
+    /** Marks that the holder is about to call a listener. Returns the argument for {@link #leaveForeign}. */
     public long enterForeign() {
         long number = ++entered;
         FOREIGN.setRelease(this, number);
         return number;
     }
 
-    /** The listener returned. Returns whether this thread still has the permit. */
+    /** Marks that the listener returned. Returns whether this thread still holds the permit. */
     public boolean leaveForeign(long number) {
         if (FOREIGN.compareAndSet(this, number, 0L)) {
             return true;
@@ -61,12 +61,14 @@ public final class PollPermit {
         return false;
     }
 
-    /** Which call of a listener the holder is inside of; 0 for none. Any thread. */
+    /** Returns the number of the listener call that the holder is inside of; 0 for none. Any thread. */
     long foreign() {
         return foreign;
     }
 
-    /** Takes the permit from a holder that is inside of this call of a listener. Returns that thread; null when it has left the call. */
+    /**
+     * Takes the permit from a holder inside this listener call. Returns that thread; null when it has left the call.
+     */
     Thread revoke(long number) {
         Thread caught = holder;
         if (caught == null || !FOREIGN.compareAndSet(this, number, 0L)) {
@@ -78,12 +80,12 @@ public final class PollPermit {
         return caught;
     }
 
-    /** Whether this thread lost the permit inside of a listener, and is in it still. */
+    /** Returns whether this thread lost the permit inside a listener, and has not left it. */
     boolean isCaught(Thread thread) {
         return revokedFrom == thread;
     }
 
-    /** How often the permit was revoked. The holder only. */
+    /** Returns how often the permit was revoked. Only by the holder. */
     public long revocations() {
         return revocations;
     }

@@ -8,15 +8,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the poller's thread and the callers that poll for themselves know of each other, and the turn at polling that both take with the
- * {@link PollPermit}.
+ * State shared by the poller's thread and the callers that poll for themselves, and the turn of polling that both take
+ * with the {@link PollPermit}.
  *
  * <p><b>Threads.</b> Any.
  */
 public final class PollTurns {
 
     private static final Logger LOG = LoggerFactory.getLogger(PollTurns.class);
-    /** A listener that takes so long is caught in something: what else is to be polled for does not wait for it. */
+    /** A listener that takes longer loses the permit, so that other calls do not wait for it. */
     private static final long CAUGHT_NS = 100_000_000;
 
     private final String workerName;
@@ -24,14 +24,15 @@ public final class PollTurns {
     private final Cursors cursors;
     private final FaultAlarm faults;
     private final AtomicInteger pollingCallers = new AtomicInteger();
-    // Changes with every call that polled for itself: written by them, read by the poller's thread.
+    // Changes with every call that polled for itself: written by callers, read by the poller's thread.
     private final AtomicLong callerPolls = new AtomicLong();
     private Polled polled; // set before the first thread polls
-    // Of the poller's thread, read by callers: whether it sleeps on the doorbell, and until when on the boot clock.
+    // Written by the poller's thread, read by callers: whether it sleeps on the doorbell, and until when on the boot
+    // clock.
     private volatile boolean sleeping;
     private volatile long sleepingUntilNs;
     private volatile boolean closed;
-    // Of the housekeeper: the call of a listener that it saw last, and when first.
+    // By the housekeeper: the listener call that it saw last, and when first.
     private long listenerSeen;
     private long listenerSinceNs;
 
@@ -64,10 +65,10 @@ public final class PollTurns {
         pollingCallers.getAndIncrement();
     }
 
-    /** Lets out the faults that the caller met when it polled: what it does next is none of their business. */
+    /** Surfaces the faults of the caller's polls before it continues with other work. */
     void callerEnds() {
         surfaceFaults();
-        callerPolls.lazySet(callerPolls.get() + 1); // any change will do, also when two threads make the same
+        callerPolls.lazySet(callerPolls.get() + 1); // any change will do, even if two threads make the same one
         pollingCallers.getAndDecrement();
     }
 
@@ -75,14 +76,14 @@ public final class PollTurns {
         return pollingCallers.get() > 0;
     }
 
-    /** Another number than before when callers polled since. */
+    /** Returns a number that changes when callers polled. */
     long callerPolls() {
         return callerPolls.get();
     }
 
     // ---- sleep
 
-    /** The poller's thread is about to sleep, or sleeps; peers ring when they want something. */
+    /** Marks that the poller's thread is about to sleep, or sleeps; peers ring from now on. */
     void sleepUntil(long bootNs) {
         sleepingUntilNs = bootNs;
         sleeping = true;
@@ -102,18 +103,21 @@ public final class PollTurns {
 
     // ---- the turn
 
-    /** A caller took the permit: while the poller sleeps, peers need not ring for what the caller finds itself. */
+    /**
+     * Marks that a caller took the permit: while the poller sleeps, peers need not ring for what the caller finds
+     * itself.
+     */
     void takenByCaller() {
         if (sleeping) {
             cursors.markAwake();
-            polled.readClock(); // by which deadlines of what came meanwhile are judged
+            polled.readClock(); // used to check the deadlines of requests that arrived meanwhile
         }
     }
 
     /**
-     * A caller gives the permit back. When the poller sleeps, peers must ring again from now on, and what they wrote before they knew is
-     * read here: no peer rings for it, and one poll reads no more than a part of a burst. A peer that rings ends the poller's sleep, and
-     * with it this caller's turn.
+     * Releases the permit of a caller. If the poller sleeps, peers must ring again from now on. Records that they wrote
+     * before they see this are read here, because no peer rings for them and one poll reads only a part of a burst. A
+     * peer that rings ends the poller's sleep, and with it this caller's turn.
      */
     void leftByCaller() {
         int work = sleeping ? 1 : 0;
@@ -127,7 +131,7 @@ public final class PollTurns {
         permit.release();
     }
 
-    /** As {@link Polled#poll()}, whatever happens. */
+    /** Polls like {@link Polled#poll()}; contains all errors. */
     int poll() {
         try {
             return polled.poll();
@@ -136,22 +140,23 @@ public final class PollTurns {
         }
     }
 
-    /** As {@link Polled#pollAll()}, whatever happens. */
+    /** Polls like {@link Polled#pollAll()}; contains all errors. */
     int pollAll() {
         try {
             return polled.pollAll();
-        } catch (Throwable e) { // likewise
+        } catch (Throwable e) { // as in poll()
             return failed(e);
         }
     }
 
-    /** Reads the clock; the next poll settles calls that are overdue. */
+    /** Reads the clock; the next poll completes calls that are overdue. */
     void readClock() {
         polled.readClock();
     }
 
     /**
-     * Takes the permit from a thread that a listener keeps, so that another thread may poll. For the housekeeper.
+     * Takes the permit from a thread that is blocked in a listener, so that another thread may poll. For the
+     * housekeeper.
      *
      * @param nowNs on the monotonic clock
      */
@@ -176,7 +181,7 @@ public final class PollTurns {
         }
     }
 
-    /** Ends a turn that something other than a poll ended early: the permit comes free whatever it was. */
+    /** Ends a turn that failed outside of a poll, and releases the permit in any case. */
     void stopAfter(Throwable e) {
         try {
             report(e);
@@ -190,12 +195,12 @@ public final class PollTurns {
         }
     }
 
-    /** Lets out the faults that this thread met, before it goes back to code that they are no business of. */
+    /** Surfaces the faults of this thread before it returns to unrelated code. */
     void surfaceFaults() {
         faults.surface();
     }
 
-    /** A fault surfaced in this thread, of which nothing shows whose file it was. */
+    /** Reports a fault whose file is unknown. */
     void report(Throwable e) {
         faults.report(e);
     }

@@ -1,30 +1,30 @@
 package io.waybill.worker.poll;
 
 /**
- * What is polled: the queues of the peers.
+ * The queues of the peers, as seen by the poller.
  *
  * <p><b>Threads.</b> Belongs to the holder of the {@link PollPermit}.
  */
 public interface Polled {
 
-    /** What a poll gives when a handler ran and another thread polls meanwhile. */
+    /** Result of a poll in which a handler ran and another thread took the permit. */
     int PERMIT_LOST = -1;
 
     /**
-     * Looks once where something may be.
+     * Polls the peers that may have written something.
      *
-     * @return how much was done, 0 for nothing, or {@link #PERMIT_LOST}
+     * @return the amount of work done, 0 for none, or {@link #PERMIT_LOST}
      */
     int poll();
 
     /**
-     * Looks once at everything, without exception: before the poller sleeps. Reads no more than a part of what lies there, so that what it
-     * gives is above 0 while anything may be left.
+     * Polls all peers: before the poller sleeps. Reads at most a part of a backlog; the result is above 0 while
+     * anything may be left.
      *
-     * @return as {@link #poll}
+     * @return the amount of work done, 0 for none, or {@link #PERMIT_LOST}
      */
     int pollAll();
 
-    /** Reads the clock, by which deadlines are judged; the next poll settles what is overdue. Calls no listener. */
+    /** Reads the clock for checking deadlines; the next poll completes what is overdue. Calls no listener. */
     void readClock();
 }

@@ -12,10 +12,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Background poller: polls when no caller does.
+ * Background poller. Yields the poll permit to callers that poll for their own responses, and takes it back when none
+ * does.
  *
- * <p>It steps aside while {@link WaitingCallers} poll, and looks now and then whether one still does. When it is caught in a
- * non-blocking handler that does not come back, a second thread takes its role; the first becomes the spare when it returns.
+ * <p>When it is blocked in a non-blocking handler, a second thread takes its role; the first becomes the spare when it
+ * returns.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -23,7 +24,10 @@ public final class Poller {
 
     private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
     private static final long STANDBY_NS = 500_000;
-    /** So long after a caller polled for itself the poller only looks now and then: it would take the processor from callers. */
+    /**
+     * Time after a caller's poll in which the poller checks only at intervals: it would take the processor from
+     * callers.
+     */
     private static final long CALLERS_NS = 10_000_000;
 
     private static final long ERROR_REST_NS = 1_000_000;
@@ -40,11 +44,11 @@ public final class Poller {
     private final Cursors cursors;
     private final Doorbell doorbell;
     private final Queue<HandlerSlot> spares = new ConcurrentLinkedQueue<>();
-    // Set by the thread that takes the role, or the one that gives it; read by those and by who wakes it.
+    // Set by the thread that takes or assigns the role; read by those and by threads that wake the poller.
     private volatile HandlerSlot active;
-    private volatile boolean starting; // set by who starts a thread for the role, taken by that thread
-    private int started; // of the housekeeper, and before it runs of who starts
-    private HandlerSlot roleSeen; // these two are of the housekeeper
+    private volatile boolean starting; // set by the thread that starts another one for the role, cleared by that thread
+    private int started; // by the housekeeper, and before it runs by the starting thread
+    private HandlerSlot roleSeen; // these two by the housekeeper
     private long turnSeen;
 
     public Poller(
@@ -69,7 +73,7 @@ public final class Poller {
         this.doorbell = doorbell;
     }
 
-    /** Begins to poll. */
+    /** Starts polling. */
     public void start(Polled polled) {
         turns.open(polled);
         startThread();
@@ -88,7 +92,7 @@ public final class Poller {
         long callerPollsSeen = 0;
         long callersUntilNs = clock.monotonicNs();
         while (!turns.isClosed()) {
-            Thread.interrupted(); // a handler may have left it, and park would not wait any more
+            Thread.interrupted(); // a handler may have left the interrupt set, and park would return at once
             if (active != self) {
                 standAside(self);
                 continue;
@@ -110,15 +114,15 @@ public final class Poller {
                 } else {
                     pollUntilDisplaced(self);
                 }
-            } catch (Throwable e) { // JDK 17 may tell of a fault in a peer's file late, and anywhere
+            } catch (Throwable e) { // JDK 17 may report a fault in a peer's file late, and anywhere
                 turns.stopAfter(e);
                 turns.wakeUp();
-                LockSupport.parkNanos(this, ERROR_REST_NS); // it may be met again at once
+                LockSupport.parkNanos(this, ERROR_REST_NS); // it may surface again at once
             }
         }
     }
 
-    /** Polls with the permit as long as there is work, and leaves it to the callers that poll for themselves. */
+    /** Polls with the permit as long as there is work, and yields it to callers that poll for themselves. */
     private void pollWhatIsThere() {
         cursors.markAwake();
         int work = turns.poll();
@@ -130,12 +134,12 @@ public final class Poller {
         }
     }
 
-    /** Another thread has the role: waits to be given it again. */
+    /** Waits while another thread has the role. */
     private void standAside(HandlerSlot self) {
         spares.add(self);
         while (active != self && !turns.isClosed()) {
             LockSupport.park(this);
-            Thread.interrupted(); // a handler may have left it, and park would not wait any more
+            Thread.interrupted(); // a handler may have left the interrupt set, and park would return at once
         }
         spares.remove(self);
     }
@@ -197,16 +201,16 @@ public final class Poller {
             doorbell.await(timeoutNs);
             turns.wakeUp();
             if (!permit.tryAcquire()) {
-                return false; // a caller polls: it saw to the mark
+                return false; // a caller polls: it updated the mark
             }
-            turns.readClock(); // by which deadlines of what came meanwhile are judged
+            turns.readClock(); // used to check the deadlines of requests that arrived meanwhile
         }
         turns.wakeUp();
         cursors.markAwake();
         return true;
     }
 
-    /** Ends the rest of a poller that stands by. */
+    /** Wakes a poller that stands by. */
     void unpark() {
         HandlerSlot role = active;
         if (role != null) {
@@ -214,31 +218,31 @@ public final class Poller {
         }
     }
 
-    /** The same while no thread polls. */
+    /** Wakes a poller that stands by, if no thread polls. */
     void unparkIfStandingBy() {
         if (!turns.isSleeping() && permit.isFree()) {
             unpark();
         }
     }
 
-    /** Surfaces the faults that this thread met when it sent, before it returns to its caller. */
+    /** Surfaces the faults of this thread's sends, before it returns to its caller. */
     public void surfaceFaults() {
         turns.surfaceFaults();
     }
 
-    /** A call was sent that ends at this time; 0 for never. */
+    /** Registers the deadline of a call that was sent; 0 for none. */
     public void onDeadline(long deadlineNs) {
         if (deadlines.add(deadlineNs) && turns.isSleeping() && deadlineNs < turns.sleepingUntilNs()) {
             wake();
         }
     }
 
-    /** Reports a fault that surfaced in the calling thread; the next poll looks whose file it was. */
+    /** Reports a fault that surfaced in the calling thread; the next poll finds the file. */
     public void report(Throwable fault) {
         turns.report(fault);
     }
 
-    /** Something changed that only a poll can see. */
+    /** Wakes the poller after a change that only a poll can see. */
     public void wake() {
         if (turns.isSleeping()) {
             try {
@@ -255,15 +259,16 @@ public final class Poller {
         }
     }
 
-    /** Whether the poller's thread is inside a handler now. */
+    /** Returns whether the poller's thread is inside a handler now. */
     public boolean isInHandler() {
         HandlerSlot role = active;
         return role != null && role.innermost() != null;
     }
 
     /**
-     * Gives the role to another thread when the poller's serves the same request at two looks, or a listener keeps it, and no thread polls.
-     * For the housekeeper. A handler costs one thread at most: until it comes back, its other requests don't run on a poller.
+     * Assigns the role to another thread when the poller's thread serves the same request at two checks, or is blocked
+     * in a listener, and no thread polls. For the housekeeper. A handler blocks one thread at most: until it returns,
+     * its other requests don't run on a poller.
      */
     public void relieve() {
         turns.relieve(clock.monotonicNs());
@@ -286,7 +291,7 @@ public final class Poller {
         }
     }
 
-    /** Whether the poller's thread serves the same request as at the last look. */
+    /** Returns whether the poller's thread serves the same request as at the last check. */
     private boolean isInTheSameTurn(HandlerSlot role) {
         long turn = role.inlineTurn();
         boolean same = turn != 0 && turn == turnSeen && role == roleSeen;
@@ -295,7 +300,10 @@ public final class Poller {
         return same;
     }
 
-    /** Takes the permit from a thread that a listener keeps. For who closes, when the housekeeper has ended. */
+    /**
+     * Takes the permit from a thread that is blocked in a listener. For the thread that closes, after the housekeeper
+     * has ended.
+     */
     public void relieveOfListener() {
         turns.relieve(clock.monotonicNs());
     }

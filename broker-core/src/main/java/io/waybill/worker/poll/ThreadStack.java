@@ -1,6 +1,6 @@
 package io.waybill.worker.poll;
 
-/** The stack of another thread, in the form that a logger prints. */
+/** Stack of another thread, as an exception that a logger can print. */
 public final class ThreadStack extends Exception {
 
     private static final long serialVersionUID = 1L;
@@ -10,7 +10,7 @@ public final class ThreadStack extends Exception {
         setStackTrace(stack);
     }
 
-    /** The stack of a thread, as it is now. */
+    /** Captures the current stack of a thread. */
     static ThreadStack of(Thread thread) {
         return new ThreadStack(thread.getStackTrace());
     }

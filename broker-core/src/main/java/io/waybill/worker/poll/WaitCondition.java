@@ -1,7 +1,7 @@
 package io.waybill.worker.poll;
 
 /**
- * What a thread waits for while it polls: the outcome of its own call.
+ * Condition that a thread waits for while it polls: the outcome of its own call.
  *
  * <p><b>Threads.</b> {@link #park} by the thread that waits; {@link #isMet} by any.
  */
@@ -9,6 +9,6 @@ public interface WaitCondition {
 
     boolean isMet();
 
-    /** Parks the calling thread until the condition is met, at most this long; may return early. */
+    /** Parks the calling thread until the condition is met or {@code maxNs} has passed; may return early. */
     void park(long maxNs);
 }

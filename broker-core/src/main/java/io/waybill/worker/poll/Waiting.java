@@ -1,15 +1,15 @@
 package io.waybill.worker.poll;
 
-/** How a worker's threads wait for messages. */
+/** Idle strategy of a worker's threads while they wait for messages. */
 public enum Waiting {
 
-    /** Poll without pause: lowest latency, one core. */
+    /** Polls without pause: lowest latency, one core. */
     SPIN(Long.MAX_VALUE, 0, Long.MAX_VALUE),
 
-    /** Poll for a moment, yield for a while, then sleep until a sender rings: the default. */
+    /** Polls for some microseconds, then yields, then sleeps until a sender rings: the default. */
     BALANCED(20_000, 100_000, 500_000),
 
-    /** Sleep almost at once. */
+    /** Sleeps almost at once. */
     LOW_CPU(1_000, 4_000, 20_000);
 
     private final long spinNs;
@@ -22,17 +22,17 @@ public enum Waiting {
         this.callerNs = callerNs;
     }
 
-    /** How long to poll without pause after the last message. */
+    /** Returns how long to poll without pause after the last message. */
     long spinNs() {
         return spinNs;
     }
 
-    /** How long to yield between polls after that. */
+    /** Returns how long to yield between polls after that. */
     long yieldNs() {
         return yieldNs;
     }
 
-    /** How long a thread polls for the response that it waits for, before it leaves that to the poller and sleeps. */
+    /** Returns how long a thread polls for its own response before it leaves that to the poller and sleeps. */
     long callerNs() {
         return callerNs;
     }

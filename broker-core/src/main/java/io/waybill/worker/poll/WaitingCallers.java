@@ -5,13 +5,14 @@ import io.waybill.host.Clock;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Threads that wait for a response, or for room: they poll for themselves for a while, and leave it to the {@link Poller} then.
+ * Threads that wait for a response, or for room: they first poll for themselves, and then leave it to the
+ * {@link Poller}.
  *
  * <p><b>Threads.</b> Any.
  */
 public final class WaitingCallers {
 
-    /** For a permit that is given back every few microseconds. */
+    /** Retry interval for a permit that other threads release every few microseconds. */
     private static final long LOOK_NS = 5_000_000;
 
     private static final long MAX_PARK_NS = 50_000_000;
@@ -34,19 +35,26 @@ public final class WaitingCallers {
         this.poller = poller;
     }
 
-    /** Whether this thread may wait for other workers: not while it polls, nor inside a non-blocking handler. */
+    /**
+     * Returns whether this thread may wait for other workers: not while it polls, nor inside a non-blocking handler.
+     */
     public boolean mayBlock() {
         return !permit.isMine() && !invocations.own().isInline();
     }
 
-    /** Whether this thread polls, or is inside a handler of this worker: what waits for those must not wait on it. */
+    /**
+     * Returns whether this thread polls, or is inside a handler of this worker: it must not wait for the end of either.
+     */
     public boolean isInside() {
         return permit.isMine()
                 || permit.isCaught(Thread.currentThread()) // in a listener that took too long
                 || invocations.origin() != CallOrigin.PROGRAM;
     }
 
-    /** On whose behalf this thread calls: that of the handler that it is inside of. While it polls, it tells others' listeners. */
+    /**
+     * Returns the origin of this thread's calls: the request whose handler it is inside of. The program while it polls,
+     * since it runs listeners of other callers then.
+     */
     public CallOrigin origin() {
         return permit.isMine() ? CallOrigin.PROGRAM : invocations.origin();
     }
@@ -57,12 +65,12 @@ public final class WaitingCallers {
         }
     }
 
-    /** Waits until the call is settled, polling meanwhile. */
+    /** Waits until the call is completed, and polls meanwhile. */
     public void await(WaitCondition call) {
         turns.callerBegins();
         try {
             pollFor(call);
-        } catch (Throwable e) { // whatever it was: the permit must come free, and the call gets its outcome
+        } catch (Throwable e) { // in any case: the permit must be released, and the call gets its outcome
             turns.stopAfter(e);
         } finally {
             turns.callerEnds();
@@ -118,7 +126,7 @@ public final class WaitingCallers {
             while (!call.isMet()) {
                 poller.unparkIfStandingBy();
                 parkOnce(call);
-                interrupted |= Thread.interrupted(); // the outcome is what counts; the interrupt is kept for later
+                interrupted |= Thread.interrupted(); // the outcome has priority; the interrupt is kept for later
             }
         } finally {
             parked.getAndDecrement();
@@ -128,7 +136,10 @@ public final class WaitingCallers {
         }
     }
 
-    /** To park is to enter the virtual machine, where JDK 17 tells of faults that this thread met before. */
+    /**
+     * Parks, and surfaces the faults of this thread before that: parking enters the virtual machine, where JDK 17
+     * reports them.
+     */
     private void parkOnce(WaitCondition call) {
         try {
             call.park(MAX_PARK_NS);
@@ -137,14 +148,14 @@ public final class WaitingCallers {
         }
     }
 
-    /** Polls a little, or lets others run: for a caller that waits for room. */
+    /** Polls briefly, or yields: for a caller that waits for room. */
     public void helpBriefly() {
         turns.callerBegins();
         try {
             if (permit.tryAcquire() && pollBriefly() != 0) {
                 return;
             }
-        } catch (Throwable e) { // likewise
+        } catch (Throwable e) { // as in await()
             turns.stopAfter(e);
         } finally {
             turns.callerEnds();
@@ -157,9 +168,9 @@ public final class WaitingCallers {
     }
 
     /**
-     * Looks at something while no thread polls, and therefore none is in a listener.
+     * Runs a check while no thread polls, and therefore none is in a listener.
      *
-     * @return whether it did; not when some thread polled all the time
+     * @return whether it ran; false when other threads polled all the time
      */
     public boolean whileNobodyPolls(Runnable look) {
         turns.callerBegins();
@@ -178,7 +189,7 @@ public final class WaitingCallers {
                 turns.leftByCaller();
             }
             return true;
-        } catch (Throwable e) { // a fault in a peer's file, as above
+        } catch (Throwable e) { // a fault in a peer's file, as in await()
             turns.stopAfter(e);
             return false;
         } finally {
@@ -186,7 +197,7 @@ public final class WaitingCallers {
         }
     }
 
-    /** Polls with the permit, and gives it back. Returns 0 when there was nothing to do. */
+    /** Polls with the permit, and releases it. Returns 0 when there was nothing to do. */
     private int pollBriefly() {
         turns.takenByCaller();
         int work = turns.poll();

@@ -1,15 +1,16 @@
 /**
  * Polling: which thread reads the peers' queues, and how threads wait.
  *
- * <p>One thread at a time has the {@link io.waybill.worker.poll.PollPermit}. The {@link io.waybill.worker.poll.Poller} has it in the
- * background; callers that wait for a response take it ({@link io.waybill.worker.poll.WaitingCallers}). What is polled is behind
- * {@link io.waybill.worker.poll.Polled}: this package knows neither calls nor requests. It also knows which handler each thread is inside
- * ({@link io.waybill.worker.poll.HandlerSlots}), because that decides whether the thread may wait.
+ * <p>One thread at a time has the {@link io.waybill.worker.poll.PollPermit}. The {@link io.waybill.worker.poll.Poller}
+ * has it in the background; callers that wait for a response take it ({@link io.waybill.worker.poll.WaitingCallers}).
+ * The queues are behind {@link io.waybill.worker.poll.Polled}: this package knows neither calls nor requests. It also
+ * knows which handler each thread is inside ({@link io.waybill.worker.poll.HandlerSlots}), because that decides whether
+ * the thread may wait.
  *
  * <h2>Starting points</h2>
  * <ul>
- *   <li>{@link io.waybill.worker.poll.Poller} for the background thread
- *   <li>{@link io.waybill.worker.poll.PollTurns} for how the threads share the permit
+ * <li>{@link io.waybill.worker.poll.Poller} for the background thread
+ * <li>{@link io.waybill.worker.poll.PollTurns} for how threads share the permit
  * </ul>
  */
 package io.waybill.worker.poll;

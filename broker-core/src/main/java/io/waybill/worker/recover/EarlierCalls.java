@@ -40,8 +40,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The outcomes of calls that earlier incarnations of this worker made. Journals are read behind the path of a call: claims have a thread of their
- * own, which lives as long as there is one.
+ * Finds the outcomes of calls that earlier incarnations of this worker made. Journals are read off the path of a call:
+ * claims have a separate thread, which runs while there are claims.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -49,7 +49,7 @@ public final class EarlierCalls {
 
     private static final Logger LOG = LoggerFactory.getLogger(EarlierCalls.class);
     private static final long LOOK_NS = 2_000_000;
-    /** A live peer's files are complete again within this time, whatever it was doing to them. */
+    /** Time within which a live peer's files are complete again, whatever it does to them. */
     private static final long OPEN_LIMIT_NS = 2_000_000_000;
 
     private final WorkerDirectory directory;
@@ -81,7 +81,7 @@ public final class EarlierCalls {
         this.responses = new StoredResponse(transit.receiver());
     }
 
-    /** The outcome of a call that an earlier incarnation made. */
+    /** Adds a claim to the outcome of a call that an earlier incarnation made. */
     public CompletableFuture<Response> claim(long id, OutcomeClaim.Way way, Duration timeout) {
         if (MessageId.worker(id) != directory.id()) {
             throw CallErrors.refused(
@@ -96,7 +96,7 @@ public final class EarlierCalls {
         return claim.outcome();
     }
 
-    /** Waits for a claim's outcome. */
+    /** Waits for the outcome of a claim. */
     public static Response await(CompletableFuture<Response> outcome, long id) {
         try {
             return outcome.get();
@@ -106,7 +106,7 @@ public final class EarlierCalls {
             throw new CallException(
                     ErrorKind.UNKNOWN_ERROR, ErrorCode.CLOSED, id, "interrupted while waiting for an answer", e);
         } catch (ExecutionException e) {
-            throw (CallException) e.getCause(); // claims fail with nothing else
+            throw (CallException) e.getCause(); // claims fail with no other type
         }
     }
 
@@ -123,7 +123,10 @@ public final class EarlierCalls {
         added.add(claim);
     }
 
-    /** Serves claims until none is left. Its failure fails all that are there, and those to come get another one. */
+    /**
+     * Serves claims until none is left. A failure of this agent fails all present claims; later claims start another
+     * agent.
+     */
     private final class Search implements Agent {
 
         private final WakeableIdleStrategy idle;
@@ -155,7 +158,7 @@ public final class EarlierCalls {
                     idle.rest(LOOK_NS);
                     return 0;
                 }
-            } catch (Throwable e) { // whatever it was: every claim gets its outcome, and those to come a thread
+            } catch (Throwable e) { // in any case: every claim gets its outcome, and later ones get a thread
                 LOG.error("The thread that searches for the outcomes of earlier calls failed", e);
                 failure = e;
             }
@@ -179,7 +182,7 @@ public final class EarlierCalls {
             steps.attempt(this::end).finishUnchecked();
         }
 
-        /** Claims that are left are those of a worker that closes, or of a thread that failed. */
+        /** Fails the claims that are left, because the worker closes or the thread failed. */
         private void end() {
             Consumer<OutcomeClaim> failing = failure == null
                     ? claim -> claim.fail(
@@ -187,9 +190,7 @@ public final class EarlierCalls {
                     : claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + failure);
             List<OutcomeClaim> left = new ArrayList<>(tooEarly);
             tooEarly.clear();
-            synchronized (
-                    EarlierCalls
-                            .this) { // before any claim fails: one that comes behind that begins a thread of its own
+            synchronized (EarlierCalls.this) { // before any claim fails: a later one starts a thread of its own
                 if (failure != null) {
                     running = false;
                 }
@@ -219,7 +220,7 @@ public final class EarlierCalls {
                 add(claim);
             } catch (CallException e) {
                 claim.fail(e);
-            } catch (IOException | RuntimeException | Error e) { // whatever lies in a peer's files
+            } catch (IOException | RuntimeException | Error e) { // whatever the peer's files contain
                 LOG.warn("The journals can't be searched for call {}", MessageId.text(claim.id()), e);
                 claim.fail(ErrorCode.PEER_CORRUPT, "the journals can't be searched: " + e.getMessage());
             }
@@ -250,8 +251,8 @@ public final class EarlierCalls {
         }
 
         /**
-         * The responses of a peer; empty when they can't be opened now and the claim can wait: the peer may be starting, and repairing what
-         * its incarnation before left.
+         * Returns the responses of a peer; empty when they can't be opened now and the claim can wait: the peer may be
+         * starting, and repairing the files of its previous incarnation.
          */
         private Optional<ResponseWatch> watch(int peerId, OutcomeClaim claim) throws IOException {
             ResponseWatch watch = watches.get(peerId);
@@ -259,7 +260,7 @@ public final class EarlierCalls {
                 return Optional.of(watch);
             }
             Peer peer = peer(peerId);
-            if (!unopened.containsKey(peerId)) { // one attempt for all claims of a turn: it may take a while
+            if (!unopened.containsKey(peerId)) { // one attempt for all claims of a turn: it may take some time
                 try {
                     watch = new ResponseWatch(peer, directory.id(), journal, host, responses);
                     watches.put(peerId, watch);
@@ -301,7 +302,7 @@ public final class EarlierCalls {
                 if (!watch.isEmpty()) {
                     watch.look(peer(peerId), host.clock().bootNs(), returnLimitNs);
                 }
-            } catch (RuntimeException | Error e) { // the peer is gone from the home, or its files went bad
+            } catch (RuntimeException | Error e) { // the peer was removed from the home, or its files were damaged
                 LOG.warn("The answers of worker {} can't be read any more", peerId, e);
                 watch.failAll(
                         claim -> claim.fail(ErrorCode.PEER_CORRUPT, "the answers can't be read: " + e.getMessage()));
@@ -309,7 +310,7 @@ public final class EarlierCalls {
         }
     }
 
-    /** Ends what still waits. */
+    /** Fails the claims that still wait. */
     public synchronized void close() {
         closed = true;
     }

@@ -10,17 +10,17 @@ import io.waybill.worker.peer.CallErrors;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A wait for the outcome of a call that an earlier incarnation of the worker made.
+ * Claim to the outcome of a call that an earlier incarnation of the worker made.
  *
- * <p><b>Threads.</b> Settled by the thread of {@link EarlierCalls}, or by who closes it.
+ * <p><b>Threads.</b> Completed by the thread of {@link EarlierCalls}, or by the thread that closes it.
  */
 public final class OutcomeClaim {
 
-    /** Whether the receiver is asked again. */
+    /** Whether the request is sent again. */
     public enum Way {
-        /** Its response is on record, or will be. */
+        /** Waits for the response, which is or will be recorded. */
         WAIT,
-        /** It is sent the request again, under its id. */
+        /** Sends the request again, under its id. */
         REPEAT
     }
 
@@ -30,10 +30,12 @@ public final class OutcomeClaim {
     private final Way way;
     private final CompletableFuture<Response> outcome = new CompletableFuture<>();
     private boolean acrossIncarnations;
-    private long lostSinceNs; // 0: the peer is there, as far as is known
+    private long lostSinceNs; // 0: the peer is present, as far as is known
     private long unsearchableSinceNs; // on the monotonic clock; 0: the peer's responses could be opened
 
     /**
+     * Creates a claim.
+     *
      * @param timeoutNs 0 for none
      * @param deadlineNs on CLOCK_BOOTTIME; 0 for none
      */
@@ -52,7 +54,7 @@ public final class OutcomeClaim {
         return way;
     }
 
-    /** On CLOCK_BOOTTIME; 0 for none. */
+    /** Returns the deadline, on CLOCK_BOOTTIME; 0 for none. */
     long deadlineNs() {
         return deadlineNs;
     }
@@ -61,7 +63,7 @@ public final class OutcomeClaim {
         return outcome;
     }
 
-    /** Whether the request may be run by a later incarnation of its receiver. */
+    /** Sets whether a later incarnation of the receiver may run the request. */
     void acrossIncarnations(boolean may) {
         acrossIncarnations = may;
     }
@@ -80,7 +82,7 @@ public final class OutcomeClaim {
         fail(new CallException(ErrorKind.UNKNOWN_ERROR, code, id, text));
     }
 
-    /** Whether no caller waits any more, the time being over or not. */
+    /** Returns whether no caller waits any more; fails the claim when its deadline has passed. */
     boolean isOver(long nowNs, String peer) {
         if (deadlineNs != 0 && nowNs >= deadlineNs) {
             fail(CallErrors.timedOut(id, timeoutNs, peer));
@@ -92,13 +94,13 @@ public final class OutcomeClaim {
         lostSinceNs = 0;
     }
 
-    /** The peer's responses can't be opened. Returns whether this was so for that long. */
+    /** Notes that the peer's responses can't be opened. Returns whether this has lasted that long. */
     boolean isUnsearchableFor(long limitNs, long nowNs) {
         unsearchableSinceNs = unsearchableSinceNs == 0 ? nowNs : unsearchableSinceNs;
         return nowNs - unsearchableSinceNs >= limitNs;
     }
 
-    /** The peer is gone, and has not answered. Returns whether that is the outcome. */
+    /** Notes that the peer has ended without a response. Returns whether the claim fails for that reason. */
     boolean endsWithPeer(long nowNs, long returnLimitNs, String peer) {
         lostSinceNs = lostSinceNs == 0 ? nowNs : lostSinceNs;
         boolean mayReturn = acrossIncarnations && nowNs - lostSinceNs < returnLimitNs;

@@ -20,7 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Collects what is known of how far a worker's queues were written before it joined: what it noted itself, and how far its peers have read.
+ * Collects evidence of how far a worker's queues were written before it joined: its own notes, and how far its peers
+ * have read.
  *
  * <p>Used by the thread that joins.
  */
@@ -39,7 +40,7 @@ public final class QueueWitnesses {
         this.roll = roll;
     }
 
-    /** Looks at the worker's own cursors and at those of all that ever joined its home. */
+    /** Reads the worker's own cursors and those of all workers that ever joined its home. */
     public static QueueWitnesses hear(WorkerDirectory own, Roll roll) throws IOException {
         QueueWitnesses witnesses = new QueueWitnesses(own, roll);
         Cursors cursors = own.cursors();
@@ -48,7 +49,7 @@ public final class QueueWitnesses {
         add(witnesses.requests, "what was on the disk", cursors.requestsOnDiskBefore(), 0);
         add(witnesses.responses, "what was on the disk", cursors.responsesOnDiskBefore(), 0);
         for (CursorSlot slot : cursors.taken()) {
-            // the response that was the last one when the place was noted
+            // the response that was the last one when the position was noted
             add(witnesses.responses, "the cursors of this worker", slot.responsesFrom() + 1, 0);
         }
         try (Membership membership = new Membership(own.home())) {

@@ -24,10 +24,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds out, when a peer appears for the first time in this incarnation of a worker, which of its requests earlier incarnations had read and not
- * answered. Until that is known the peer's requests are not served, so that they are begun in their order.
+ * Finds the requests of a peer that earlier incarnations had read without responding, when the peer appears for the
+ * first time in this incarnation. Until then the peer's requests are not served, so that they are begun in their order.
  *
- * <p><b>Threads.</b> Asked by who makes links, one at a time; looks on a thread of its own, which ends when there is nothing to look for.
+ * <p><b>Threads.</b> Called by the thread that makes links, one at a time; searches on a separate thread, which runs
+ * while there is something to search.
  */
 public final class Recovery {
 
@@ -55,12 +56,12 @@ public final class Recovery {
         this.faults = faults;
     }
 
-    /** Called after requests were found, or can be read. */
+    /** Sets the listener that is called after requests were found, or can be read. */
     public void onDone(Runnable listener) {
         doneListener = listener;
     }
 
-    /** A link was made that is not polled yet. */
+    /** Starts the search for a new link that is not polled yet. */
     public synchronized void made(PeerLink link) {
         boolean isFirst = begun.add(link.id());
         List<PeerLink> others = waiting.get(link.id());
@@ -74,7 +75,7 @@ public final class Recovery {
             waiting.put(link.id(), new ArrayList<>(List.of(link)));
             toDo.add(link);
         }
-        if (!running && !toDo.isEmpty()) { // also what an earlier link found no thread for
+        if (!running && !toDo.isEmpty()) { // also for an earlier link that found no thread
             startSearch(); // which waits for this lock
             running = true;
         }
@@ -95,11 +96,11 @@ public final class Recovery {
         return link;
     }
 
-    /** Searches for one link after the other until none is left. */
+    /** Searches the links one after the other until none is left. */
     private final class Search implements Agent {
 
         private final WakeableIdleStrategy idle;
-        private PeerLink link; // null between two
+        private PeerLink link; // null between two links
         private int looks;
 
         Search(WakeableIdleStrategy idle) {
@@ -140,12 +141,12 @@ public final class Recovery {
         hand(link.id(), unanswered);
     }
 
-    /** A peer that joins again writes to its queues while they are read: what can't be read is looked at again for a while. */
+    /** Searches a peer's queues, with retries: a peer that joins again writes to its queues meanwhile. */
     private Optional<long[]> findAll(PeerLink link) {
         try {
             UnansweredScan.Found found = find(link);
             return found.isWhole() ? Optional.of(found.unanswered()) : Optional.empty();
-        } catch (RuntimeException | Error e) { // whatever the peer's files hold
+        } catch (RuntimeException | Error e) { // whatever the peer's files contain
             if (MappedFaults.is(e)) {
                 faults.report(e);
             }
@@ -163,7 +164,7 @@ public final class Recovery {
                         Long.toHexString(link.reader().position().requestsIndex()));
             }
             return found.unanswered();
-        } catch (RuntimeException | Error e) { // likewise: what it asked stays unanswered
+        } catch (RuntimeException | Error e) { // its requests stay without a response
             LOG.error("What an earlier life left unanswered of worker {}'s requests can't be found out", link, e);
             faults.report(e);
             return new long[0];
@@ -182,7 +183,7 @@ public final class Recovery {
         return found;
     }
 
-    /** The newest link serves them, or, when that has ended, who answers for it. */
+    /** Passes the requests to the newest link, or, when that has ended, completes them for it. */
     private synchronized void hand(int peerId, long[] unanswered) {
         List<PeerLink> links = waiting.remove(peerId);
         for (int i = 0; i < links.size() - 1; i++) {

@@ -22,16 +22,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/**
- * The claims to answers of one peer: first looked for among what it has answered, then awaited. Used by one thread.
- */
+/** Claims to responses of one peer: searched among the existing responses first, then awaited. Used by one thread. */
 final class ResponseWatch implements Closeable {
 
-    /** What became of a claim that was added. */
+    /** Result of adding a claim. */
     enum Added {
         SETTLED,
         AWAITED,
-        /** The response is there, and its writer has not said yet that it is on the disk. */
+        /** The response exists, and its writer has not confirmed that it is on the disk. */
         TOO_EARLY
     }
 
@@ -45,7 +43,7 @@ final class ResponseWatch implements Closeable {
     private final RecordView view = new RecordView(buffer);
     private final Map<Long, List<OutcomeClaim>> open = new HashMap<>();
 
-    /** What is appended from here on is not missed. */
+    /** Opens the peer's responses; records appended from here on are not missed. */
     ResponseWatch(Peer peer, int workerId, JournalSettings settings, Host host, StoredResponse responses)
             throws IOException {
         this.peer = peer;
@@ -63,9 +61,8 @@ final class ResponseWatch implements Closeable {
     }
 
     /**
-     * Settles a claim with what the peer has answered, or keeps it until it does. Where the peer is asked again, only a handler's response
-     * counts.
-     *
+     * Completes a claim with an existing response, or keeps it until there is one. If the request is to be sent again,
+     * only a handler's response counts.
      */
     Added add(OutcomeClaim claim) throws IOException {
         Optional<RecordPosition> place = index.find(JournalQueue.RESPONSES, claim.id());
@@ -87,9 +84,9 @@ final class ResponseWatch implements Closeable {
         return open.isEmpty();
     }
 
-    /** Settles what was answered since, and what is over. */
+    /** Completes claims whose response has arrived, or whose time has passed. */
     void look(Peer now, long nowNs, long returnLimitNs) {
-        readAnswers(); // behind the look at the peer: one that was gone then answers no more
+        readAnswers(); // after the check of the peer: one that had ended then writes no more responses
         open.values().removeIf(claims -> {
             claims.removeIf(claim -> isOver(claim, now, nowNs, returnLimitNs));
             return claims.isEmpty();
@@ -107,7 +104,7 @@ final class ResponseWatch implements Closeable {
         return claim.endsWithPeer(nowNs, returnLimitNs, peer.name());
     }
 
-    /** Nothing more is read. */
+    /** Fails all claims when nothing more can be read. */
     void failAll(Consumer<OutcomeClaim> failing) {
         open.values().forEach(claims -> claims.forEach(failing));
         open.clear();
@@ -124,7 +121,7 @@ final class ResponseWatch implements Closeable {
         }
     }
 
-    /** It waits here no more: whatever happens is its outcome. */
+    /** Completes a claim with a record. The claim waits here no longer, whatever its outcome. */
     private void settle(OutcomeClaim claim) {
         try {
             responses.settle(claim, view, peer.path());

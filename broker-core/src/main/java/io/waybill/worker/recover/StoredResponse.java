@@ -18,7 +18,7 @@ import io.waybill.worker.call.ResponseView;
 import io.waybill.worker.reference.ReceivedReferences;
 import java.nio.file.Path;
 
-/** Makes outcomes of responses as they lie in a journal. Used by one thread. */
+/** Converts responses from a journal to outcomes. Used by one thread. */
 final class StoredResponse {
 
     private final TensorReceiver receiver;
@@ -27,7 +27,7 @@ final class StoredResponse {
         this.receiver = receiver;
     }
 
-    /** Settles a claim with a record that was read and checked. */
+    /** Completes a claim with a record that was read and checked. */
     void settle(OutcomeClaim claim, RecordView record, Path peerDirectory) {
         if (record.type() == MessageType.EXCEPTION) {
             claim.fail(new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record)));
@@ -68,7 +68,7 @@ final class StoredResponse {
         }
     }
 
-    /** Its tensors stay in the copy. */
+    /** Copies a record; the tensors stay in the copy. */
     private static RecordView copyOf(RecordView record) {
         int length = record.buffer().length();
         MessageBuffer copy = new MessageBuffer();

@@ -11,11 +11,11 @@ import org.agrona.collections.Long2LongHashMap;
 import org.agrona.collections.LongArrayList;
 
 /**
- * Finds the requests of a peer that earlier incarnations of this worker had read and not answered: all that are for them between two places,
- * less those to which there is a response.
+ * Finds the requests of a peer that earlier incarnations of this worker had read without responding: all requests to
+ * this worker between two positions, except those with a response.
  *
- * <p><b>Threads.</b> One at a time. <b>Memory.</b> Some {@value #MAX_AT_ONCE} ids at a time; where there are more, the responses are read
- * once for each part. <b>Errors.</b> What is damaged is passed over: nothing can be run of it.
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> Some {@value #MAX_AT_ONCE} ids at a time; where there are more, the
+ * responses are read once for each part. <b>Errors.</b> Damaged records are skipped: they can't be run.
  */
 public final class UnansweredScan {
 
@@ -32,6 +32,8 @@ public final class UnansweredScan {
     private long endOfEarlier;
 
     /**
+     * Creates a scan.
+     *
      * @param epoch of this incarnation, as records have it
      * @param responses the worker's own responses
      * @param answersBefore how many of them earlier incarnations wrote
@@ -45,20 +47,21 @@ public final class UnansweredScan {
     }
 
     /**
-     * Where requests were found, and where those begin that were not looked at.
+     * Result of a scan.
      *
-     * @param unanswered places of the unanswered requests, lowest first
-     * @param isWhole whether all up to the place to stop at could be looked through. Otherwise the owner is most likely about to join
-     *     again, and its queue is not ready yet
+     * @param unanswered positions of the requests without a response, lowest first
+     * @param end position of the first request that was not scanned
+     * @param isWhole whether the scan reached the position to stop at. Otherwise the peer is most likely joining again,
+     * and its queue is not ready yet
      */
     record Found(long[] unanswered, long end, boolean isWhole) {}
 
     /**
-     * Looks through a peer's requests.
+     * Scans a peer's requests.
      *
-     * @param from the place to begin at; 0 or less for the queue's start
-     * @param to the place to stop at; 0 or less for the first request to this incarnation, or the queue's end
-     * @param responsesFrom the place in the answers to begin at; 0 or less for their start
+     * @param from the position to begin at; 0 or less for the queue's start
+     * @param to the position to stop at; 0 or less for the first request to this incarnation, or the queue's end
+     * @param responsesFrom the position in the responses to begin at; 0 or less for their start
      */
     Found find(Path requests, long from, long to, long responsesFrom) {
         LongArrayList unanswered = new LongArrayList();
@@ -74,8 +77,7 @@ public final class UnansweredScan {
             }
             long[] sorted = unanswered.toLongArray();
             Arrays.sort(sorted);
-            // behind the last record of a file its reader may stand in the next, which a repair takes away when it is
-            // empty
+            // after the last record of a file its reader may stand in the next, which a repair removes when it is empty
             boolean isWhole = to <= 0 || endOfEarlier >= to || settings.roll().sequenceInFile(to) == 0;
             return new Found(sorted, to > 0 ? to : endOfEarlier, isWhole);
         }
@@ -87,7 +89,10 @@ public final class UnansweredScan {
         }
     }
 
-    /** Whether there may be more. A request that was sent again counts where it was sent last. */
+    /**
+     * Reads up to one batch of requests. Returns whether there may be more. A request that was sent again counts at its
+     * last position.
+     */
     private boolean read(JournalTail tail, long to, Long2LongHashMap asked) {
         while (asked.size() < MAX_AT_ONCE) {
             Poll found = tail.poll(buffer, workerId);

@@ -26,11 +26,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds the requests of a worker's earlier incarnations whose outcome the last of them did not hear: those without a response, and those whose
- * answer it had not read when it ended; also ids that were given to requests in files that are gone. Where that was is remembered when this is made, before anything is read in this incarnation.
+ * Finds the requests of earlier incarnations whose outcome the last of them did not read: those without a response, and
+ * those whose response it had not read when it ended; also ids that were assigned to requests in files that no longer
+ * exist. The positions are taken when this object is created, before anything is read in this incarnation.
  *
- * <p><b>Threads.</b> One at a time. <b>Memory.</b> At most {@value #MAX} ids, the oldest. It takes as long as to read what the oldest
- * unfinished request and the last response that was read left behind them.
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> At most {@value #MAX} ids, the oldest. Time: reads everything after
+ * the oldest incomplete request and after the last response that was read.
  */
 public final class UnclaimedScan {
 
@@ -48,9 +49,11 @@ public final class UnclaimedScan {
     private final RecordView view = new RecordView(buffer);
 
     /**
+     * Creates a scan.
+     *
      * @param earlierRequests how many requests earlier incarnations wrote
      * @param firstCounter of this incarnation
-     * @param asking says which ids may have been given to requests that are not on record any more
+     * @param asking returns which ids may belong to requests that are no longer recorded
      */
     public UnclaimedScan(
             WorkerDirectory directory,
@@ -69,10 +72,10 @@ public final class UnclaimedScan {
         }
     }
 
-    /** Where the requests to a peer, and its responses, are to be looked for. */
+    /** Positions at which to search the requests to a peer, and its responses. */
     private record Place(Peer peer, long requestsFrom, long responsesFrom) {}
 
-    /** The ids, lowest first. */
+    /** Returns the ids, lowest first. */
     public synchronized long[] find(List<Peer> peers) throws IOException {
         Map<Integer, Place> places = new HashMap<>();
         for (Peer peer : peers) {
@@ -101,7 +104,10 @@ public final class UnclaimedScan {
         }
     }
 
-    /** A peer whose responses can't be read affects no other peer's: all calls to it that may have no outcome are returned. */
+    /**
+     * Scans a peer; if its responses can't be read, all calls to it that may have no outcome are returned, and other
+     * peers are not affected.
+     */
     private void lookAtReadable(Place place, LongHashSet found) {
         try {
             if (JournalTail.exists(JournalQueue.RESPONSES.in(place.peer().path()))) {
@@ -134,7 +140,7 @@ public final class UnclaimedScan {
             LOG.warn("The cursors of worker {} can't be read: all of its answers are looked through", peer, e);
         }
         long read = responsesRead.getOrDefault(peer.id(), 0L);
-        // which requests are finished that are gone, only all of the responses tell
+        // for requests whose files are gone, only the complete responses show which are completed
         long responsesFrom = lostFrom < lostTo ? 0 : Math.max(0, Math.min(responses, read));
         return new Place(peer, Math.max(0, finished), responsesFrom);
     }
@@ -160,7 +166,10 @@ public final class UnclaimedScan {
         }
     }
 
-    /** What was read is settled; what was not stands for a request that is to be claimed. */
+    /**
+     * Scans the responses. A response that was read completes its request; one that was not stands for a request to
+     * claim.
+     */
     private void lookAtAnswers(Place place, LongHashSet found) {
         long read = responsesRead.getOrDefault(place.peer().id(), 0L);
         try (JournalTail tail =

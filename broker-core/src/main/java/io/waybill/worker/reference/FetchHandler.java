@@ -15,7 +15,7 @@ import io.waybill.rref.ValueWaiter;
 import io.waybill.rref.id.FetchRequest;
 import io.waybill.rref.id.RRefId;
 
-/** ResponseWriter {@code SCRIPT_RREF_FETCH_CALL}: with the value when it is there, else once it is. Thread-safe. */
+/** Handler of {@code SCRIPT_RREF_FETCH_CALL}: responds with the value, once it has been created. Thread-safe. */
 final class FetchHandler implements MessageHandler {
 
     private final References references;
@@ -39,10 +39,10 @@ final class FetchHandler implements MessageHandler {
     }
 
     /**
-     * Sends the value once it is there.
+     * Waits for the value, and sends it.
      *
      * @param deadlineNs on CLOCK_MONOTONIC
-     * @param dueNs the same on CLOCK_BOOTTIME
+     * @param dueNs the deadline on CLOCK_BOOTTIME
      */
     private record FetchWaiter(ValueResponse response, long deadlineNs, long sentNs, long dueNs, Clock clock)
             implements ValueWaiter {
@@ -51,7 +51,7 @@ final class FetchHandler implements MessageHandler {
         public void onValue(OwnedValue value) {
             try {
                 response.send((StoredValue) value);
-            } catch (CallException e) { // a reference that it holds has failed
+            } catch (CallException e) { // a reference that the value contains has failed
                 onFailure(e);
             }
         }

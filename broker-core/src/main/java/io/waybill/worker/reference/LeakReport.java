@@ -4,9 +4,7 @@ import io.waybill.rref.status.ReferenceStatus;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Says in the log which references were not given back when their worker closed, and where they are. For the thread that closes.
- */
+/** Logs which references were not released when their worker closed, and where they are. For the thread that closes. */
 final class LeakReport {
 
     private static final Logger LOG = LoggerFactory.getLogger(LeakReport.class);
@@ -14,7 +12,11 @@ final class LeakReport {
 
     private int found;
 
-    /** @param peer the worker at the other end, as {@link ReferenceStatus#peer} says */
+    /**
+     * Adds a leaked reference.
+     *
+     * @param peer the worker at the other end, as {@link ReferenceStatus#peer} describes it
+     */
     void add(ReferenceStatus leaked, String peer) {
         if (found++ < MAX_LINES) {
             LOG.warn(text(leaked, peer));
@@ -31,7 +33,7 @@ final class LeakReport {
         };
     }
 
-    /** There are no more. */
+    /** Writes the summary after the last reference. */
     void end() {
         if (found > MAX_LINES) {
             LOG.warn("{} more references were not given back", found - MAX_LINES);

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * A value of this worker's own, given to its program as if it had been fetched. Holds one count of each tensor's storage, and a handle of
- * each reference.
+ * A value of this worker, passed to its program in the form of a fetched one. Holds one count of each tensor's storage,
+ * and a handle of each reference.
  */
 final class LocalValue extends ResponseFields {
 
@@ -22,7 +22,11 @@ final class LocalValue extends ResponseFields {
     private final List<ReferenceHandle> handles;
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    /** @throws io.waybill.api.CallException when a reference that the value holds has failed */
+    /**
+     * Takes the counts and the handles.
+     *
+     * @throws io.waybill.api.CallException when a reference in the value has failed
+     */
     LocalValue(int owner, StoredValue value) {
         this.owner = owner;
         this.handles = ReferenceHandle.all(value.references(), ReferenceHandle::retain);

@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * The references among the values of a record that was read.
+ * References among the values of a record that was read.
  *
  * <p><b>Threads.</b> Any. <b>Ownership.</b> One handle of each, until {@link #release}.
  */
@@ -37,17 +37,21 @@ public final class ReceivedReferences {
         return new ReferenceHandle(home, reference, ReferenceHandle.Holding.LEASED);
     }
 
-    /** What a record without references brings. */
+    /** Returns the empty list for a record without references. */
     public static ReceivedReferences none() {
         return NONE;
     }
 
-    /** The references of a record as they were sent; those that are not {@linkplain #take taken} have to be declined. */
+    /** Decodes the references of a record; those that are not {@linkplain #take taken} must be declined. */
     public static List<ForkData> table(RecordView record) throws RejectedMessageException {
         return record.hasReferences() ? ForkTable.decode(record.copyReferences()) : List.of();
     }
 
-    /** @throws RejectedMessageException when this worker closes */
+    /**
+     * Takes a handle of each reference.
+     *
+     * @throws RejectedMessageException when this worker closes
+     */
     public static ReceivedReferences take(WorkerReferences home, List<ForkData> table, Holder from)
             throws RejectedMessageException {
         try {
@@ -63,7 +67,7 @@ public final class ReceivedReferences {
         }
     }
 
-    /** Handles that end with this. */
+    /** Returns the handles, which end with this object. */
     public List<ReferenceHandle> held() {
         return held;
     }
@@ -76,7 +80,7 @@ public final class ReceivedReferences {
         home.references().forks().whenReady(arrival, told);
     }
 
-    /** Once; again it does nothing. */
+    /** Releases the handles. Idempotent. */
     public void release() {
         if (!held.isEmpty()) {
             home.references().forks().release(arrival);

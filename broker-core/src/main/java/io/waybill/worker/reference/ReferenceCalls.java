@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The calling side of a worker, as its references use it.
+ * Calling side of a worker, as used by its references.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -22,15 +22,19 @@ public interface ReferenceCalls {
     /** Calls on behalf of the handler that this thread is inside, if any. */
     CompletableFuture<Response> callAsyncFromHere(Request request);
 
-    /** Timeout of calls that give none. */
+    /** Returns the timeout of calls that specify none. */
     Duration defaultTimeout();
 
-    /** Whether this thread may wait for other workers. */
+    /** Returns whether this thread may wait for other workers. */
     boolean mayBlock();
 
-    /** @throws IllegalStateException when this thread must not wait, because others wait for it to poll */
+    /**
+     * Throws unless this thread may wait for other workers.
+     *
+     * @throws IllegalStateException when this thread must not wait, because other threads wait for it to poll
+     */
     void requireMayBlock();
 
-    /** Returns the timeout, shortened to what the handler that this thread is inside has left; 0 for none. */
+    /** Returns the timeout, shortened to the remaining time of the handler that this thread is inside; 0 for none. */
     long boundedHere(long timeoutNs);
 }

@@ -27,20 +27,20 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /**
- * A handle of a reference. One that a program has counts as a handle of the reference's; one among the arguments of a request borrows the
- * request's.
+ * Handle of a reference. A program's handle is counted in the reference; one among the arguments of a request leases
+ * the request's handle.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
 public final class ReferenceHandle implements RRef {
 
-    /** Who ends a handle. */
+    /** Owner of a handle. */
     public enum Holding {
-        /** {@link #close} does. */
+        /** The program: {@link #close} ends the handle. */
         OWN,
-        /** Likewise, when the value that holds it goes. */
+        /** A value: the handle ends with the value that contains it. */
         IN_VALUE,
-        /** The end of the request does. */
+        /** A request: the handle ends with it. */
         LEASED
     }
 
@@ -112,7 +112,7 @@ public final class ReferenceHandle implements RRef {
         requireOwner("keep()");
         requireOpen("keep()");
         home.calls().requireMayBlock();
-        home.references().retain(reference); // so that the value is not closed while it is written
+        home.references().retain(reference); // prevents that the value is closed while it is written
         try {
             StoredValue value = await(read(Function.identity(), stored -> {}), Duration.ZERO);
             value.keep(reference.id(), type(), home.keeper());
@@ -125,7 +125,11 @@ public final class ReferenceHandle implements RRef {
         return read(value -> new LocalValue(owner(), value), Response::close);
     }
 
-    /** @param untaken what to do with what was taken of the value when no caller waits any more */
+    /**
+     * Reads the value once it has been created.
+     *
+     * @param untaken releases what was taken of the value when no caller waits any more
+     */
     private <T> CompletableFuture<T> read(Function<StoredValue, T> take, Consumer<T> untaken) {
         CompletableFuture<T> told = new CompletableFuture<>();
         home.references().read((OwnerReference) reference, new ValueWaiter() {
@@ -136,7 +140,7 @@ public final class ReferenceHandle implements RRef {
                     if (!told.complete(taken)) {
                         untaken.accept(taken);
                     }
-                } catch (CallException e) { // a reference that it holds has failed
+                } catch (CallException e) { // a reference that the value contains has failed
                     told.completeExceptionally(e);
                 }
             }
@@ -188,7 +192,7 @@ public final class ReferenceHandle implements RRef {
         return reference.type();
     }
 
-    /** Takes a handle of each; all or none. */
+    /** Takes a handle of each reference; all or none. */
     public static List<ReferenceHandle> all(List<? extends RRef> references, UnaryOperator<ReferenceHandle> taking) {
         List<ReferenceHandle> taken = new ArrayList<>(references.size());
         try {
@@ -210,7 +214,7 @@ public final class ReferenceHandle implements RRef {
                 ErrorCode.REFUSED, "a reference that travels must be one of this worker's: " + reference);
     }
 
-    /** The same without a handle. */
+    /** Returns a leased handle, which is not counted. */
     ReferenceHandle leased() {
         return new ReferenceHandle(home, reference, Holding.LEASED);
     }
@@ -222,7 +226,7 @@ public final class ReferenceHandle implements RRef {
         return new ReferenceHandle(home, reference, Holding.OWN);
     }
 
-    /** One more handle, of a value of this worker's. */
+    /** Returns one more handle, owned by a value of this worker. */
     ReferenceHandle retainInValue() {
         requireOpen("retain()");
         home.references().retainInValue(reference);

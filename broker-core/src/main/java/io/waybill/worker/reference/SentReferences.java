@@ -11,14 +11,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The references of one message that is being sent: a fork of each for the receiver, and behind them the reference to what a request
- * creates.
+ * References of one message that is being sent: a fork of each for the receiver, and after them the reference to the
+ * value that a request creates.
  *
  * <p>Belongs to the thread that sends.
  */
 public final class SentReferences {
 
-    /** Makes the reference to what a request creates, once it is known which incarnation of which worker will own it. */
+    /** Factory of the reference to the value that a request creates, called when the owner's incarnation is known. */
     @FunctionalInterface
     public interface Creation {
         ForkData begin(Holder owner);
@@ -30,7 +30,11 @@ public final class SentReferences {
 
     private SentReferences() {}
 
-    /** @param creation null when the message creates nothing */
+    /**
+     * Creates the forks of a message's references.
+     *
+     * @param creation null when the message creates no value
+     */
     public static SentReferences of(List<? extends RRef> references, PeerLink link, Creation creation) {
         SentReferences sharing = new SentReferences();
         try {
@@ -59,12 +63,12 @@ public final class SentReferences {
         return table.length;
     }
 
-    /** Puts the references behind the payload of a record that was begun with room for them. */
+    /** Writes the references after the payload of a record that was begun with room for them. */
     public void write(MessageBuffer record, int payloadLength) {
         record.addFlag(Envelope.REFERENCES).memory().putBytes(Envelope.HEADER_LENGTH + payloadLength, table);
     }
 
-    /** The message was not sent. */
+    /** Releases the forks of a message that was not sent. */
     public void abandon() {
         for (int i = 0; i < shared.size(); i++) {
             shared.get(i).abandon(forks.get(i));

@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs one thing after the other on the threads of an executor: what may wait for room in a journal, and must not hold up the thread that asks for
- * it.
+ * Runs actions one after the other on the threads of an executor: for actions that may wait for room in a journal, and
+ * must not block the submitting thread.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -26,13 +26,19 @@ final class SerialExecutor implements HandlerExecutor.Abandonable {
         this.executor = executor;
     }
 
-    /** Puts an action behind those that wait. Dropped once the executor is closed; {@link #start} begins what could not be begun. */
+    /**
+     * Adds an action to the queue. Dropped once the executor is closed; {@link #start} retries an action that could not
+     * be begun.
+     */
     void run(Runnable action) {
         waiting.add(action);
         start();
     }
 
-    /** Begins, when something waits that could not be begun: the executor had no room, or the host no thread. To be called now and then. */
+    /**
+     * Starts waiting actions that could not be begun, because the executor had no room or the host no thread. Call
+     * regularly.
+     */
     void start() {
         if (!waiting.isEmpty() && running.compareAndSet(false, true)) {
             boolean begun = false;
@@ -41,7 +47,7 @@ final class SerialExecutor implements HandlerExecutor.Abandonable {
                 begun = true;
             } catch (ExecutorRefusedException e) {
                 if (e.reason() == ExecutorRefusedException.Reason.CLOSED) {
-                    waiting.clear(); // the worker closes
+                    waiting.clear(); // the worker is closing
                 }
             } finally {
                 if (!begun) {
@@ -60,13 +66,13 @@ final class SerialExecutor implements HandlerExecutor.Abandonable {
         } finally {
             running.set(false);
         }
-        start(); // for what came since the last look
+        start(); // for actions added since the last check
     }
 
     private static void runSafely(Runnable action) {
         try {
             action.run();
-        } catch (Throwable e) { // the others must go on
+        } catch (Throwable e) { // the other actions must run
             LOG.error("What keeps references in step failed", e);
         }
     }

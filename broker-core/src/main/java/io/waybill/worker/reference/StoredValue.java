@@ -20,11 +20,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A value that this worker owns: its bytes as they would travel, its tensors in the worker's own segments, from which they are sent
- * without another copy, and the references that it holds. It may be kept on the disk too.
+ * A value that this worker owns: its bytes in wire format, its tensors in the worker's own segments, from which they
+ * are sent without another copy, and its references. It may also be kept on the disk.
  *
- * <p><b>Threads.</b> Any; it does not change but for being kept. <b>Ownership.</b> Holds one count of each storage, and each reference,
- * until it is closed, and its file.
+ * <p><b>Threads.</b> Any; immutable apart from being kept. <b>Ownership.</b> Holds one count of each storage, each
+ * reference, and its file, until it is closed.
  */
 public final class StoredValue implements OwnedValue {
 
@@ -35,7 +35,7 @@ public final class StoredValue implements OwnedValue {
     private final List<Storage> storages;
     private final List<ReferenceHandle> references;
     private ValueKeeper keeper; // guarded by this; null until it is kept
-    // Written by the thread that keeps it, read by the threads that list or close it; null until it is kept.
+    // Written by the thread that keeps the value, read by the threads that list or close it; null until it is kept.
     private volatile RRefId keptAs;
 
     private StoredValue(
@@ -47,7 +47,7 @@ public final class StoredValue implements OwnedValue {
     }
 
     /**
-     * Copies a value; what it is copied from stays the caller's.
+     * Copies a value; the caller keeps the original.
      *
      * @throws CallException when there is no room, or a tensor is not in host memory
      */
@@ -90,7 +90,7 @@ public final class StoredValue implements OwnedValue {
         return ReferenceHandle.all(references, ReferenceHandle::retainInValue);
     }
 
-    /** A value that an earlier incarnation kept; its storages are this object's. */
+    /** Creates a value that an earlier incarnation kept; takes over its storages. */
     static StoredValue restored(KeptValue kept, ValueKeeper keeper) {
         StoredValue restored = new StoredValue(kept.payload(), kept.tensors(), kept.storages(), List.of());
         restored.isKeptAs(kept.id(), keeper);
@@ -129,7 +129,8 @@ public final class StoredValue implements OwnedValue {
     }
 
     /**
-     * Keeps it on the disk from when this returns; once more does nothing. The caller sees to it that it is not closed meanwhile.
+     * Writes the value to the disk; it is durable on return. Idempotent. The caller prevents that it is closed
+     * meanwhile.
      *
      * @throws CallException when it can't be written
      */

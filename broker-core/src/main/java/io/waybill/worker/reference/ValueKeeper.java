@@ -18,11 +18,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps values of this worker on its disk: those that it was told to, and all of them where the setting says so. Values that an earlier
- * life kept are this one's from {@link #restore} on.
+ * Keeps values of this worker on its disk: on request, or all of them if so configured. Takes over values of earlier
+ * incarnations in {@link #restore}.
  *
- * <p><b>Threads.</b> Any. A value is written on the thread that made it, if that may block; files are removed, and values written for
- * threads that may not block, behind one another in the background.
+ * <p><b>Threads.</b> Any. A value is written on the thread that created it, if that may block; files are removed, and
+ * values of threads that may not block are written, one after the other in the background.
  */
 public final class ValueKeeper {
 
@@ -56,7 +56,7 @@ public final class ValueKeeper {
 
     // ---- writing
 
-    /** A value was created here as others asked: it is theirs to fetch once it is kept, if it is to be kept. */
+    /** Publishes a value that was created for a peer: to be fetched once it is kept, if it is to be kept. */
     public void finish(RRefId id, String type, StoredValue value) {
         if (!isToBeKept(value)) {
             references.creations().finish(id, value);
@@ -83,9 +83,10 @@ public final class ValueKeeper {
     }
 
     /**
-     * The program made a value of its own.
+     * Keeps a value that the program created, if so configured.
      *
-     * @throws CallException when it is to be kept, and can't be; not on the poller, where it is kept a little later
+     * @throws CallException when it is to be kept, and can't be; not on the poller, where it is kept later in the
+     * background
      */
     public void owned(OwnerReference reference, StoredValue value) {
         if (!isToBeKept(value)) {
@@ -107,7 +108,11 @@ public final class ValueKeeper {
         });
     }
 
-    /** @throws CallException when it can't be written */
+    /**
+     * Writes a value.
+     *
+     * @throws CallException when it can't be written
+     */
     void write(KeptValue value) {
         try {
             values.write(value);
@@ -118,7 +123,7 @@ public final class ValueKeeper {
 
     // ---- forgetting
 
-    /** No worker can reach the value any more. */
+    /** Removes a value that no worker can reach any more. */
     void forget(RRefId id) {
         forgotten.add(id);
         disk.run(this::removeForgotten);
@@ -136,19 +141,19 @@ public final class ValueKeeper {
         }
     }
 
-    /** Begins what could not be begun. To be called now and then. */
+    /** Starts actions that could not be begun. Call regularly. */
     void tick() {
         disk.start();
     }
 
-    /** Does what is left, when nothing runs in the background any more. */
+    /** Runs the remaining actions, after the background executor has ended. */
     void close() {
         removeForgotten();
     }
 
     // ---- restoring
 
-    /** Takes over what earlier incarnations kept, before anybody can ask for it. */
+    /** Takes over the values that earlier incarnations kept, before a peer can fetch one. */
     void restore(TensorBuffers buffers) {
         try {
             for (RRefId id : values.list()) {

@@ -2,13 +2,13 @@ package io.waybill.worker.reference;
 
 import io.waybill.api.handler.LateResponse;
 
-/** A late response that may be a value that this worker owns. */
+/** A late response that can contain a value that this worker owns. */
 public interface ValueResponse extends LateResponse {
 
     /**
-     * Sends the value; good until this returns.
+     * Sends the value, which must stay open until this method returns.
      *
-     * @throws io.waybill.api.CallException when a reference that it holds has failed; nothing was answered
+     * @throws io.waybill.api.CallException when a reference in the value has failed; no response was sent
      */
     void send(StoredValue value);
 }

@@ -48,8 +48,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The references of a worker, connected to its calls: control messages go out as requests, those of others come in, and who comes and goes
- * is told.
+ * Connects the references of a worker to its calls: sends control messages as requests, handles those of peers, and
+ * notifies the references of peers that join and end.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -57,7 +57,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
 
     private static final Logger LOG = LoggerFactory.getLogger(WorkerReferences.class);
     private static final Provider PROVIDER = new Provider("waybill-references", "1");
-    /** Ids of one incarnation do not meet those of the next: an incarnation has 2^32 of them. */
+    /** Ids of different incarnations do not overlap: each incarnation has 2^32 of them. */
     private static final int IDS_PER_INCARNATION_BITS = 32;
 
     private static final int INCARNATIONS_MASK = 0xffff;
@@ -122,7 +122,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
                 executor));
     }
 
-    /** Whether this worker serves requests: references need that. */
+    /** Returns whether this worker serves requests, which references require. */
     public boolean serves() {
         return serves;
     }
@@ -143,14 +143,14 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
         return info;
     }
 
-    /** A worker's id and name; the id alone when it is not there. */
+    /** Returns a worker's id and name; the id alone when it is unknown. */
     String describe(int worker) {
         return links.find(worker)
                 .map(link -> new WorkerInfo(link.id(), link.name()).toString())
                 .orElse("worker " + worker);
     }
 
-    /** What answers the requests that a worker answers itself. */
+    /** Returns the handlers of requests that the worker itself responds to. */
     public HandlerRegistry handlers() {
         return handlers;
     }
@@ -174,7 +174,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
     private Optional<CallException> receive(ControlMessage message, Holder from) {
         try {
             return references.receive(message, from);
-        } catch (CallException e) { // this worker closes
+        } catch (CallException e) { // this worker is closing
             return Optional.of(e);
         }
     }
@@ -197,9 +197,10 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
     }
 
     /**
-     * The references of a response, which may be used at once: the worker that shared them keeps them alive until their owners know of this one.
+     * Takes the references of a response, which may be used at once: the worker that shared them keeps them alive until
+     * their owners know of this one.
      *
-     * @throws RejectedMessageException when they can't be had; those that could be read were given back
+     * @throws RejectedMessageException when they can't be taken; those that could be read were released
      */
     public ReceivedReferences takeAnswered(RecordView response, PeerLink from) throws RejectedMessageException {
         if (!response.hasReferences()) {
@@ -216,7 +217,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
         return ReceivedReferences.take(this, table, holder(from));
     }
 
-    /** Gives back the references of a response that no caller waits for. */
+    /** Releases the references of a response that no caller waits for. */
     public void declineAnswered(RecordView response, PeerLink from) {
         if (!response.hasReferences()) {
             return;
@@ -281,7 +282,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
         return calls.defaultTimeout();
     }
 
-    /** Copies a value into this worker's own memory, with handles of its own of the references in it. */
+    /** Copies a value into this worker's own memory, with its own handles of the references in it. */
     public StoredValue store(byte[] array, int length, List<Tensor> tensors, List<? extends RRef> held) {
         return StoredValue.copy(array, length, tensors, held, transit.pool());
     }
@@ -323,12 +324,12 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
         LOG.warn("The references of a message of worker {} can't be given back: {}", link, why.getMessage());
     }
 
-    /** When {@link #tick} has something to do again, on the monotonic clock. */
+    /** Returns when {@link #tick} is due next, on the monotonic clock. */
     public long nextDueNs() {
         return references.nextDueNs();
     }
 
-    /** Sees to it that what is due is done. */
+    /** Runs the actions that are due. */
     public void tick() {
         background.start();
         keeper.tick();

@@ -14,7 +14,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Admits requests to their handlers: opens what came with them, and numbers them.
+ * Admits requests to their handlers: decodes their tensors and references, and numbers them.
  *
  * <p><b>Threads.</b> Belongs to the holder of the poll permit.
  */
@@ -29,7 +29,7 @@ final class Admission {
         this.transit = transit;
     }
 
-    /** Whether the request's tensors could be had; its caller has an error otherwise. */
+    /** Admits a request. Returns whether its tensors could be opened; otherwise its caller gets an error. */
     boolean admit(Exchange exchange, HandlerEntry entry) {
         try {
             ReceivedTensors tensors = exchange.view().tensorCount() == 0
@@ -44,7 +44,7 @@ final class Admission {
             exchange.refuseDecoded(ErrorKind.UNKNOWN_ERROR, ErrorCode.MALFORMED_BODY, e.getMessage());
         } catch (RejectedMessageException e) {
             exchange.refuseDecoded(ErrorKind.UNKNOWN_ERROR, e.code(), e.getMessage());
-        } catch (RuntimeException | Error e) { // it has its outcome, whatever the fault is of
+        } catch (RuntimeException | Error e) { // it gets an outcome, whatever the cause
             LOG.error(
                     "Request {} could not be begun",
                     MessageId.text(exchange.view().id()),

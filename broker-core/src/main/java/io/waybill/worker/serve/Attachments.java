@@ -20,13 +20,21 @@ final class Attachments {
     private ReceivedTensors tensors; // null without
     private RequestReferences references; // null without
 
-    /** @param onReleaseFailure is given what a storage throws when it is released */
+    /**
+     * Creates an empty object.
+     *
+     * @param onReleaseFailure called with an exception that a storage throws when it is released
+     */
     Attachments(ServingContext context, Consumer<Throwable> onReleaseFailure) {
         this.context = context;
         this.onReleaseFailure = onReleaseFailure;
     }
 
-    /** @param arrived null when the request has no tensors */
+    /**
+     * Opens the tensors of a request.
+     *
+     * @param arrived null when the request has no tensors
+     */
     void open(ReceivedTensors arrived) {
         tensors = arrived;
     }
@@ -35,17 +43,20 @@ final class Attachments {
         return tensors == null ? List.of() : tensors.tensors();
     }
 
-    /** Whether a converter has to put the tensors on a device before the handler runs. */
+    /** Returns whether a converter has to copy the tensors to a device before the handler runs. */
     boolean isForDevice() {
         return tensors != null && tensors.isForDevice();
     }
 
-    /** Puts the tensors on their device. Runs a bundle's converter, which may take long. */
+    /** Copies the tensors to their device. Runs a bundle's converter, which may be slow. */
     void convert() throws RejectedMessageException {
         tensors.convert();
     }
 
-    /** Whether the caller cut the segment that the tensors are in; what a handler made of them is not to be used then. */
+    /**
+     * Returns whether the caller truncated the segment of the tensors; a handler's result from them must not be used
+     * then.
+     */
     boolean areCut() {
         if (tensors == null || !tensors.areCut()) {
             return false;
@@ -55,30 +66,30 @@ final class Attachments {
     }
 
     /**
-     * Reads the request's references, which are this worker's from now on.
+     * Takes the request's references.
      *
-     * @throws RejectedMessageException when they are malformed, or the request was given up
+     * @throws RejectedMessageException when they are malformed, or the request was abandoned
      */
     void takeReferences(RecordView request, PeerLink from) throws RejectedMessageException {
         references = RequestReferences.take(context.references(), request, from);
     }
 
-    /** The references; null when none were taken. */
+    /** Returns the references; null when none were taken. */
     RequestReferences references() {
         return references;
     }
 
-    /** Whether the handler must not begin yet: some owner does not know of its reference. */
+    /** Returns whether the handler must not begin yet: an owner does not know of its reference. */
     boolean mustWait() {
         return references != null && !references.isReady();
     }
 
-    /** Whether the response names the reference to a value that the request created. */
+    /** Returns whether the response names the reference to a value that the request created. */
     boolean creates() {
         return references != null && references.creates();
     }
 
-    /** Gives back what the request leased, because its outcome was given by another thread. */
+    /** Releases the leases of the request after another thread completed it. */
     void giveUp() {
         if (tensors != null) {
             tensors.release(onReleaseFailure);
@@ -88,7 +99,7 @@ final class Attachments {
         }
     }
 
-    /** Gives back everything. Returns whether the record that the tensors may lie in is free, too. */
+    /** Releases everything. Returns whether the record, which may contain the tensors, can be reused. */
     boolean close() {
         boolean free = tensors == null || tensors.release(onReleaseFailure) == ReceivedTensors.RecordCopy.FREE;
         tensors = null;

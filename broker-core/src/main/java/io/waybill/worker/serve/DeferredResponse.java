@@ -14,20 +14,20 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
- * The response to a request that comes after its handler returned. Not pooled: a bundle may keep it for as long as it likes.
+ * A response that is sent after its handler returned. Not pooled: a bundle may keep it indefinitely.
  *
- * <p><b>Threads.</b> Any; the first response counts.
+ * <p><b>Threads.</b> Any; only the first response counts.
  */
 final class DeferredResponse implements ValueResponse, DeferredOutcome {
 
     private final Exchange request;
     private final ResponseWriter responses;
-    // Set by the handler's thread and by the answering one; the second of the two ends the request.
+    // Set by the handler's thread and by the responding one; the second of the two ends the request.
     private final AtomicBoolean first = new AtomicBoolean();
     private final AtomicBoolean given = new AtomicBoolean();
     private final ResponseBody body;
     private Failure failure; // null when the body is the response
-    private boolean dropped; // set before first, read behind it: the handler threw, and that is the request's outcome
+    private boolean dropped; // set before first, read after it: the handler threw, and that is the request's outcome
 
     DeferredResponse(Exchange request, ResponseWriter responses, Consumer<? super Throwable> onFailure) {
         this.request = request;
@@ -51,7 +51,7 @@ final class DeferredResponse implements ValueResponse, DeferredOutcome {
         return given.get();
     }
 
-    /** The handler threw, which ends its request: what was given here, or will be, is dropped. */
+    /** Ends the request after its handler threw: earlier and later responses are dropped. */
     void handlerThrew() {
         dropped = true;
         handlerReturned();
@@ -118,7 +118,7 @@ final class DeferredResponse implements ValueResponse, DeferredOutcome {
         }
     }
 
-    /** What can't be put into a response was none: another may be given. */
+    /** Discards a body that failed to encode: another response may be given. */
     private void undo() {
         body.reset();
         given.set(false);

@@ -18,10 +18,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /**
- * One request and its one outcome: from the record that was read until the response is in the journal. Pooled, with everything that a
- * request needs: then it serves the next one.
+ * One request and its one outcome: from reading the record until the response is in the journal. Pooled, with
+ * everything that a request needs, and reused.
  *
- * <p><b>Threads.</b> Handed from the poller to the handler's thread, and with a deferred response to the thread that responds.
+ * <p><b>Threads.</b> Handed from the poller to the handler's thread, and with a deferred response to the thread that
+ * responds.
  */
 public final class Exchange implements HandlerCall {
 
@@ -34,7 +35,7 @@ public final class Exchange implements HandlerCall {
     private final Attachments attachments;
     private final RequestOutbox outbox;
     private final HandlerTask task;
-    // The sequence number of the request that has no outcome yet; 0 once a thread has taken it upon itself to give one.
+    // The sequence number of the request without an outcome; 0 once a thread has claimed its completion.
     private final AtomicLong open = new AtomicLong();
     private final OpenRequest inFlight;
 
@@ -72,17 +73,17 @@ public final class Exchange implements HandlerCall {
         return link;
     }
 
-    /** The position of the record in the peer's requests. */
+    /** Returns the position of the record in the peer's requests. */
     long index() {
         return index;
     }
 
-    /** Whether an earlier incarnation may have begun the request. */
+    /** Returns whether an earlier incarnation may have begun the request. */
     Delivered delivered() {
         return delivered;
     }
 
-    /** The record in the buffer is a request from this peer, which must not count as read before this is called. */
+    /** Takes over the request in the buffer. Its position must not count as read before this call. */
     void arrivedFrom(PeerLink peer, long atIndex, Delivered how) {
         link = peer;
         index = atIndex;
@@ -102,12 +103,12 @@ public final class Exchange implements HandlerCall {
 
     // ---- admission
 
-    /** What runs the handler. */
+    /** Returns the task that runs the handler. */
     HandlerTask task() {
         return task;
     }
 
-    /** Opens the request for a handler that has counted it in. */
+    /** Opens the request for a handler that has counted it. */
     void admit(HandlerEntry chosen, long sequence, ReceivedTensors arrived) {
         entry = chosen;
         attachments.open(arrived);
@@ -119,21 +120,21 @@ public final class Exchange implements HandlerCall {
     }
 
     /**
-     * Reads the request's references, which are this worker's from now on.
+     * Takes the request's references.
      *
-     * @throws RejectedMessageException when they are malformed, or the request was given up
+     * @throws RejectedMessageException when they are malformed, or the request was abandoned
      */
     void takeReferences() throws RejectedMessageException {
         attachments.takeReferences(view, link);
         message.references(attachments.references().held());
     }
 
-    /** Whether a converter has to put its tensors on a device before the handler runs. */
+    /** Returns whether a converter has to copy its tensors to a device before the handler runs. */
     boolean isForDevice() {
         return attachments.isForDevice();
     }
 
-    /** Whether the handler must not begin yet: some owner does not know of its reference. */
+    /** Returns whether the handler must not begin yet: an owner does not know of its reference. */
     boolean mustWait() {
         return attachments.mustWait();
     }
@@ -152,13 +153,13 @@ public final class Exchange implements HandlerCall {
         fail(Failure.expired(view, context.clock(), before));
     }
 
-    /** Responds with an error without a handler, and frees this object. */
+    /** Rejects the request with an error, without a handler, and frees this object. */
     void refuse(ErrorKind kind, ErrorCode code, String text) {
         context.transit().discard(view, link);
         refuseDecoded(kind, code, text);
     }
 
-    /** Does the same for a request whose tensors were decoded, or could not be. */
+    /** Rejects a request whose tensors were decoded, or could not be. */
     void refuseDecoded(ErrorKind kind, ErrorCode code, String text) {
         RequestReferences references = attachments.references();
         if (references == null) {
@@ -175,7 +176,7 @@ public final class Exchange implements HandlerCall {
                         flags(),
                         kind,
                         code,
-                        // a timeout reads the same whichever side notices it
+                        // a timeout has the same text on both sides
                         kind == ErrorKind.TIMEOUT ? text : context.responses().nodeError(text));
         free();
     }
@@ -209,7 +210,7 @@ public final class Exchange implements HandlerCall {
                 ended(outcome);
             }
         } else {
-            giveUp(); // abandoned: the response was sent without this thread
+            giveUp(); // abandoned: the response was sent by another thread
         }
     }
 
@@ -244,7 +245,7 @@ public final class Exchange implements HandlerCall {
         attachments.giveUp();
     }
 
-    /** Returns whether the body was the response. */
+    /** Sends the body. Returns whether it was the response. */
     private boolean respond(ResponseBody body) {
         if (attachments.creates()) {
             attachments.references().create(body);
@@ -270,7 +271,7 @@ public final class Exchange implements HandlerCall {
         return context.responses().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
     }
 
-    /** Flags of the response's record. */
+    /** Returns the flags of the response's record. */
     private int flags() {
         return delivered == Delivered.AGAIN ? Envelope.ACROSS_INCARNATIONS : 0;
     }
@@ -299,14 +300,14 @@ public final class Exchange implements HandlerCall {
         }
     }
 
-    /** Responds in place of the handler that was admitted, if nothing else did. */
+    /** Completes the request in place of its handler, if it has no outcome. */
     void abandonAdmitted() {
         abandon(handlerSequence);
     }
 
     @Override
     public void abandon(long sequence) {
-        // its thread may still be in the handler: this object is not used again
+        // its thread may still be in the handler: this object is not reused
         if (sequence != 0 && open.compareAndSet(sequence, 0)) {
             HandlerEntry ended = entry;
             try {
@@ -323,7 +324,9 @@ public final class Exchange implements HandlerCall {
         }
     }
 
-    /** The deadline when that has passed, which is what its caller sees; otherwise the handler. */
+    /**
+     * Returns the reason: the deadline when that has passed, because its caller sees a timeout; otherwise the handler.
+     */
     private Failure abandonedBecause(HandlerEntry by) {
         if (isExpired()) {
             return Failure.expired(view, context.clock(), "its response came");

@@ -4,15 +4,15 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
-/** Exchanges that are not in use, with their buffers. Thread-safe. */
+/** Pool of unused exchanges, with their buffers. Thread-safe. */
 public final class ExchangePool {
 
     private static final int KEPT = 1024;
-    /** A buffer that grew beyond this is not kept. */
+    /** Max size of a pooled buffer. */
     private static final int LARGEST_KEPT_BYTES = 1 << 20;
 
     private final ManyToManyConcurrentArrayQueue<Exchange> free = new ManyToManyConcurrentArrayQueue<>(KEPT);
-    private final AtomicReference<Exchange> last = new AtomicReference<>(); // the one that is warm in the caches
+    private final AtomicReference<Exchange> last = new AtomicReference<>(); // the most recently used
     private final Function<ExchangePool, Exchange> maker;
     private final OpenRequests open;
 
@@ -41,12 +41,12 @@ public final class ExchangePool {
         }
     }
 
-    /** What a new one has in flight. */
+    /** Creates the request slot of a new exchange. */
     OpenRequest open(Exchange added) {
         return open.add(added);
     }
 
-    /** It is not used again. */
+    /** Removes an exchange that is not reused. */
     void drop(Exchange exchange) {
         open.remove(exchange.inFlight());
     }

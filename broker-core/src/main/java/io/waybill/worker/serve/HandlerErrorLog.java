@@ -15,7 +15,7 @@ public final class HandlerErrorLog {
 
     private final Set<String> seen = ConcurrentHashMap.newKeySet();
 
-    /** A handler threw. Does not throw. */
+    /** Logs an exception of a handler. Does not throw. */
     void log(HandlerEntry entry, Throwable error) {
         if (isNew(entry, error)) {
             String text = entry.provider() + " threw while handling " + entry.key()
@@ -24,7 +24,7 @@ public final class HandlerErrorLog {
         }
     }
 
-    /** A storage of a request or a response threw when the broker gave its count back. Does not throw. */
+    /** Logs an exception of a storage whose count the broker released. Does not throw. */
     void logRelease(HandlerEntry entry, Throwable error) {
         if (isNew(entry, error)) {
             String text = "A storage could not be given back after " + entry.provider() + " handled " + entry.key()
@@ -43,7 +43,7 @@ public final class HandlerErrorLog {
         try {
             StackTraceElement[] stack = error.getStackTrace();
             return stack.length > 0 ? type + stack[0] : type;
-        } catch (Throwable e) { // an exception of a bundle, with code of its own
+        } catch (Throwable e) { // a bundle's exception, whose methods are foreign code
             return type;
         }
     }

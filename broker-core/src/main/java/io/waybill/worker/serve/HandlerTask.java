@@ -23,11 +23,10 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     private final Attachments attachments;
     private final RequestOutbox outbox;
     private final InboundMessage message;
-    private long
-            begunNs; // wall clock; 0: not begun, or begun on the polling thread, which does not pay for a clock read
+    private long begunNs; // wall clock; 0: not begun, or begun on the polling thread, which skips the clock read
     // Written by the handler's thread and by the one that ends its executor, each read by the other.
     private final AtomicBoolean begun = new AtomicBoolean();
-    // The polling thread while it runs the handler itself; another thread that ends the request is not the same.
+    // The polling thread while it runs the handler inline; unlike another thread that ends the request.
     private Thread inlineThread;
     private boolean freedInline;
 
@@ -50,7 +49,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         begun.lazySet(false);
     }
 
-    /** When the handler began, by the wall clock; 0 when it did not, or when the clock was not read. */
+    /** Returns when the handler began, by the wall clock; 0 when it did not, or when the clock was not read. */
     long begunNs() {
         return begunNs;
     }
@@ -59,7 +58,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         return begun.get();
     }
 
-    /** Whether the calling thread polls and goes on to use the exchange, which is free now. */
+    /** Returns whether the calling thread is the polling thread and goes on to use the exchange, which is free now. */
     boolean keepsInline() {
         boolean keeps = inlineThread == Thread.currentThread();
         if (keeps) {
@@ -68,7 +67,10 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         return keeps;
     }
 
-    /** Runs on the handler's threads once every owner knows of its reference, or fails when one is not told in time. */
+    /**
+     * Runs on the handler's threads once every owner knows of its reference, or fails when an owner does not confirm in
+     * time.
+     */
     void runWhenReady() {
         attachments.references().whenReady(failure -> {
             if (failure.isPresent()) {
@@ -108,9 +110,9 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     }
 
     /**
-     * Runs on the thread that polls, which may use this object for the next request if it is free then.
+     * Runs the handler on the thread that polls, which may reuse this object for the next request if it is free then.
      *
-     * @return whether it is free; otherwise another thread has it by now
+     * @return whether it is free; otherwise another thread owns it by now
      */
     boolean runInline() {
         inlineThread = Thread.currentThread();
@@ -145,7 +147,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         Throwable thrown = null;
         try {
             handle(slot);
-        } catch (Throwable e) { // the boundary around a handler: whatever it throws costs its own request only
+        } catch (Throwable e) { // the boundary around a handler: any exception fails only its own request
             thrown = e;
         } finally {
             if (wanted != before) {
@@ -164,7 +166,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         HandlerCall before = slot.enter(exchange);
         outbox.enter();
         try {
-            if (attachments.isForDevice()) { // here, and not on the poller: it may take long
+            if (attachments.isForDevice()) { // here, and not on the poller: it may be slow
                 attachments.convert();
                 message.tensors(attachments.tensors());
             }

@@ -14,8 +14,8 @@ import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
 
 /**
- * Shows a handler the time, and gives it random numbers, and notes what another run of the request must be told alike. Not pooled: a
- * bundle may keep it, but is told nothing more once the request is answered.
+ * Clock and random numbers of a handler; records the inputs that a replay must reproduce. Not pooled: a bundle may keep
+ * it, but it throws after the response.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -36,7 +36,11 @@ final class Observer implements InstantSource {
         this.id = id;
     }
 
-    /** @throws IllegalStateException when the request was answered */
+    /**
+     * {@inheritDoc}
+     *
+     * @throws IllegalStateException after the response
+     */
     @Override
     public synchronized Instant instant() {
         requireOpen();
@@ -46,9 +50,10 @@ final class Observer implements InstantSource {
     }
 
     /**
-     * One generator for the request. Its seed is drawn from the time and the id, so that the broker runs alike under a simulated clock.
+     * Returns the generator of the request. Its seed is computed from the time and the id, so that the broker is
+     * deterministic under a simulated clock.
      *
-     * @throws IllegalStateException when the request was answered
+     * @throws IllegalStateException after the response
      */
     synchronized RandomGenerator random() {
         requireOpen();
@@ -60,7 +65,7 @@ final class Observer implements InstantSource {
         return random;
     }
 
-    /** What is left until a deadline. A look after the response is not put on record: the look was too late. */
+    /** Returns the time until a deadline. A reading after the response is not recorded. */
     synchronized long leftNs(long deadlineNs) {
         long leftNs = deadlineNs - clock.bootNs();
         if (!ended) {
@@ -84,7 +89,7 @@ final class Observer implements InstantSource {
         }
     }
 
-    /** The request is about to be answered: all that was seen, as it goes on record. */
+    /** Ends the recording before the response, and returns the observations in record format. */
     synchronized byte[] end() {
         ended = true;
         return new Observations(seen, cut).encode();

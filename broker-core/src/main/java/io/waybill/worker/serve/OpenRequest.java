@@ -6,10 +6,10 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * Which request an {@link Exchange} has in flight that is not finished.
+ * The request that an {@link Exchange} has in flight.
  *
- * <p><b>Threads.</b> Written by the thread that the exchange belongs to, read by the housekeeper. What it reads may be a request that is finished
- * already, never one that was not yet taken in flight.
+ * <p><b>Threads.</b> Written by the thread that owns the exchange, read by the housekeeper. The housekeeper may read a
+ * request that is already completed, never one that is not yet in flight.
  */
 public final class OpenRequest {
 
@@ -24,10 +24,10 @@ public final class OpenRequest {
     }
 
     private final HandlerCall request;
-    // Of the housekeeper alone: of which of its requests it saw the deferred response awaited first, and when.
+    // Of the housekeeper alone: sequence of the request whose deferred response it first saw awaited, and when.
     private long seenSequence;
     private long seenSinceNs;
-    private PeerLink link; // null: none
+    private PeerLink link; // null: none in flight
     private long index;
     private long id;
 
@@ -35,12 +35,12 @@ public final class OpenRequest {
         this.request = request;
     }
 
-    /** Whose it is: of this request, or of a later one. */
+    /** Returns the call of this request, or of a later one. */
     public HandlerCall request() {
         return request;
     }
 
-    /** How long the housekeeper sees this one of its requests. */
+    /** Returns how long the housekeeper has seen this request. */
     public long seenForNs(long sequence, long nowNs) {
         if (seenSequence != sequence) {
             seenSequence = sequence;
@@ -52,25 +52,25 @@ public final class OpenRequest {
     void open(PeerLink from, long atIndex, long withId) {
         index = atIndex;
         id = withId;
-        LINK.setRelease(this, from); // last: who sees it sees the index
+        LINK.setRelease(this, from); // last: a thread that sees it sees the index
     }
 
-    /** Its response is in the journal, or it waits elsewhere. */
+    /** Ends the request: its response is in the journal, or it waits elsewhere. */
     void close() {
         LINK.setRelease(this, null); // not before that
     }
 
-    /** Null for none. */
+    /** Returns the link; null for none. */
     PeerLink link() {
         return (PeerLink) LINK.getAcquire(this);
     }
 
-    /** Its message's, to be read like the index. */
+    /** Returns the message id; read it like the index. */
     long id() {
         return id;
     }
 
-    /** To be read after the link: of this request, or of a later one. */
+    /** Returns the position of this request, or of a later one. Read it after the link. */
     long index() {
         return index;
     }

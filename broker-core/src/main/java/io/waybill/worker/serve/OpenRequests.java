@@ -5,10 +5,10 @@ import io.waybill.worker.poll.HandlerCall;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** What all {@link Exchange} requests that there are have in flight. Thread-safe. */
+/** The requests in flight of all exchanges. Thread-safe. */
 public final class OpenRequests {
 
-    /** Is told of each request in flight. */
+    /** Visitor of the requests in flight. */
     @FunctionalInterface
     public interface Visitor {
         void visit(PeerLink link, long index);
@@ -22,12 +22,12 @@ public final class OpenRequests {
         return added;
     }
 
-    /** Its exchange is used no more. */
+    /** Removes the slot of an exchange that is not reused. */
     void remove(OpenRequest ended) {
         all.remove(ended);
     }
 
-    /** Whether a request of this id is in flight. For the permit's holder, who gives and takes them. */
+    /** Returns whether a request with this id is in flight. For the permit's holder, which adds and removes them. */
     boolean has(long id) {
         for (OpenRequest each : all) {
             if (each.link() != null && each.id() == id) {
@@ -37,7 +37,7 @@ public final class OpenRequests {
         return false;
     }
 
-    /** How many are in flight. Exact while no thread polls, since the polling thread begins requests. */
+    /** Returns how many are in flight. Exact while no thread polls, since the polling thread begins requests. */
     public int count() {
         int count = 0;
         for (OpenRequest each : all) {
@@ -46,12 +46,12 @@ public final class OpenRequests {
         return count;
     }
 
-    /** All, in flight or not, while requests come and go. */
+    /** Iterates over all slots, in flight or not, during concurrent changes. */
     public Iterable<OpenRequest> all() {
         return all;
     }
 
-    /** Sees every request that was taken in flight before and is not finished. */
+    /** Visits every request that was in flight before the call and is not completed. */
     public void forEach(Visitor visitor) {
         for (OpenRequest each : all) {
             PeerLink link = each.link();

@@ -9,13 +9,14 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Requests whose handler left, in the order of their arrival. They stay in the journal; what is kept here is where.
+ * Parked requests, whose handler was removed, in order of arrival. They stay in the journal; this object holds their
+ * positions.
  *
  * <p>Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
  */
 public final class ParkedRequests {
 
-    /** One parked request: which peer's requests, and where. */
+    /** Position of one parked request. */
     record Place(PeerLink link, long index, long id, long sinceNs, Delivered delivered) {}
 
     private final Map<HandlerKey, ArrayDeque<Place>> byKey = new HashMap<>();
@@ -35,7 +36,7 @@ public final class ParkedRequests {
         return byKey.containsKey(key);
     }
 
-    /** Whether a request of this id waits. Looks at all of them. */
+    /** Returns whether a request with this id waits. Searches all of them. */
     boolean hasId(long id) {
         for (ArrayDeque<Place> places : byKey.values()) {
             for (Place place : places) {
@@ -53,14 +54,14 @@ public final class ParkedRequests {
         size++;
     }
 
-    /** A request that had left comes back, before all others. */
+    /** Parks a request that had left again, ahead of all others. */
     void putBack(HandlerKey key, Place place) {
         byKey.computeIfAbsent(key, k -> new ArrayDeque<>()).addFirst(place);
         place.link().backlog().unserved().add(place.index());
         size++;
     }
 
-    /** How often a request that had left parking came back, which makes it hard to follow. */
+    /** Returns how often a request that had left was parked again; a reader that sees it change must retry. */
     public long parkedAgain() {
         return parkedAgain;
     }
@@ -74,13 +75,13 @@ public final class ParkedRequests {
         return List.copyOf(byKey.keySet());
     }
 
-    /** The oldest request of a key; null when there is none. */
+    /** Returns the oldest request of a key; null when there is none. */
     Place first(HandlerKey key) {
         ArrayDeque<Place> places = byKey.get(key);
         return places == null ? null : places.peek();
     }
 
-    /** Takes the oldest request of a key. */
+    /** Removes the oldest request of a key. */
     void removeFirst(HandlerKey key) {
         ArrayDeque<Place> places = byKey.get(key);
         Place left = places.remove();

@@ -111,7 +111,7 @@ public final class PeerReceiver implements Polled {
         return pollSafely(link, all);
     }
 
-    /** Continues after a holder that lost the permit inside a listener, and may have left work half done. */
+    /** Takes over from a holder that lost the permit inside a listener, and may have left work incomplete. */
     private void takeOver() {
         revocationsSeen = permit.revocations();
         allDue = true;
@@ -125,7 +125,7 @@ public final class PeerReceiver implements Polled {
         }
     }
 
-    /** A failure to read one peer does not keep the others from being read. */
+    /** Polls one peer. A failure does not stop the polling of other peers. */
     private int pollSafely(PeerLink link, boolean all) {
         try {
             int done = pollOpen(link, all);

@@ -6,10 +6,10 @@ import io.waybill.home.cursor.Cursors;
 import io.waybill.wire.RecordView;
 import java.util.Optional;
 
-/** What a worker knows of its incarnations before this one. Immutable. */
+/** What is known of the worker's previous incarnations. Immutable. */
 public final class PreviousIncarnation {
 
-    /** A record has the low 32 bits of an epoch. */
+    /** Records contain the low 32 bits of an epoch. */
     private static final long MASK_OF_RECORDED = 0xffff_ffffL;
 
     private final long epoch;
@@ -33,22 +33,28 @@ public final class PreviousIncarnation {
                 directory.epoch(), sameBoot, directory.cursors().origin() == Cursors.Origin.KEPT);
     }
 
-    /** Whether the cursors say how far the incarnation before has read: not when they were replaced, or the host went down with them. */
+    /**
+     * Returns whether the cursors show exactly how far the previous incarnation has read: not when they were replaced,
+     * or after a crash of the host.
+     */
     public boolean cursorsAreExact() {
         return sameBoot && cursorsKept || epoch == 1;
     }
 
-    /** Whether a request was sent to an incarnation before this one. */
+    /** Returns whether a request was sent to a previous incarnation. */
     boolean isFor(RecordView request) {
         return request.epoch() != epoch;
     }
 
-    /** Whether a request to an earlier incarnation has a deadline on a clock that was restarted since. No caller waits for it any more. */
+    /**
+     * Returns whether a request to a previous incarnation has a deadline on a clock that has restarted since. No caller
+     * waits for it any more.
+     */
     boolean isFromEarlierBoot(RecordView request) {
         return !sameBoot && request.deadlineNs() != 0;
     }
 
-    /** Of this incarnation, as records have it. */
+    /** Returns the epoch of this incarnation, as recorded. */
     public long epoch() {
         return epoch;
     }

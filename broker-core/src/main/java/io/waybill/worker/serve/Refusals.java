@@ -10,7 +10,7 @@ import io.waybill.handling.Failure;
 import io.waybill.worker.metrics.WorkerCounters;
 
 /**
- * Refuses requests that no handler is called for: which code, and which text.
+ * Rejects requests for which no handler is called, with the matching code and text.
  *
  * <p><b>Threads.</b> Belongs to the holder of the poll permit.
  */
@@ -22,13 +22,13 @@ final class Refusals {
         this.counters = counters;
     }
 
-    /** Its deadline has passed, or was on the clock of an earlier boot. */
+    /** Rejects a request whose deadline has passed, or was on the clock of an earlier boot. */
     void expired(Exchange exchange, Failure failure) {
         counters.countExpired();
         exchange.refuse(failure.kind(), failure.code(), failure.text());
     }
 
-    /** It was for an earlier incarnation of this worker, and may not be run again. */
+    /** Rejects a request to an earlier incarnation of this worker that may not be run again. */
     void lost(Exchange exchange, long ownEpoch) {
         counters.countExpired();
         String call = "call " + MessageId.text(exchange.view().id());
@@ -64,7 +64,7 @@ final class Refusals {
                         + " repeated requests, the most allowed, are looked for already");
     }
 
-    /** Its payload does not begin with a name, as its type demands. */
+    /** Rejects a request whose payload does not begin with a name, as its type demands. */
     void unnamed(Exchange exchange) {
         refuse(
                 exchange,
@@ -73,7 +73,7 @@ final class Refusals {
                         + " begins with the operation's name, and this one does not");
     }
 
-    /** No handler for its key was ever here. */
+    /** Rejects a request for whose key there never was a handler. */
     void unknown(Exchange exchange, HandlerKey key) {
         if (key instanceof HandlerKey.OfType) {
             refuse(

@@ -23,29 +23,30 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Requests that their callers sent again under their ids: what this worker has answered is looked for on a thread of its own, which lives
- * as long as there is something to look for.
+ * Requests that their callers sent again under their ids. A separate thread, which runs while there are such requests,
+ * searches for this worker's responses to them.
  *
- * <p><b>Threads.</b> {@link #add}, {@link #isAnyFound} and {@link #takeFound} belong to the holder of the {@link io.waybill.worker.poll.PollPermit}.
+ * <p><b>Threads.</b> {@link #add}, {@link #isAnyFound} and {@link #takeFound} belong to the holder of the
+ * {@link io.waybill.worker.poll.PollPermit}.
  */
 public final class RepeatedRequests {
 
-    /** Of which answers are looked for at once. */
+    /** Max requests in one search. */
     static final int MAX = 16_384;
 
     private static final Logger LOG = LoggerFactory.getLogger(RepeatedRequests.class);
 
-    /** What becomes of a repeated request. */
+    /** Decision about a repeated request. */
     enum Verdict {
-        /** No handler had begun it. */
+        /** Run: no handler had begun it. */
         RUN,
-        /** One may have. */
+        /** Run as a redelivery: a handler may have begun it. */
         RUN_AGAIN,
-        /** One has answered, and the response was sent again. */
+        /** Done: the recorded response was sent again. */
         RESPONDED
     }
 
-    /** A repeated request: which peer's, and where. */
+    /** A repeated request and the decision about it. */
     record Found(PeerLink link, long index, long id, Verdict verdict) {}
 
     private record Asked(PeerLink link, long index, long id) {}
@@ -58,7 +59,7 @@ public final class RepeatedRequests {
     private final Runnable foundListener;
     private final BlockingQueue<Asked> asked = new LinkedBlockingQueue<>();
     private final Queue<Found> found = new ConcurrentLinkedQueue<>();
-    private final Set<Long> open = new HashSet<>(); // of the permit's holder
+    private final Set<Long> open = new HashSet<>(); // by the permit's holder
     private boolean running; // guarded by this
 
     public RepeatedRequests(
@@ -76,7 +77,7 @@ public final class RepeatedRequests {
         this.foundListener = foundListener;
     }
 
-    /** Whether a request of this id is being looked for. */
+    /** Returns whether the response of a request with this id is being searched. */
     boolean has(long id) {
         return open.contains(id);
     }
@@ -85,7 +86,7 @@ public final class RepeatedRequests {
         return open.size() >= MAX;
     }
 
-    /** Looks for a response to a request that is neither in flight nor waits. */
+    /** Searches for a response to a request that is neither in flight nor waits. */
     void add(PeerLink link, long index, long id) {
         open.add(id);
         link.backlog().unserved().add(index);
@@ -110,7 +111,7 @@ public final class RepeatedRequests {
         }
     }
 
-    /** What is asked for can't be looked for: nothing is known of it then. */
+    /** Ends the search for all requests with an unknown result. */
     private void unknown(Throwable why) {
         LOG.error("The answers to {} repeated requests can't be looked for", asked.size(), why);
         for (Asked next = asked.poll(); next != null; next = asked.poll()) {
@@ -122,7 +123,7 @@ public final class RepeatedRequests {
         return !found.isEmpty();
     }
 
-    /** What is to be done with one of them; null when nothing is found. It is the caller's to take it out of the unserved. */
+    /** Returns a request with a decision; null when there is none. The caller removes it from the unserved requests. */
     Found takeFound() {
         Found next = found.poll();
         if (next != null) {
@@ -131,7 +132,7 @@ public final class RepeatedRequests {
         return next;
     }
 
-    /** Looks for one response after the other until nothing is asked for. */
+    /** Searches for one response after the other until none is requested. */
     private final class Search implements Agent {
 
         private JournalIndex own; // null until it is opened
@@ -153,7 +154,7 @@ public final class RepeatedRequests {
                     foundListener.run();
                     return 1;
                 }
-            } catch (Throwable e) { // whatever it was: every request is gone on with, and those to come get a thread
+            } catch (Throwable e) { // in any case: every request is continued, and later ones get a thread
                 giveUp(e);
             }
             throw new AgentTerminationException(true);
@@ -195,7 +196,7 @@ public final class RepeatedRequests {
             }
             responses.again(repeat.link(), response);
             return Verdict.RESPONDED;
-        } catch (IOException | RuntimeException | Error e) { // of the journal's files: nothing is known then
+        } catch (IOException | RuntimeException | Error e) { // a failure of the journal's files: the result is unknown
             LOG.error("The answer to call {} can't be looked for", MessageId.text(repeat.id()), e);
             return Verdict.RUN_AGAIN;
         }

@@ -25,9 +25,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings requests to their handlers: at once, on the bundle's threads, or, when the handler left, once another has come.
+ * Dispatches requests to their handlers: at once, on the bundle's threads, or, without a handler, after parking.
  *
- * <p><b>Threads.</b> Belongs to the holder of the {@link PollPermit}, which is given up while a non-blocking handler runs.
+ * <p><b>Threads.</b> Belongs to the holder of the {@link PollPermit}, released while a non-blocking handler runs.
  */
 public final class RequestDispatcher {
 
@@ -89,12 +89,12 @@ public final class RequestDispatcher {
         this.counters = counters;
     }
 
-    /** Whether requests may be read at all; when not they stay where they are. */
+    /** Returns whether requests may be read; otherwise they stay in the journal. */
     boolean isOpen() {
         return !leaving && responses.canRespond();
     }
 
-    /** The worker leaves: nothing is begun any more, once who polls now has ended its turn. Any thread. */
+    /** Begins no more requests after the current poll. Any thread. */
     public void leave() {
         leaving = true;
     }
@@ -112,7 +112,7 @@ public final class RequestDispatcher {
         return serveOnce(exchange);
     }
 
-    /** A request that is in flight or waits is answered once, for all that ask; what is neither may have been answered. */
+    /** Handles a repeated request: one in flight or waiting has one response for all repeats. */
     private void takeRepeat(Exchange exchange) {
         if (repeats.isFull()) {
             refusals.tooManyRepeats(exchange);
@@ -121,7 +121,7 @@ public final class RequestDispatcher {
         PeerLink link = exchange.link();
         long index = exchange.index();
         long id = exchange.view().id();
-        transit.discard(exchange.view(), link); // one with leased tensors is not sent again
+        transit.discard(exchange.view(), link); // a request with leased tensors is not sent again
         exchange.leave();
         if (!repeats.has(id) && !parking.hasId(id) && !open.has(id)) {
             repeats.add(link, index, id);
@@ -132,7 +132,7 @@ public final class RequestDispatcher {
         return !leaving && repeats.isAnyFound();
     }
 
-    /** Serves a repeated request of which it is known by now what became of it. Returns whether this thread still has the permit. */
+    /** Serves a repeated request with a decision. Returns whether this thread has the permit. */
     boolean serveRepeat() {
         RepeatedRequests.Found found = repeats.takeFound();
         if (found.verdict() == RepeatedRequests.Verdict.RESPONDED) {
@@ -150,7 +150,7 @@ public final class RequestDispatcher {
     private boolean serveOnce(Exchange exchange) {
         if (!parking.isEmpty() && Route.isNamed(exchange.view())) {
             HandlerKey key = Route.key(registry.table(), exchange.view());
-            if (parking.has(key)) { // behind those that came before it
+            if (parking.has(key)) { // after those that came before it
                 park(exchange, key, null);
                 return true;
             }
@@ -158,7 +158,7 @@ public final class RequestDispatcher {
         return serveNow(exchange, null);
     }
 
-    /** @param left the place in parking that it left for this; null when it did not park */
+    /** Serves or parks a request; {@code left} is its former position in parking, or null. */
     private boolean serveNow(Exchange exchange, ParkedRequests.Place left) {
         RecordView request = exchange.view();
         long deadlineNs = request.deadlineNs();
@@ -196,7 +196,7 @@ public final class RequestDispatcher {
                 return true;
             }
             boolean onPoller = entry.runsOnPoller();
-            if (!onPoller && !entry.executor().hasRoom()) { // it waits in the journal, behind those that came before it
+            if (!onPoller && !entry.executor().hasRoom()) { // it waits in the journal, after those that came before it
                 park(exchange, entry.key(), left);
                 return true;
             }
@@ -210,10 +210,10 @@ public final class RequestDispatcher {
                     exchange.task().runWhenReady();
                     return true;
                 }
-                // a converter may take its time, and so belongs on no poller
+                // a converter may be slow, and so never runs on a poller
                 return onPoller && !exchange.isForDevice() ? runInline(exchange) : runElsewhere(exchange, entry);
             }
-            Thread.onSpinWait(); // withdrawn between the look and begin: the new table is on its way
+            Thread.onSpinWait(); // withdrawn between lookup and begin: the new table follows
         }
     }
 
@@ -230,7 +230,7 @@ public final class RequestDispatcher {
                 || entry.executor().hasRoom();
     }
 
-    /** The poller read the clock. */
+    /** Sets the time after the poller read the clock. */
     void now(long bootNs) {
         time.now(bootNs);
         if (bootNs >= nextReleaseNs) {
@@ -251,7 +251,7 @@ public final class RequestDispatcher {
         return mine;
     }
 
-    /** What the last request that was served left for the next one; null for nothing. */
+    /** Returns the exchange that the last request left for reuse; null for none. */
     Exchange takeSpare() {
         Exchange left = spare;
         spare = null;
@@ -280,7 +280,7 @@ public final class RequestDispatcher {
         }
     }
 
-    /** What had left parking goes back to where it was, before those that came after it. */
+    /** Parks a request; one that had left returns to its former position. */
     private void park(Exchange exchange, HandlerKey key, ParkedRequests.Place left) {
         if (left == null && parking.size() >= registry.parking().maxMessages()) {
             refusals.tooManyParked(exchange, key, parking.size());
@@ -308,13 +308,13 @@ public final class RequestDispatcher {
         return !leaving && !parking.isEmpty();
     }
 
-    /** The threads of a handler take more requests again. Any thread. */
+    /** Notes that the threads of a handler accept requests again. Any thread. */
     public void roomCame() {
         roomCame = true;
     }
 
     /**
-     * Serves what parked, when the handlers changed, and gives up what parked for too long.
+     * Serves parked requests after the handlers changed, and rejects expired ones.
      *
      * @return how many left parking, or {@link Polled#PERMIT_LOST}
      */
@@ -324,13 +324,13 @@ public final class RequestDispatcher {
         if (table == unparkedFor && nowNs < nextParkingCheckNs && !roomCame) {
             return 0;
         }
-        roomCame = false; // before it is looked for
+        roomCame = false; // before the search
         nextParkingCheckNs = nowNs + 10_000_000;
         int served = 0;
         for (HandlerKey key : parking.keys()) {
             HandlerEntry entry = table.forKey(key);
             boolean present = entry != null;
-            boolean neverKnown = table.neverKnew(key); // it parked while handlers were expected, and none came
+            boolean neverKnown = table.neverKnew(key); // parked while handlers were expected
             ParkedRequests.Place place = parking.first(key);
             while (place != null
                     && (present
@@ -343,7 +343,7 @@ public final class RequestDispatcher {
                     return Polled.PERMIT_LOST;
                 }
                 if (present && registry.table() != table) {
-                    return served; // it may have left again: look again
+                    return served; // it may have been removed again: look up again
                 }
                 place = parking.first(key);
             }
@@ -354,7 +354,7 @@ public final class RequestDispatcher {
 
     private boolean leaveParking(ParkedRequests.Place place, HandlerKey key, boolean present) {
         Exchange exchange = readAgain(place.link(), place.index(), place.delivered());
-        parking.removeFirst(key); // now that it is in flight
+        parking.removeFirst(key); // in flight now
         registry.countParked(key, -1);
         if (exchange == null) {
             return true;
@@ -375,14 +375,14 @@ public final class RequestDispatcher {
         return true;
     }
 
-    /** Serves the oldest request that an earlier incarnation left unanswered. Returns whether this thread still has the permit. */
+    /** Serves the oldest request without a response from before. Returns whether this thread has the permit. */
     boolean serveUnanswered(PeerLink link) {
         Exchange exchange = readAgain(link, link.backlog().nextUnanswered(), Delivered.AGAIN);
         link.backlog().unansweredTaken();
         return exchange == null || serveOnce(exchange);
     }
 
-    /** A request that was read before; null when it does not read any more. */
+    /** Reads a request again; null when it can't be read any more. */
     private Exchange readAgain(PeerLink link, long index, Delivered delivered) {
         Exchange exchange = spare != null ? takeSpare() : pool.take();
         if (!reread.read(link, index, exchange.buffer())) {

@@ -57,7 +57,7 @@ final class RequestOutbox implements Outbox {
         }
     }
 
-    /** The calling thread is about to enter the handler. */
+    /** Marks that the calling thread is about to enter the handler. */
     void enter() {
         inHandler = Thread.currentThread();
     }
@@ -66,22 +66,22 @@ final class RequestOutbox implements Outbox {
         inHandler = null;
     }
 
-    /** The response as far as the handler has composed it. */
+    /** Returns the response as composed so far. */
     ResponseBody body() {
         return body;
     }
 
-    /** The response that the handler deferred; null for none. */
+    /** Returns the response that the handler deferred; null for none. */
     DeferredResponse late() {
         return late;
     }
 
-    /** Ends the recording of inputs that the handler observed, and returns it as it stands in a record. */
+    /** Ends the recording of the handler's observations, and returns them in record format. */
     byte[] observed() {
         return observer == null ? Observations.NO_BYTES : observer.end();
     }
 
-    /** Time left until a deadline on CLOCK_BOOTTIME; the handler's look at it is recorded. */
+    /** Returns the time until a deadline on CLOCK_BOOTTIME; the reading is recorded. */
     long leftNs(long deadlineNs) {
         return observer().leftNs(deadlineNs);
     }
@@ -113,7 +113,7 @@ final class RequestOutbox implements Outbox {
         mine().raw(payload, tensors);
     }
 
-    /** The response, for the handler's thread alone: this object serves other requests afterwards. */
+    /** Returns the response, for the handler's thread alone: this object is reused for other requests. */
     private ResponseBody mine() {
         if (inHandler != Thread.currentThread()) {
             throw new IllegalStateException(
@@ -139,7 +139,7 @@ final class RequestOutbox implements Outbox {
         return caller;
     }
 
-    /** On whose behalf the handler calls. */
+    /** Returns the origin of the handler's nested calls. */
     NestedCaller origin() {
         return caller;
     }

@@ -9,7 +9,7 @@ import io.waybill.worker.peer.RecordReader;
 import io.waybill.worker.poll.Polled;
 
 /**
- * Reads the requests that peers sent to this worker, and hands them on to be served.
+ * Reads the requests that peers sent to this worker, and passes them to the dispatcher.
  *
  * <p><b>Threads.</b> Belongs to the holder of the {@link io.waybill.worker.poll.PollPermit}.
  */
@@ -20,7 +20,7 @@ public final class RequestReceiver {
     private final RequestDispatcher serving;
     private final ExchangePool pool;
     private final RecordReader reader;
-    // Null while a handler or the dispatcher has it: should the permit be lost meanwhile, it is not the next holder's.
+    // Null while a handler or the dispatcher uses it: if the permit is lost then, the next holder must not reuse it.
     private Exchange next;
 
     public RequestReceiver(RequestDispatcher serving, ExchangePool pool, RecordReader reader) {
@@ -30,7 +30,7 @@ public final class RequestReceiver {
     }
 
     /**
-     * Reads and serves requests of a peer, at most as many as one poll may read.
+     * Reads and serves requests of a peer, up to the limit of one poll.
      *
      * @return how many records were read, or {@link Polled#PERMIT_LOST}
      */
@@ -43,7 +43,7 @@ public final class RequestReceiver {
         }
         JournalTail tail = link.reader().requests();
         int work = 0;
-        // a later incarnation of the peer may be read by another link, from where this one stopped
+        // a later incarnation of the peer may be read by another link, from the position where this one stopped
         while (work < MAX_PER_POLL && link.condition() == PeerLink.Condition.OPEN) {
             Exchange exchange = next();
             Poll found = reader.poll(tail, exchange.buffer());
@@ -58,7 +58,7 @@ public final class RequestReceiver {
                     RecordReader.requireReadable(tail);
                 }
                 boolean request = found == Poll.RECORD && isRequest(exchange.view(), link);
-                if (request) { // before it counts as read: see LowWatermarks
+                if (request) { // before its position counts as read: see LowWatermarks
                     exchange.arrivedFrom(link, tail.lastIndex(), Delivered.FIRST);
                 }
                 link.reader().requestRead(exchange.buffer().length());
@@ -86,7 +86,7 @@ public final class RequestReceiver {
     }
 
     /**
-     * Serves requests that an earlier incarnation of this worker left without a response, of a peer that may be gone by now.
+     * Serves requests to which an earlier incarnation of this worker did not respond; their peer may have ended.
      *
      * @return how many, or {@link Polled#PERMIT_LOST}
      */
@@ -114,7 +114,7 @@ public final class RequestReceiver {
         return exchange;
     }
 
-    /** Drops the request that a failed read may have left half filled. */
+    /** Drops a request that a failed read may have left incomplete. */
     void dropNext() {
         if (next != null) {
             pool.drop(next);

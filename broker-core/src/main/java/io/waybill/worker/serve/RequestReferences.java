@@ -21,15 +21,15 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * The references of a request that is being served: those among its arguments, and the one to what it creates.
+ * References of a request that is being served: those among its arguments, and the one to the value that it creates.
  *
- * <p>Belongs to the thread that the {@link Exchange} belongs to.
+ * <p>Belongs to the thread that owns the {@link Exchange}.
  */
 final class RequestReferences {
 
     private final WorkerReferences home;
     private final ReceivedReferences arguments;
-    private ForkData creates; // null when the request creates nothing, or has done so
+    private ForkData creates; // null when the request creates no value, or has created it
 
     private RequestReferences(WorkerReferences home, ReceivedReferences arguments, ForkData creates) {
         this.home = home;
@@ -65,7 +65,7 @@ final class RequestReferences {
         return table.get(table.size() - 1);
     }
 
-    /** Gives back what a request brought that is refused before it is taken. */
+    /** Releases the references of a request that is rejected before they are taken. */
     static void decline(WorkerReferences home, RecordView request, PeerLink link) {
         if (!request.hasReferences()) {
             return;
@@ -100,14 +100,14 @@ final class RequestReferences {
         return creates != null;
     }
 
-    /** Keeps what the handler gave, and makes the body the response that says so. */
+    /** Stores the handler's result as the created value, and makes the body the response that names it. */
     void create(ResponseBody body) {
         try {
             StoredValue value = home.store(body.array(), body.length(), body.tensors(), body.references());
             home.keeper().finish(creates.rref(), creates.type(), value);
         } catch (CallException e) {
             home.references().creations().finishFailed(creates.rref(), e);
-        } catch (Throwable e) { // the boundary around storages, which may be released or a bundle's own
+        } catch (Throwable e) { // the boundary around storages, which may be released or foreign code
             createFailed(
                     ErrorKind.UNKNOWN_ERROR,
                     ErrorCode.HANDLER_FAILED,
@@ -116,7 +116,7 @@ final class RequestReferences {
         nameCreated(body);
     }
 
-    /** There is no value, and this is why. */
+    /** Completes the reference with an error instead of a value. */
     void createFailed(ErrorKind kind, ErrorCode code, String text) {
         if (creates != null) {
             home.references()

@@ -17,9 +17,9 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * What a handler answers with, until it is sent.
+ * The response of a handler until it is sent.
  *
- * <p>Belongs to the thread that responses.
+ * <p>Belongs to the thread that responds.
  */
 final class ResponseBody implements ResponseWriter.Content {
 
@@ -27,14 +27,18 @@ final class ResponseBody implements ResponseWriter.Content {
     private Plan plan;
     private SentReferences sharing;
     private long begunNs;
-    private byte[] observed = Observations.NO_BYTES; // by the handler, as it stands in a record
+    private byte[] observed = Observations.NO_BYTES; // of the handler, in record format
 
-    /** @param onFailure is told what a storage of the response threw when it was given back */
+    /**
+     * Creates an empty body.
+     *
+     * @param onFailure called with an exception that a storage of the response throws when it is released
+     */
     ResponseBody(Consumer<? super Throwable> onFailure) {
         this.response = new OutgoingResponse(onFailure);
     }
 
-    /** Forgets the response, and gives back the counts that came with its tensors, and its references. */
+    /** Discards the response, and releases its tensors' counts and its references. */
     void reset() {
         if (!response.isEmpty()) {
             response.reset();
@@ -65,9 +69,9 @@ final class ResponseBody implements ResponseWriter.Content {
     }
 
     /**
-     * A value that this worker owns.
+     * Sets a value that this worker owns as the response.
      *
-     * @throws io.waybill.api.CallException when a reference that it holds has failed
+     * @throws io.waybill.api.CallException when a reference in the value has failed
      */
     void stored(StoredValue value) {
         List<ReferenceHandle> taken = ReferenceHandle.all(value.references(), ReferenceHandle::retain);
@@ -76,24 +80,29 @@ final class ResponseBody implements ResponseWriter.Content {
         response.raw(value.payload(), value.tensors(), taken);
     }
 
-    /** When its handler began, by the wall clock; 0 when no clock was read. */
+    /** Sets when the handler began, by the wall clock; 0 when no clock was read. */
     void begunAt(long wallNs) {
         begunNs = wallNs;
     }
 
-    /** What its handler observed, as it stands in a record. */
+    /** Sets what the handler observed, in record format. */
     void observed(byte[] encoded) {
         observed = encoded;
     }
 
-    /** Leaves out what was observed, and says so, when the payload has more bytes with it. */
+    /** Replaces the observations by a mark if they would make the payload too large. */
     void fit(int maxBytes) {
         if (observed.length > 0 && payloadLength() > maxBytes) {
             observed = Observations.LEFT_OUT.encode();
         }
     }
 
-    /** How it is sent. @param tensors null for none @param shared the references; null for none */
+    /**
+     * Sets the attachments of the response.
+     *
+     * @param tensors null for none
+     * @param shared the references; null for none
+     */
     void travelsWith(Plan tensors, SentReferences shared) {
         plan = tensors;
         sharing = shared;
@@ -104,7 +113,7 @@ final class ResponseBody implements ResponseWriter.Content {
         return observedLength() + (sharing == null ? 0 : sharing.length());
     }
 
-    /** With what was observed. */
+    /** Returns the length including the observations. */
     private int observedLength() {
         return length() + observed.length;
     }
@@ -136,7 +145,7 @@ final class ResponseBody implements ResponseWriter.Content {
         }
     }
 
-    /** The values alone, in the first {@link #length} bytes. */
+    /** Returns the values alone, in the first {@link #length} bytes. */
     byte[] array() {
         return response.array();
     }
@@ -149,7 +158,7 @@ final class ResponseBody implements ResponseWriter.Content {
         return response.tensors();
     }
 
-    /** The references among the values. */
+    /** Returns the references among the values. */
     List<? extends RRef> references() {
         return response.references();
     }

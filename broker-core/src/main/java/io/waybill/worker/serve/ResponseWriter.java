@@ -37,16 +37,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Writes the responses of a worker: into the journal first, then the caller is woken.
+ * Writes the responses of a worker to the journal, and then wakes their callers.
  *
  * <p><b>Threads.</b> Any.
  */
 public final class ResponseWriter {
 
     private static final Logger LOG = LoggerFactory.getLogger(ResponseWriter.class);
-    /** How long a response waits for its caller to release tensors of others. */
+    /** Max time that a response waits for its caller to release tensors. */
     private static final long MAX_WAIT_NS = 5_000_000_000L;
-    /** The same on the poller, on which everybody waits: enough for a caller that is about to. */
+    /** Max wait on the poller, on which all calls wait: enough for a caller that is about to release tensors. */
     private static final long MAX_WAIT_ON_POLLER_NS = 10_000_000;
 
     private static final VarHandle LATEST;
@@ -69,7 +69,7 @@ public final class ResponseWriter {
     private final HandlerSlots invocations;
     private final AtomicLong unwritten = new AtomicLong();
     private volatile boolean closed; // set by the thread that closes the worker
-    private long latestNs; // of the responding thread, read by the polling one, which most often is the same thread
+    private long latestNs; // by the responding thread, read by the polling one, most often the same
 
     public ResponseWriter(
             int workerId,
@@ -89,12 +89,12 @@ public final class ResponseWriter {
         this.counters = counters;
     }
 
-    /** Whether new requests may be begun, because there is room for their responses. */
+    /** Returns whether new requests may be begun: there is room for their responses. */
     boolean isComfortable() {
         return lane.journal().isComfortable() || toppedUp() && lane.journal().isComfortable();
     }
 
-    /** Reserves more at once, when the helper that does it ahead was outrun. */
+    /** Reserves more space at once, when the background reservation was outrun. */
     private boolean toppedUp() {
         try {
             lane.journal().topUp();
@@ -104,21 +104,21 @@ public final class ResponseWriter {
         }
     }
 
-    /** The time on the wall clock at which a response was written last, as far as this thread knows. No look at the clock. */
+    /** Returns when a response was written last, on the wall clock, without a clock read. */
     long latestNs() {
         return (long) LATEST.getOpaque(this);
     }
 
-    /** Whether requests may be read: there is room to answer them, if only to say that there is none. */
+    /** Returns whether requests may be read: there is room at least for error responses. */
     boolean canRespond() {
         return lane.journal().hasRoomForResponses();
     }
 
     /**
-     * Responds with what the handler gave, or, when that can't be sent, with the error that says why: in any case with one response, unless
-     * the journal takes none. Does not throw.
+     * Sends the handler's response, or, when that can't be sent, an error, unless the journal accepts none. Does not
+     * throw.
      *
-     * @return whether it was what the handler gave
+     * @return whether the handler's response was sent
      */
     boolean send(
             PeerLink to,
@@ -154,9 +154,9 @@ public final class ResponseWriter {
             body.travelsWith(plan, sharing);
             body.fit(maxRecordBytes / 2);
             written = append(to, id, OutgoingResponse.typeFor(request), parent, handlerSequence, flags, body);
-        } catch (CallException e) { // the tensors or the references can't travel
+        } catch (CallException e) { // the tensors or the references can't be sent
             fail(to, id, parent, handlerSequence, flags, e.kind(), e.code(), nodeError(e.getMessage()));
-        } catch (Throwable e) { // the boundary around storages, which may be released or a bundle's own
+        } catch (Throwable e) { // the boundary around storages, which may be released or foreign code
             String text = nodeError("the response can't be sent: " + ForeignErrors.describe(e));
             fail(to, id, parent, handlerSequence, flags, ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, text);
         } finally {
@@ -203,7 +203,7 @@ public final class ResponseWriter {
         fail(to, id, parent, handlerSequence, flags, ErrorKind.UNKNOWN_ERROR, code, nodeError(text));
     }
 
-    /** Makes the tensors ready, and waits a while when the caller holds too many: it may be about to release some. */
+    /** Prepares the tensors; waits up to a limit while the caller has too many leases. */
     private Plan plan(List<Tensor> tensors, PeerLink to) {
         long untilNs = 0;
         while (true) {
@@ -225,7 +225,7 @@ public final class ResponseWriter {
         }
     }
 
-    /** Sends a response again that is on record, for a caller that asked again. */
+    /** Sends a recorded response again, for a repeated request. */
     void again(PeerLink to, RecordView response) {
         boolean leansOnItsCaller = response.hasReferences() || leases(response);
         if (leansOnItsCaller) {
@@ -266,7 +266,7 @@ public final class ResponseWriter {
         }
     }
 
-    /** Responds with an error. */
+    /** Responds with an error to a request that no handler has begun. */
     void fail(
             PeerLink to,
             long id,
@@ -279,7 +279,7 @@ public final class ResponseWriter {
         fail(to, id, parent, handlerSequence, flags, new Error(kind, code, text, 0, Observations.NO_BYTES));
     }
 
-    /** The same when the handler may have begun. */
+    /** Responds with an error when the handler may have begun. */
     void fail(PeerLink to, long id, long parent, long handlerSequence, int flags, Error error) {
         counters.countFailure(error.code());
         try {
@@ -293,33 +293,33 @@ public final class ResponseWriter {
         return workerId;
     }
 
-    /** PyTorch's prefix for errors that come from the broker or from decoding, and not from a handler's own words. */
+    /** Adds PyTorch's prefix for errors that are not a handler's own. */
     String nodeError(String text) {
         return Failure.nodeError(workerId, text);
     }
 
-    /** What a response carries. */
+    /** Content of a response. */
     interface Content {
 
         int payloadLength();
 
-        /** Of the tensor section; 0 without one. */
+        /** Returns the length of the tensor section; 0 without one. */
         default int sectionLength() {
             return 0;
         }
 
-        /** Writes it into a record that was begun with these lengths. */
+        /** Writes the content to a record that was begun with these lengths. */
         void write(MessageBuffer record);
 
-        /** It is in the journal. Under the lane's lock. */
+        /** Called after the append. Under the lock of the appender. */
         default void appended(QueueAppender lane, long sequence, long id) {}
     }
 
     /**
-     * An error.
+     * Error response.
      *
      * @param begunNs when the handler began, by the wall clock; 0 when none did, or the clock was not read
-     * @param observed what it observed until then, as it stands in a record
+     * @param observed what it observed until then, in record format
      */
     record Error(ErrorKind kind, ErrorCode code, byte[] utf8, long begunNs, byte[] observed) implements Content {
 
@@ -345,7 +345,7 @@ public final class ResponseWriter {
         }
     }
 
-    /** Returns whether it was written. */
+    /** Appends a response. Returns whether it was written. */
     private boolean append(
             PeerLink to, long id, MessageType type, long parent, long handlerSequence, int flags, Content content) {
         long wallNs = clock.wallNs();
@@ -379,7 +379,7 @@ public final class ResponseWriter {
         return true;
     }
 
-    /** The request stays unanswered in the journal; its caller's deadline decides. */
+    /** Counts a response that could not be written; its caller times out. */
     private void countUnwritten(Throwable e) {
         if (closed) {
             LOG.debug("A handler ended after its worker had left, and its response is dropped", e);
@@ -388,12 +388,12 @@ public final class ResponseWriter {
         }
     }
 
-    /** The worker leaves: a later response is refused. */
+    /** Rejects later responses, because the worker closes. */
     public void close() {
         closed = true;
     }
 
-    /** Responses that could not be written. */
+    /** Returns the responses that could not be written. */
     long unwritten() {
         return unwritten.get();
     }

@@ -10,7 +10,7 @@ import io.waybill.worker.poll.FaultAlarm;
 import io.waybill.worker.poll.HandlerSlots;
 import io.waybill.worker.reference.WorkerReferences;
 
-/** What serving a request needs of its worker. */
+/** Dependencies of serving a request. */
 public record ServingContext(
         Clock clock,
         ResponseWriter responses,
@@ -21,7 +21,7 @@ public record ServingContext(
         FaultAlarm faults,
         HandlerErrorLog handlerErrors) {
 
-    /** Calls by operator or function, and references, on behalf of a request. */
+    /** Returns calls by operator or function, and references, on behalf of a request. */
     Rpc rpcFor(CallOrigin origin) {
         return new WorkerRpc(calls, references, origin);
     }

@@ -40,7 +40,7 @@ final class DeferredResponseWatch {
     private long nextLookNs = Long.MIN_VALUE;
     private volatile boolean leaving; // set by the thread that closes the worker
 
-    /** One that is counted. A bundle that lost its response never gives it. */
+    /** A counted response. A bundle that lost its response never gives it. */
     private record Stuck(WeakReference<DeferredOutcome> late, HandlerEntry entry, long sequence) {
 
         boolean isOf(DeferredOutcome other, long otherSequence) {
@@ -55,7 +55,7 @@ final class DeferredResponseWatch {
         this.clock = clock;
     }
 
-    /** The worker closes: no caller waits for what has expired. */
+    /** Gives expired responses no more time, because the worker closes. */
     void leave() {
         leaving = true;
     }
@@ -127,7 +127,7 @@ final class DeferredResponseWatch {
         }
     }
 
-    /** Whether it was given; or it never will be, and no caller waits any more. */
+    /** Returns whether the response was given; or never will be, and no caller waits any more. */
     private boolean isOver(Stuck each) {
         DeferredOutcome late = each.late().get();
         if (late != null && late.isGiven()) {

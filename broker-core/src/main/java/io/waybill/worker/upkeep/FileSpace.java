@@ -18,7 +18,7 @@ public record FileSpace(SafeFiles files) implements DiskSpace {
 
     @Override
     public void reserve(Path file, long offset, long length) throws IOException {
-        // looked at first: ext4 keeps what an attempt got before it failed, and so takes all that others could have
+        // checked first: ext4 keeps what a failed attempt allocated, and so would use up the space of others
         long left = Files.getFileStore(file.getParent()).getUsableSpace();
         if (left < length) {
             throw new IOException(

@@ -22,19 +22,21 @@ import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
- * Workers that end their work together: each waits until all of them have asked to, and nothing is under way among them any more.
+ * Joint shutdown of several workers: each waits until all of them have requested it, and nothing is in flight among
+ * them.
  *
- * <p>Each shows in its record since when and until when it saw nothing under way at it: no call of its own without an outcome, no request
- * with a handler, no listener that runs, and not one of these begun meanwhile. All use the host's one clock. Where the times of all
- * overlap, nothing was under way anywhere, and nothing was on its way either: a request on its way is a call of its sender's. Who has seen
- * that shows that it has ended, since what follows, such as giving back references, is new work for the others.
+ * <p>Each worker publishes in its record an interval in which it was idle: no call of its own without an outcome, no
+ * request with a handler, no running listener, and none of these begun meanwhile. All use the host's one clock. If the
+ * intervals of all workers overlap, nothing was in flight anywhere, because a request between two workers is a pending
+ * call of its sender. A worker that has seen this publishes that it has ended, since later steps, such as releasing
+ * references, are new work for the others.
  *
  * <p><b>Threads.</b> One at a time.
  */
 public final class GroupShutdown {
 
     private static final long LOOK_NS = 20_000_000;
-    /** Others look at all records of the home whenever one is written. */
+    /** Interval of publishing: the others read all records of the home whenever one is written. */
     private static final long SHOW_NS = 100_000_000;
 
     private final WorkerDirectory directory;
@@ -66,8 +68,8 @@ public final class GroupShutdown {
     /**
      * Waits until the work of this worker and the others has ended.
      *
-     * @param others names or ids; its own is passed over
-     * @return for people, what it waited for without success; empty when all has ended
+     * @param others names or ids; its own is ignored
+     * @return a description of what had not ended at the limit; empty when all has
      */
     public synchronized String await(Collection<String> others, Duration limit) {
         waits.requireMayBlock();
@@ -129,7 +131,9 @@ public final class GroupShutdown {
         return false;
     }
 
-    /** Who has not ended: those that are busy, or else those that were not seen to be quiet for long enough. */
+    /**
+     * Returns the workers that have not ended: those that are busy, or else those whose idle intervals are too short.
+     */
     private List<String> left(Members members, Collection<String> others) {
         Map<String, IdleInterval> times = new LinkedHashMap<>();
         times.put(directory.name(), own);

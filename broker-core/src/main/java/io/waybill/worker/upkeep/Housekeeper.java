@@ -24,11 +24,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Background maintenance, off the path of a call: reserves disk space, finds peers that come and go and files that were cut, refreshes the
- * clocks, and finds handlers that don't return. A peer that comes or goes ends its rest at once, where the host reports it.
+ * Background maintenance, off the path of a call: reserves disk space, finds peers that join and leave and files that
+ * were truncated, refreshes the clocks, and finds handlers that don't return. A change of the home's workers ends its
+ * wait at once, where the host reports it.
  *
- * <p><b>Threads.</b> One of its own. <b>Errors.</b> A turn that throws is reported to the {@link FaultAlarm}, and the next one follows as
- * after any other.
+ * <p><b>Threads.</b> One of its own. <b>Errors.</b> A turn that throws is reported to the {@link FaultAlarm}, and the
+ * next one follows at the usual interval.
  */
 public final class Housekeeper implements Agent {
 
@@ -36,15 +37,17 @@ public final class Housekeeper implements Agent {
     private static final long TICK_NS = 20_000_000;
     private static final long LOOK_NS = 50_000_000;
     private static final long IDLE_TICK_NS = 80_000_000;
-    /** Messages don't end a rest: so long until a burst finds space and pages made ready ahead of it again. */
+    /** Messages don't end a wait: after this time a burst finds space and pages prepared ahead of it again. */
     private static final long MAX_REST_NS = 250_000_000;
 
-    /** A cut file may as well look like one that ends there. A look costs some 20 us a peer. */
+    /**
+     * Interval of file checks. A truncated file may look like one that ends there. A check costs some 20 us per peer.
+     */
     private static final long FILE_LOOK_NS = 1_000_000_000;
 
     private static final long CLOCK_NS = 100_000_000;
     private static final long END_LIMIT_NS = 10_000_000_000L;
-    /** No rest is as long. */
+    /** Above the max wait. */
     private static final long PAUSE_NS = 1_000_000_000;
 
     private final Clock clock;
@@ -106,7 +109,11 @@ public final class Housekeeper implements Agent {
         this.responsePages = new PageToucher(responses, host.calls());
     }
 
-    /** @param onDamage hears once, on a thread of its own, that the worker's journal can't be written any more */
+    /**
+     * Starts the thread.
+     *
+     * @param onDamage called once, on a separate thread, when the worker's journal can't be written any more
+     */
     public void start(String workerName, Consumer<IOException> onDamage) {
         this.workerName = workerName;
         this.onDamage = onDamage;
@@ -127,7 +134,7 @@ public final class Housekeeper implements Agent {
     public int doWork() {
         if (idle.hasChanged()) {
             nextLookNs = clock.monotonicNs();
-            if (homeUnreadable) { // and its changes may end every rest at once
+            if (homeUnreadable) { // changes may end every wait at once
                 threads.pause(TICK_NS);
             }
         }
@@ -135,8 +142,7 @@ public final class Housekeeper implements Agent {
             turn();
             MappedFaults.surface();
         } catch (RuntimeException | Error e) {
-            // JDK 17 may tell of a fault in a peer's file late, and anywhere; and a handler may have taken all
-            // memory
+            // JDK 17 may report a fault in a peer's file late, and anywhere; and a handler may have used up the memory
             faults.report(e);
         }
         idle.rest(restNs());
@@ -152,7 +158,7 @@ public final class Housekeeper implements Agent {
         return dueNs == Long.MAX_VALUE ? restNs : Math.max(TICK_NS, Math.min(restNs, dueNs - clock.monotonicNs()));
     }
 
-    /** Whether nothing was written since the last turn, no handler keeps the poller, and the disk has room. */
+    /** Returns whether nothing was written since the last turn, no handler blocks the poller, and the disk has room. */
     private boolean isIdle() {
         long written = requests.writtenTo() + responses.writtenTo();
         boolean idle = written == writtenBefore && !diskFull && !poller.isInHandler();
@@ -178,7 +184,7 @@ public final class Housekeeper implements Agent {
         lookForDamage();
         lookAtOwnFiles();
         topUp();
-        watchdog.look(); // first: who takes the poller's role does not run the handler that keeps its last thread
+        watchdog.look(); // first: a new poller must not run the handler that blocks the last one
         references.tick();
         poller.relieve();
         finished.update();
@@ -186,7 +192,7 @@ public final class Housekeeper implements Agent {
         responsePages.touch();
     }
 
-    /** The clock that goes on while the host is suspended shows that as well. */
+    /** Detects a pause of this process, by the clock that also runs while the host is suspended. */
     private void lookForPause() {
         long bootNs = clock.bootNs();
         if (bootNs - lastBootNs > PAUSE_NS) {
@@ -202,7 +208,7 @@ public final class Housekeeper implements Agent {
         try {
             links.refresh();
             homeUnreadable = false;
-        } catch (IOException | RuntimeException e) { // a home that can't be read now may be readable again
+        } catch (IOException | RuntimeException e) { // an unreadable home may become readable again
             if (!homeUnreadable) {
                 homeUnreadable = true;
                 LOG.error("The home can't be read; workers that come and go are not seen", e);
@@ -240,12 +246,12 @@ public final class Housekeeper implements Agent {
         if (!damaged) {
             damaged = true;
             LOG.error("Worker {} stops, because {}", workerName, why);
-            threads.start(workerName + "-damaged", () -> onDamage.accept(failure)); // it waits for this one to end
+            threads.start(workerName + "-damaged", () -> onDamage.accept(failure)); // it waits for this thread to end
         }
     }
 
     private void topUp() {
-        // the responses first: they settle what others wait for
+        // the responses first: they complete what others wait for
         boolean full = !topUp(responses);
         full |= !topUp(requests);
         if (diskFull && !full) {
@@ -267,7 +273,10 @@ public final class Housekeeper implements Agent {
         }
     }
 
-    /** Ends the thread, and waits until it has ended: it touches what is closed next. Not indefinitely: a disk may hang. */
+    /**
+     * Ends the thread, and waits until it has ended, since the parts that it uses are closed next. The wait has a
+     * limit: a disk may hang.
+     */
     public void close() {
         AgentThread running = thread;
         if (running == null) {

@@ -4,26 +4,26 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A time for which a worker that asked to leave saw nothing under way at it.
+ * Interval in which a worker that requested a joint shutdown was idle.
  *
  * @param sinceNs on CLOCK_BOOTTIME
- * @param untilNs when it looked last
+ * @param untilNs of the last check
  */
 record IdleInterval(long sinceNs, long untilNs) {
 
-    /** Under which a worker shows it. */
+    /** Key under which a worker publishes it. */
     static final String SHOWN = "leaving";
 
-    /** What it shows when the work of all has ended. */
+    /** Value that a worker publishes when the work of all has ended. */
     static final String ENDED = "ended";
 
-    /** No time at all. */
+    /** The empty interval. */
     static final IdleInterval BUSY = new IdleInterval(Long.MAX_VALUE, Long.MIN_VALUE);
 
     private static final String BUSY_TEXT = "busy";
     private static final Pattern FORM = Pattern.compile("quiet ([0-9]{1,18}) ([0-9]{1,18})");
 
-    /** Reads what a worker shows; anything else than a time is none. */
+    /** Parses a published value; anything else than an interval is empty. */
     static IdleInterval of(String text) {
         Matcher parts = FORM.matcher(text);
         return parts.matches()
@@ -31,7 +31,7 @@ record IdleInterval(long sinceNs, long untilNs) {
                 : BUSY;
     }
 
-    /** What a worker shows. */
+    /** Formats the value to publish. */
     String text() {
         return equals(BUSY) ? BUSY_TEXT : "quiet " + sinceNs + " " + untilNs;
     }

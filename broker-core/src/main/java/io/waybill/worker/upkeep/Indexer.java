@@ -11,11 +11,12 @@ import io.waybill.worker.metrics.WorkerCounters;
 import org.agrona.concurrent.Agent;
 
 /**
- * Keeps the index by id up to date with the journal. While calls are sent or served it takes a fiftieth of its thread's time and falls
+ * Updates the index by id from the journal. While calls are sent or served it uses 2% of its thread's time and falls
  * behind; without calls it catches up.
  *
- * <p>The first step follows 3 s after the start: a worker that leaves soon does not pay for an index. A worker that was busy indexes what is
- * left when it leaves, up to a million records, which take about a second: otherwise each later lookup reads the whole journal.
+ * <p>The first step follows 3 s after the start: a short-lived worker does not pay for an index. A worker that was busy
+ * completes the index when it leaves, for up to a million records, which take about a second: otherwise each later
+ * lookup reads the whole journal.
  *
  * <p><b>Threads.</b> One of its own.
  */
@@ -26,7 +27,7 @@ public final class Indexer implements Agent, AutoCloseable {
     private static final long MAX_PAUSE_NS = 1_000_000_000L;
     private static final int RECORDS_PER_STEP = 1_000;
     private static final int MAX_LAST_STEPS = 1_000;
-    /** Below that a lookup reads what is not indexed in a few milliseconds. */
+    /** With fewer calls, a lookup reads the records without an index in a few milliseconds. */
     private static final long MIN_CALLS_FOR_LAST_STEPS = 20_000;
 
     private static final int SHARE_WHEN_BUSY = 50;

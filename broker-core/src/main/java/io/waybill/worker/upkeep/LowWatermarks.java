@@ -12,11 +12,12 @@ import java.util.Map;
 import org.agrona.collections.Long2LongHashMap;
 
 /**
- * Writes down, for each peer, before which place in its requests all for this worker are finished, and behind which place in its own
- * responses the responses to the others stand: so that a later incarnation of this worker need not look further back.
+ * Publishes one low watermark per peer: every request below it that was addressed to this worker has completed. Also
+ * publishes from which position in this worker's responses those to the other requests follow, so that a later
+ * incarnation of this worker need not search further back.
  *
- * <p><b>Threads.</b> The housekeeper, and at the end who closes the worker. What requests are in flight is looked at while they come and go:
- * a place may be told too low, never too high.
+ * <p><b>Threads.</b> The housekeeper, and at the end the thread that closes the worker. The requests in flight are read
+ * during concurrent changes: a watermark may be too low, never too high.
  */
 public final class LowWatermarks {
 
@@ -27,7 +28,7 @@ public final class LowWatermarks {
     private final Long2LongHashMap lowest = new Long2LongHashMap(UnservedRequests.NONE);
     private final Map<Integer, Mark> marks = new HashMap<>();
 
-    /** All requests that are read behind a place are answered behind another. */
+    /** Pair of positions: requests read after the first have their responses after the second. */
     private record Mark(long requests, long responses) {}
 
     public LowWatermarks(Links links, OpenRequests open, ParkedRequests parking, QueueAppender responses) {
@@ -37,9 +38,9 @@ public final class LowWatermarks {
         this.responses = responses;
     }
 
-    /** Looks again. */
+    /** Recomputes the watermarks. */
     public synchronized void update() {
-        long responded = responses.lastIndex(); // first: what is read from here on is answered behind it
+        long responded = responses.lastIndex(); // first: requests read from here on have their responses after it
         PeerLink[] current = links.current();
         if (!findLowest(current)) {
             return;
@@ -68,7 +69,10 @@ public final class LowWatermarks {
         }
     }
 
-    /** The lowest place of each peer that is not finished. False when requests changed hands in a way that may hide one. */
+    /**
+     * Finds the lowest incomplete position of each peer. Returns false when a request was moved in a way that may hide
+     * it.
+     */
     private boolean findLowest(PeerLink[] current) {
         lowest.clear();
         long parkedAgain = parking.parkedAgain();
@@ -76,10 +80,10 @@ public final class LowWatermarks {
             if (link.reader().readsRequests() && link.backlog().isRecovered()) {
                 lowest.put(
                         link.id(),
-                        link.reader().position().requestsIndex()); // before what is in flight: see RequestReceiver
+                        link.reader().position().requestsIndex()); // before the requests in flight: see RequestReceiver
             }
         }
-        // A request goes from hand to parking and back, and is always in one of them.
+        // A request moves between its handler and parking, and is always in one of them.
         open.forEach(this::isOpen);
         for (PeerLink link : current) {
             isOpen(link, link.backlog().unserved().oldest());

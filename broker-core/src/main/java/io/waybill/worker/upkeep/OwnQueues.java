@@ -16,14 +16,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks after a worker's own queues behind the path of a call: notes in the cursors how far they are written, and watches whether their
- * files are still there and whole.
+ * Monitors a worker's own queues, off the path of a call: writes to the cursors how far they are written, and checks
+ * that their files exist and are complete.
  *
- * <p><b>Threads.</b> The housekeeper, and at the end who closes the worker: one at a time.
+ * <p><b>Threads.</b> The housekeeper, and at the end the thread that closes the worker: one at a time.
  */
 public final class OwnQueues {
 
-    /** Lost files are found after this time and the housekeeper's rest, together less than a second. */
+    /** Interval of the check for lost files; with the housekeeper's wait less than a second. */
     private static final long LOOK_NS = 400_000_000;
 
     private static final long NOTE_NS = 100_000_000;
@@ -69,9 +69,10 @@ public final class OwnQueues {
     }
 
     /**
-     * Notes and looks when it is time.
+     * Writes the cursors and checks the files if it is time.
      *
-     * @throws LostFileException when a file is gone, replaced or cut, or a mapped file failed: once, and the journal takes no more
+     * @throws LostFileException when a file is missing, replaced or truncated, or a mapped file failed: once, and the
+     * journal accepts no more records
      */
     void turn() throws LostFileException {
         long nowNs = clock.monotonicNs();
@@ -85,7 +86,7 @@ public final class OwnQueues {
         }
     }
 
-    /** Notes how far the queues are written, and which ids were given. */
+    /** Writes to the cursors how far the queues are written, and which ids were assigned. */
     public synchronized void note() {
         for (Watched queue : queues) {
             Journal.Written written = written(queue);

@@ -9,17 +9,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings the pages that a journal will write next into memory, so that the writer meets no page fault. How far ahead follows how much was
- * written since the last time.
+ * Loads the pages that a journal will write next into memory, so that the writer takes no page fault. How far ahead
+ * depends on how much was written since the last time.
  *
- * <p>For one helper thread.
+ * <p>For one background thread.
  */
 final class PageToucher {
 
     private static final Logger LOG = LoggerFactory.getLogger(PageToucher.class);
     private static final long PAGE_BYTES = 4096;
     private static final long LEAST_AHEAD_BYTES = 256 << 10;
-    /** Pages are filled before they come near the writer, which needs no lock for what is nearer than a megabyte. */
+    /** Pages are filled at least this far ahead of the writer, which needs no lock for those nearer than a megabyte. */
     private static final long FILLED_BEYOND_BYTES = 2 << 20;
 
     private static final long MAX_AHEAD_BYTES = 16 << 20;
@@ -36,7 +36,7 @@ final class PageToucher {
         this.calls = calls;
     }
 
-    /** To be called every few milliseconds. */
+    /** Fills the next pages. Call every few milliseconds. */
     void touch() {
         Touchable now = journal.touchable();
         if (unsupported || now.end() == 0) {
@@ -63,7 +63,7 @@ final class PageToucher {
             if (e instanceof NativeCallException call && call.isUnsupported()) {
                 unsupported = true; // a kernel before 5.14
             } else {
-                touchedTo = to; // the block was left meanwhile, or the disk is full: the writer finds out by itself
+                touchedTo = to; // the block was left meanwhile, or the disk is full: the writer detects that by itself
                 LOG.debug("Pages of {} could not be touched ahead", journal.directory(), e);
             }
         }

@@ -22,21 +22,21 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * Who still needs which files of this worker's queues, by what the others' cursors say. Each says how far it has read; a claim to have read
- * what was never written is not believed.
+ * Determines which files of this worker's queues peers still need, from how far they have read according to their
+ * cursors. A claim to have read beyond the end is ignored.
  *
- * <p>A live peer needs what it has not read of a queue that it reads. One that has not said how far it is needs what was written since it
- * joined. One that died may come back, and is waited for as long as the settings say; one that left is not. No peer is waited for that was
- * {@linkplain Home#forget forgotten}.
+ * <p>A live peer needs the unread part of a queue that it reads. One without a position needs everything since it
+ * joined. A peer that ended without leaving may return, and is waited for as long as the settings say; one that left is
+ * not. No peer is waited for that was {@linkplain Home#forget forgotten}.
  *
  * <p><b>Threads.</b> One.
  */
 public final class QueueReaders {
 
-    /** Which peers are asked. */
+    /** Peers that are considered. */
     enum Which {
         LIVE,
-        /** Also those that died not long ago. */
+        /** Also peers that ended recently without leaving. */
         LIVE_AND_ABSENT
     }
 
@@ -44,7 +44,7 @@ public final class QueueReaders {
      * The oldest file that is needed.
      *
      * @param cycle its number; {@link Integer#MAX_VALUE} when none is
-     * @param by who needs it, for people
+     * @param by the peer that needs it, for messages
      */
     record Need(int cycle, String by) {
         static final Need NONE = new Need(Integer.MAX_VALUE, "");
@@ -77,7 +77,7 @@ public final class QueueReaders {
         this.peers = peers;
     }
 
-    /** Looks who is there. */
+    /** Reads which peers are present. */
     void look() throws IOException {
         long nowNs = clock.monotonicNs();
         Set<Incarnation> there = new HashSet<>();
@@ -101,7 +101,7 @@ public final class QueueReaders {
     }
 
     /**
-     * The oldest file of a queue that a reader needs.
+     * Returns the oldest file of a queue that a reader needs.
      *
      * @param files of the queue, oldest first
      * @param newest the number of the file that is being written
@@ -145,7 +145,7 @@ public final class QueueReaders {
                 .orElse(false);
     }
 
-    /** Whether this incarnation of the peer has begun to read; what is there may be an earlier one's. */
+    /** Returns whether this incarnation of the peer has begun to read; the slot may be an earlier one's. */
     private static boolean reads(Peer peer, PeerCursorSlot slot) {
         return slot != null && (peer.state() == PeerState.UNREADABLE || slot.incarnation() == peer.epoch());
     }
@@ -156,14 +156,16 @@ public final class QueueReaders {
         if (position <= 0 || settings.cycleOf(position) > newest) {
             return unknown;
         }
-        // what it has read and not finished waits for its handler, or is looked for when the peer comes back after it
-        // died
+        // a request that it has read and not completed waits for its handler, or is searched for when the peer returns
         long finished = requests ? slot.requestsFinished() : 0;
         int cycle = settings.cycleOf(position);
         return finished > 0 ? Math.min(cycle, settings.cycleOf(finished)) : cycle;
     }
 
-    /** What this worker itself would look at, should it die and return: how it answered the peer what is not finished. */
+    /**
+     * Returns the oldest file that this worker itself would read after a crash: its responses to the peer's incomplete
+     * requests.
+     */
     private int ownResponsesTo(Peer peer) {
         for (CursorSlot slot : own.taken()) {
             if (slot.peerId() == peer.id() && slot.responsesFrom() > 0) {
@@ -177,7 +179,7 @@ public final class QueueReaders {
         return peer.record().map(record -> record.joinedAtMs()).orElse(0L);
     }
 
-    /** The oldest file that was written to since then. */
+    /** Returns the oldest file that was written to since then. */
     private static int writtenSince(long ms, List<QueueFile> files) {
         for (QueueFile file : files) {
             if (file.lastWrittenMs() >= ms) {
@@ -187,7 +189,7 @@ public final class QueueReaders {
         return Integer.MAX_VALUE;
     }
 
-    /** What the peer says of this worker; null when it has said nothing. */
+    /** Returns the peer's cursor slot for this worker; null when there is none. */
     private PeerCursorSlot slotOf(Peer peer) {
         try {
             PeerCursors table = cursors.get(incarnationOf(peer));
@@ -197,7 +199,7 @@ public final class QueueReaders {
             }
             return table.slotFor(ownId).orElse(null);
         } catch (IOException e) {
-            return null; // it is only starting, or its table can't be read: as if it had said nothing
+            return null; // it is starting, or its table can't be read: treated as if it had no position
         }
     }
 }

@@ -9,8 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The first part of an orderly close: no request is begun any more, and those in flight get their responses, up to a limit. What is not
- * begun stays in the journal. The worker polls and calls meanwhile, because handlers may wait for responses of others.
+ * First part of an orderly close: no request is begun, and those in flight get their responses, up to a limit. Requests
+ * that are not begun stay in the journal. The worker polls and calls meanwhile, because handlers may wait for responses
+ * of others.
  *
  * <p><b>Threads.</b> Belongs to the thread that closes, which must be none of those that it waits for.
  */
@@ -60,7 +61,10 @@ public final class RequestDrain {
         }
     }
 
-    /** Looked at while no thread polls: an earlier poll may have begun requests that it had read already. */
+    /**
+     * Returns whether the drain is complete. Called while no thread polls: an earlier poll may have begun requests that
+     * it had read already.
+     */
     private boolean isDone() {
         left = open.count();
         return left == 0 && waits.whileNobodyPolls(() -> left = open.count()) && left == 0;

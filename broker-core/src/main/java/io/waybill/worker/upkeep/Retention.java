@@ -31,10 +31,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Removes the files of this worker's journal that are too old, too many or too large, oldest first, as far as no reader needs them.
+ * Removes the files of this worker's journal that are too old, too many or too large, oldest first, as far as no reader
+ * needs them.
  *
- * <p>What a live peer has not read stays, and what this worker waits for a response to. What a peer that died has not read stays for a
- * while, but not when the quota is reached: a process that was killed must not stop a node.
+ * <p>Requests that a live peer has not read stay, and those that this worker waits for a response to. What an ended
+ * peer has not read stays for a limited time, but not when the quota is reached: a process that was killed must not
+ * stop a node.
  *
  * <p><b>Threads.</b> One of its own; {@link #wake} by any.
  */
@@ -42,7 +44,7 @@ public final class Retention implements Agent {
 
     private static final Logger LOG = LoggerFactory.getLogger(Retention.class);
     private static final long LOOK_NS = 1_000_000_000L;
-    /** Time between two looks while a reader holds back what should be removed, however often space is asked for. */
+    /** Min time between two checks while a reader holds back files, however often space is requested. */
     private static final long HELD_PAUSE_NS = 50_000_000L;
 
     private static final int MAX_FILES = 100_000;
@@ -92,7 +94,7 @@ public final class Retention implements Agent {
         }
     }
 
-    /** What the writers may reserve until the next look. */
+    /** Returns what the writers may reserve until the next check. */
     private static long headroom(RetentionSettings settings, JournalSettings journal) {
         return 2 * journal.reserveBytes() + settings.maxBytes() / 16;
     }
@@ -109,7 +111,7 @@ public final class Retention implements Agent {
         }
     }
 
-    /** So that the quota holds from the first call on. */
+    /** Measures the queues once, so that the quota holds from the first call on. */
     private void measureFirst() {
         try {
             measure();
@@ -145,7 +147,7 @@ public final class Retention implements Agent {
         return 0;
     }
 
-    /** Space gets scarce. Any thread. */
+    /** Requests a check because space is low. Any thread. */
     void wake() {
         if (!wanted) {
             wanted = true;
@@ -153,7 +155,7 @@ public final class Retention implements Agent {
         }
     }
 
-    /** Looks once, and removes what is due. */
+    /** Checks once, and removes what is due. */
     void look() throws IOException {
         measure();
         readers.look();
@@ -200,7 +202,7 @@ public final class Retention implements Agent {
         }
     }
 
-    /** By count and by age, one file. Returns whether it did. */
+    /** Removes one file by count or age. Returns whether it did. */
     private boolean removeIfTooMany(JournalQueue queue) throws IOException {
         List<QueueFile> there = found.get(queue);
         if (there.isEmpty()) {
@@ -213,7 +215,7 @@ public final class Retention implements Agent {
         return due && removeOldest(queue, Which.LIVE_AND_ABSENT);
     }
 
-    /** By bytes, the older of the queues' oldest files. Returns whether it did. */
+    /** Removes the older of the queues' oldest files by size. Returns whether it did. */
     private boolean removeForQuota() throws IOException {
         if (settings.maxBytes() == 0 || quota.usedBytes() + headroomBytes <= settings.maxBytes()) {
             return false;

@@ -9,7 +9,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts the calls of handlers that are stuck. A handler with too many is out of service until some come back.
+ * Counts the stuck calls of each handler. A handler with too many is out of service until some return.
  *
  * <p><b>Threads.</b> The housekeeper's.
  */
@@ -27,7 +27,9 @@ final class StuckCalls {
         this.counters = counters;
     }
 
-    /** One more of this handler is. Returns whether so few are that it is to be logged and replaced. */
+    /**
+     * Counts a stuck call of this handler. Returns whether it is to be logged and its thread replaced: up to a limit.
+     */
     boolean add(HandlerEntry entry) {
         counters.countStuck();
         int stuck = entry.countStuck(1);
@@ -44,7 +46,7 @@ final class StuckCalls {
         return stuck <= settings.maxPerHandler();
     }
 
-    /** One of this handler came back. */
+    /** Removes a call of this handler that returned. */
     void remove(HandlerEntry entry) {
         boolean few = entry.countStuck(-1) < settings.maxPerHandler();
         if (few && entry.isOutOfService() && !entry.isGivenUp()) {
@@ -54,7 +56,10 @@ final class StuckCalls {
         }
     }
 
-    /** An operator needs the node's own operations to do something about the others. */
+    /**
+     * Returns whether a handler can be put out of service: not the node's own operations, which an operator needs to
+     * fix the others.
+     */
     private static boolean mayBeOutOfService(HandlerEntry entry) {
         return !(entry.key() instanceof HandlerKey.OfControl);
     }

@@ -25,16 +25,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Syncs to the disk what a worker wrote: at an interval, or, with {@link Durability#EACH}, as soon as something was written. Writes during a
- * sync share the next one. With {@code EACH}, peers are woken once what they may read is on the disk, and not before.
+ * Syncs to the disk what a worker wrote: at an interval, or, with {@link Durability#EACH}, as soon as there are
+ * unsynced writes. Writes during a sync share the next one. With {@code EACH}, peers are woken only after the records
+ * for them are on the disk.
  *
- * <p><b>Threads.</b> One of its own; {@link #announce} by any. <b>Errors.</b> The first sync that fails ends it: the journal takes no more
- * records, and {@code onFailure} is called, once.
+ * <p><b>Threads.</b> One of its own; {@link #announce} by any. <b>Errors.</b> The first sync that fails ends it: the
+ * journal accepts no more records, and {@code onFailure} is called, once.
  */
 public final class Syncer implements Announcement, Agent {
 
     private static final Logger LOG = LoggerFactory.getLogger(Syncer.class);
-    /** Upper limit on how late a write that was not announced is seen. */
+    /** Max delay until a write that was not announced is seen. */
     private static final long MAX_REST_NS = 50_000_000;
 
     private final Clock clock;
@@ -49,7 +50,7 @@ public final class Syncer implements Announcement, Agent {
     private final List<PeerLink> awaited = new ArrayList<>(); // guarded by this
     private boolean ended; // guarded by this
     private final WakeableIdleStrategy idle;
-    // Set by the syncing thread when it has nothing to do, cleared by a thread that announces something.
+    // Set by the syncing thread when it has nothing to do, cleared by a thread that announces a record.
     private volatile boolean resting;
     private Consumer<IOException> onFailure = e -> {};
     private volatile AgentThread thread; // null before it starts
@@ -76,7 +77,7 @@ public final class Syncer implements Announcement, Agent {
     }
 
     /**
-     * Begins with a sync of all that earlier incarnations wrote.
+     * Opens a syncer, after a sync of all files that earlier incarnations wrote.
      *
      * @throws IOException when that sync fails
      */
@@ -103,7 +104,11 @@ public final class Syncer implements Announcement, Agent {
         return new Syncer(host, settings, cursors, links, requestLane, responseLane, requests, responses);
     }
 
-    /** @param failed is called on the syncing thread by a failed sync */
+    /**
+     * Starts the thread.
+     *
+     * @param failed called on the syncing thread when a sync fails
+     */
     public void start(String workerName, Threads threads, Consumer<IOException> failed) {
         onFailure = failed;
         thread = new AgentThread(workerName + "-syncer", this, idle);
@@ -121,7 +126,7 @@ public final class Syncer implements Announcement, Agent {
             return syncOrRest();
         } catch (IOException e) {
             failed(e);
-        } catch (RuntimeException | Error e) { // what is on the disk is in doubt
+        } catch (RuntimeException | Error e) { // it is unknown what is on the disk
             failed(new IOException("the thread that syncs ended: " + e, e));
         }
         throw new AgentTerminationException(true);
@@ -141,12 +146,12 @@ public final class Syncer implements Announcement, Agent {
         return busy ? 1 : 0;
     }
 
-    /** Returns whether there was something to do. */
+    /** Syncs once. Returns whether there was something to do. */
     private synchronized boolean turn() throws IOException {
         if (ended) {
             throw new AgentTerminationException(true);
         }
-        takeAwaited(); // first: what was written for them is among what is synced now
+        takeAwaited(); // first: the records announced before are among those that are synced now
         boolean responded = sync(responseLane, responses);
         if (responded) {
             cursors.responsesOnDisk(responses.onDiskBefore());
@@ -191,7 +196,7 @@ public final class Syncer implements Announcement, Agent {
     }
 
     private void rest() {
-        resting = true; // before the last look: a thread that writes later sees this
+        resting = true; // before the last check: a thread that writes later sees this
         boolean nothing = !begin(responseLane, responses) && !begin(requestLane, requests) && !isAnyUnannounced();
         idle.rest(nothing ? MAX_REST_NS : 0);
     }

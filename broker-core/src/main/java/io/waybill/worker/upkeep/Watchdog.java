@@ -18,16 +18,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks for handlers that don't come back, and keeps them from costing others anything.
+ * Finds handlers that don't return, and limits their effect on other handlers.
  *
  * <ul>
- *   <li>A non-blocking one that is in the same call at two looks keeps a polling thread: until it comes back its other requests run on the
- *       threads of its bundle.
- *   <li>A call that goes on long after its deadline is stuck: it is logged with its stack and counted, and its thread gets a replacement.
- *   <li>A handler with too many stuck calls is out of service until some come back, or its bundle is restarted.
- *   <li>A deferred response that does not come counts like a call that does not come back: see {@link DeferredResponseWatch}.
- *   <li>A non-blocking handler that still runs when its bundle has left is interrupted, and its request answered. What runs on threads of
- *       the bundle ends with those.
+ * <li>A non-blocking handler that is in the same call at two checks blocks a polling thread: until it returns, its
+ * other requests run on the threads of its bundle.
+ * <li>A call that runs long after its deadline is stuck: it is logged with its stack and counted, and its thread is
+ * replaced.
+ * <li>A handler with too many stuck calls is out of service until some return, or its bundle is restarted.
+ * <li>A deferred response that is not given counts like a call that does not return: see {@link DeferredResponseWatch}.
+ * <li>A non-blocking handler that still runs when its bundle has left is interrupted, and its request completed. Calls
+ * on threads of the bundle end with those.
  * </ul>
  *
  * <p><b>Threads.</b> The housekeeper's.
@@ -57,7 +58,7 @@ public final class Watchdog {
         this.late = new DeferredResponseWatch(open, settings, counted, clock);
     }
 
-    /** The worker closes: no caller waits for deferred responses whose requests have expired. Any thread. */
+    /** Gives deferred responses of expired requests no more time, because the worker closes. Any thread. */
     void leave() {
         late.leave();
     }
@@ -97,13 +98,13 @@ public final class Watchdog {
         }
     }
 
-    /** The thread is where it was at the last look. */
+    /** Checks a thread that is in the same call as at the last check. */
     private void lookAgain(HandlerSlot slot, HandlerCall now, long sequence, long nowNs) {
         HandlerEntry entry = now.entry();
         long deadlineNs = now.deadlineNs();
         boolean inline = slot.isInline();
         if (sequence == 0 || !slot.isStill(now, sequence)) {
-            return; // it was answered without the handler, or what was read is of several requests
+            return; // it was completed without the handler, or the values that were read are of several requests
         }
         WatchedThread sighting = sightingOf(slot);
         if (inline && sighting.keepsPoller() == null) {
@@ -121,7 +122,7 @@ public final class Watchdog {
         if (deadlineNs == 0) {
             return settings.withoutDeadlineNs() > 0 && ageNs >= settings.withoutDeadlineNs();
         }
-        // seen as long as that, too: after a suspension the deadline may be long past for a call that was quick
+        // seen for as long as that, too: after a suspension the deadline may be long past for a call that was quick
         return clock.bootNs() - deadlineNs >= settings.afterNs() && ageNs >= settings.afterNs();
     }
 
@@ -132,11 +133,11 @@ public final class Watchdog {
         HandlerEntry onThreadsOf = outermost == null ? null : outermost.entry();
         StackTraceElement[] stack = slot.thread().getStackTrace();
         if (!slot.isStill(now, sequence)) {
-            return; // it came back in this moment
+            return; // it returned in this moment
         }
         sightingOf(slot).stuckIn(entry);
         if (counted.add(entry)) {
-            // of the bundle whose thread it is: a handler of another one may be stuck on it
+            // of the bundle that owns the thread: a handler of another one may be stuck on it
             onThreadsOf.executor().writeOff(slot.thread());
             LOG.warn(
                     "{} does not come back from {}: message {}, on {}, for {} ms at least",
@@ -149,7 +150,7 @@ public final class Watchdog {
         }
     }
 
-    /** The thread is elsewhere. */
+    /** Undoes the measures for a thread that has left the call. */
     private void lift(HandlerSlot slot, long nowNs) {
         WatchedThread sighting = sightingOf(slot);
         HandlerEntry entry = sighting.stuckIn();

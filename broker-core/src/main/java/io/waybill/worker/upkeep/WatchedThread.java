@@ -3,11 +3,14 @@ package io.waybill.worker.upkeep;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.worker.poll.HandlerCall;
 
-/** What the {@link Watchdog} saw a thread inside of, since when, and what it did about it. Of the housekeeper's thread alone. */
+/**
+ * What the {@link Watchdog} has seen of one thread: its call, since when, and the measures that it took. By the
+ * housekeeper's thread alone.
+ */
 final class WatchedThread {
 
     private HandlerCall invocation; // null for none
-    private long sequence; // 0 when its outcome was settled without it
+    private long sequence; // 0 when its outcome was given without it
     private boolean again;
     private long sinceNs;
     private HandlerEntry keepsPoller; // null while it does not
@@ -30,34 +33,37 @@ final class WatchedThread {
         stuckIn = null;
     }
 
-    /** The same at another look. */
+    /** Notes that the thread is in the same call at another check. */
     void again() {
         again = true;
     }
 
-    /** Whether it was seen at two looks in a row. */
+    /** Returns whether the call was seen at two checks in a row. */
     boolean isAgain() {
         return again;
     }
 
-    /** Others answered in its place; the thread is still inside. What was done about it must be undone before. */
+    /**
+     * Notes that the call was completed elsewhere while its handler is still running. The measures must be undone
+     * before.
+     */
     void settled() {
         sequence = 0;
         keepsPoller = null;
         stuckIn = null;
     }
 
-    /** It is over. What was done about it must be undone before. */
+    /** Notes that the call has ended. The measures must be undone before. */
     void end() {
         begin(null, 0, 0);
     }
 
-    /** How long it was seen so. */
+    /** Returns how long the call has been seen. */
     long ageNs(long nowNs) {
         return nowNs - sinceNs;
     }
 
-    /** The handler that keeps a polling thread with it; null for none. */
+    /** Returns the handler that blocks a polling thread; null for none. */
     HandlerEntry keepsPoller() {
         return keepsPoller;
     }
@@ -66,7 +72,7 @@ final class WatchedThread {
         keepsPoller = entry;
     }
 
-    /** The handler that counts it as stuck; null for none. */
+    /** Returns the handler that counts the call as stuck; null for none. */
     HandlerEntry stuckIn() {
         return stuckIn;
     }

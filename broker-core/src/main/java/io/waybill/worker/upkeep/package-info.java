@@ -3,10 +3,12 @@
  *
  * <h2>Starting points</h2>
  * <ul>
- *   <li>{@link io.waybill.worker.upkeep.Housekeeper} for what is done every few milliseconds
- *   <li>{@link io.waybill.worker.upkeep.Retention} for who deletes journal files, {@link io.waybill.worker.upkeep.Syncer} for durability
- *   <li>{@link io.waybill.worker.upkeep.Watchdog} for handlers that do not return
- *   <li>{@link io.waybill.worker.upkeep.RequestDrain} and {@link io.waybill.worker.upkeep.GroupShutdown} for orderly ends
+ * <li>{@link io.waybill.worker.upkeep.Housekeeper} for periodic work
+ * <li>{@link io.waybill.worker.upkeep.Retention} for deleting journal files, {@link io.waybill.worker.upkeep.Syncer}
+ * for durability
+ * <li>{@link io.waybill.worker.upkeep.Watchdog} for handlers that do not return
+ * <li>{@link io.waybill.worker.upkeep.RequestDrain} and {@link io.waybill.worker.upkeep.GroupShutdown} for orderly
+ * shutdown
  * </ul>
  */
 package io.waybill.worker.upkeep;
