@@ -3,12 +3,16 @@ package io.waybill.dispatch;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 
 /**
- * One thing that can be handled: a request type, an operation of a call by name, a function that script calls name, or a control
- * operation of the broker itself.
- * Immutable.
+ * One thing that can be handled: a request type, an operation of a call by name, a function that script calls name, a control
+ * operation of the broker itself; or, as a pattern, several types or operations at once.
+ *
+ * <p>The most specific key that has a handler gets a request: the operation before its longest prefix, that before shorter ones, and
+ * {@code *} last; the type before {@code type:*}. Immutable.
  */
 public sealed interface HandlerKey {
 
@@ -17,6 +21,12 @@ public sealed interface HandlerKey {
 
     /** What stands in front of the name of a function. */
     String FUNCTION_PREFIX = "function:";
+
+    /** The pattern for the operations that nothing more specific takes, and the last letter of one for a prefix. */
+    String ANY_OPERATION = "*";
+
+    /** The pattern for the request types that nothing else takes. */
+    String ANY_TYPE = "type:*";
 
     /** All requests of a type, except script calls to a function that has a handler of its own. */
     record OfType(MessageType type) implements HandlerKey {
@@ -41,6 +51,49 @@ public sealed interface HandlerKey {
         @Override
         public String text() {
             return name;
+        }
+    }
+
+    /**
+     * Calls by name to every operation that begins with a prefix, such as {@code py.}, and that nothing more specific takes.
+     *
+     * @param prefix ends with a dot
+     */
+    record OfOperationPrefix(String prefix) implements HandlerKey {
+        public OfOperationPrefix {
+            requireName(prefix);
+            if (prefix.length() < 2 || !prefix.endsWith(".") || prefix.contains(ANY_OPERATION)) {
+                throw notAPattern(prefix + ANY_OPERATION);
+            }
+        }
+
+        @Override
+        public String text() {
+            return prefix + ANY_OPERATION;
+        }
+    }
+
+    /** Calls by name to every operation that nothing more specific takes. */
+    record OfAnyOperation() implements HandlerKey {
+        @Override
+        public String text() {
+            return ANY_OPERATION;
+        }
+    }
+
+    /** Requests of every type that nothing else takes, except calls by name, and messages of the broker itself. */
+    record OfAnyType() implements HandlerKey {
+
+        /** Whether it takes requests of this type. */
+        static boolean covers(int typeCode) {
+            return typeCode >= MessageType.REQUEST_FLAG
+                    && typeCode <= (MessageType.LAST_USER_KIND | MessageType.REQUEST_FLAG)
+                    && typeCode != MessageType.NAMED_CALL.code();
+        }
+
+        @Override
+        public String text() {
+            return ANY_TYPE;
         }
     }
 
@@ -79,9 +132,29 @@ public sealed interface HandlerKey {
         return name.contains("::") || name.startsWith("torch.ops.");
     }
 
+    /** The patterns that take what is asked for by this key, the most specific first. */
+    static List<HandlerKey> patternsFor(HandlerKey key) {
+        List<HandlerKey> patterns = new ArrayList<>();
+        if (key instanceof OfOperation operation) {
+            String name = operation.name();
+            for (int dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
+                String prefix = name.substring(0, dot + 1);
+                if (!prefix.contains(ANY_OPERATION)) {
+                    patterns.add(new OfOperationPrefix(prefix));
+                }
+            }
+            patterns.add(new OfAnyOperation());
+        } else if (key instanceof OfType ofType
+                && OfAnyType.covers(ofType.type().code())) {
+            patterns.add(new OfAnyType());
+        }
+        return patterns;
+    }
+
     /**
-     * Reads what a handler declares: {@code control:} or {@code function:} and a name, a name with a dot (an operation), a type's name, or a type's code
-     * such as {@code 0x142}.
+     * Reads what a handler declares: {@code control:} or {@code function:} and a name, a name with a dot (an operation), such a name with
+     * {@code *} behind its last dot (all operations with that prefix), {@code *} (all operations), a type's name, a type's code such as
+     * {@code 0x142}, or {@code type:*} (all types).
      *
      * @throws IllegalArgumentException when it is none of them
      */
@@ -92,6 +165,18 @@ public sealed interface HandlerKey {
         }
         if (text.startsWith(FUNCTION_PREFIX)) {
             return new OfFunction(text.substring(FUNCTION_PREFIX.length()));
+        }
+        if (text.equals(ANY_OPERATION)) {
+            return new OfAnyOperation();
+        }
+        if (text.equals(ANY_TYPE)) {
+            return new OfAnyType();
+        }
+        if (text.contains(ANY_OPERATION)) {
+            if (!text.endsWith("." + ANY_OPERATION)) {
+                throw notAPattern(text);
+            }
+            return new OfOperationPrefix(text.substring(0, text.length() - ANY_OPERATION.length()));
         }
         if (text.indexOf('.') >= 0) {
             return new OfOperation(text);
@@ -105,6 +190,11 @@ public sealed interface HandlerKey {
     /** Whether something can be handled under a name that came in a message. */
     static boolean isName(String name) {
         return !name.isBlank() && name.getBytes(StandardCharsets.UTF_8).length <= Invocation.MAX_NAME_BYTES;
+    }
+
+    private static IllegalArgumentException notAPattern(String text) {
+        return new IllegalArgumentException("a pattern is * for all operations, a prefix with a dot and * such as py.*,"
+                + " or type:* for all types: \"" + text + "\"");
     }
 
     private static void requireName(String name) {

@@ -77,22 +77,49 @@ public final class HandlerRegistry {
 
     /** Publishes a handler under all its keys at once. */
     public Registration add(HandlerSpec spec) {
-        List<HandlerEntry> entries = new ArrayList<>();
+        List<HandlerEntry> entries;
         synchronized (lock) {
-            long sinceWallNs = clock.wallNs();
-            for (HandlerKey key : spec.keys()) {
-                HandlerEntry entry = new HandlerEntry(key, spec, sinceWallNs);
-                entries.add(entry);
-                List<HandlerEntry> ofKey = published.computeIfAbsent(key, k -> new ArrayList<>());
-                ofKey.add(entry);
-                // stable, so that of equal rankings the older stays in front
-                ofKey.sort(Comparator.comparingInt(HandlerEntry::ranking).reversed());
-                left.remove(key);
-            }
-            publish();
+            entries = publish(spec);
         }
         listeners.forEach(Runnable::run);
-        return new Stay(List.copyOf(entries));
+        return new Stay(entries);
+    }
+
+    /**
+     * The same for a provider that must have its keys for itself.
+     *
+     * @throws KeyClaimedException when a handler of a provider of another name has one of them; nothing is published then
+     */
+    public Registration addExclusively(HandlerSpec spec) throws KeyClaimedException {
+        List<HandlerEntry> entries;
+        synchronized (lock) {
+            for (HandlerKey key : spec.keys()) {
+                for (HandlerEntry entry : published.getOrDefault(key, List.of())) {
+                    if (!entry.provider().name().equals(spec.provider().name())) {
+                        throw new KeyClaimedException(key, entry.provider(), spec.provider());
+                    }
+                }
+            }
+            entries = publish(spec);
+        }
+        listeners.forEach(Runnable::run);
+        return new Stay(entries);
+    }
+
+    private List<HandlerEntry> publish(HandlerSpec spec) {
+        List<HandlerEntry> entries = new ArrayList<>();
+        long sinceWallNs = clock.wallNs();
+        for (HandlerKey key : spec.keys()) {
+            HandlerEntry entry = new HandlerEntry(key, spec, sinceWallNs);
+            entries.add(entry);
+            List<HandlerEntry> ofKey = published.computeIfAbsent(key, k -> new ArrayList<>());
+            ofKey.add(entry);
+            // stable, so that of equal rankings the older stays in front
+            ofKey.sort(Comparator.comparingInt(HandlerEntry::ranking).reversed());
+            left.remove(key);
+        }
+        publish();
+        return List.copyOf(entries);
     }
 
     /**
@@ -154,8 +181,9 @@ public final class HandlerRegistry {
     public List<HandlerStatus> statuses() {
         List<HandlerStatus> statuses = new ArrayList<>();
         synchronized (lock) {
-            published.values().forEach(ofKey -> ofKey.forEach(entry -> statuses.add(statusOf(entry))));
-            draining.forEach(entry -> statuses.add(statusOf(entry)));
+            Map<HandlerKey, Long> waiting = parkedByDeciding();
+            published.values().forEach(ofKey -> ofKey.forEach(entry -> statuses.add(statusOf(entry, waiting))));
+            draining.forEach(entry -> statuses.add(statusOf(entry, waiting)));
             left.forEach((key, departure) -> statuses.add(new HandlerStatus(
                     key,
                     HandlerStatus.State.LEFT,
@@ -164,7 +192,7 @@ public final class HandlerRegistry {
                     departure.nonBlocking,
                     departure.delivery,
                     0,
-                    parked(key),
+                    waiting.getOrDefault(key, 0L),
                     0,
                     0,
                     0)));
@@ -172,7 +200,14 @@ public final class HandlerRegistry {
         return statuses;
     }
 
-    private HandlerStatus statusOf(HandlerEntry entry) {
+    /** Requests park under what they ask for, and are shown at the pattern whose handler they wait for. */
+    private Map<HandlerKey, Long> parkedByDeciding() {
+        Map<HandlerKey, Long> waiting = new HashMap<>();
+        parked.forEach((key, count) -> waiting.merge(table.deciding(key), count, Long::sum));
+        return waiting;
+    }
+
+    private HandlerStatus statusOf(HandlerEntry entry, Map<HandlerKey, Long> waiting) {
         List<HandlerEntry> ofKey = published.getOrDefault(entry.key(), List.of());
         if (!ofKey.contains(entry)) {
             return entry.status(HandlerStatus.State.DRAINING, 0);
@@ -181,11 +216,7 @@ public final class HandlerRegistry {
             return entry.status(HandlerStatus.State.SHADOWED, 0);
         }
         HandlerStatus.State state = entry.isOutOfService() ? HandlerStatus.State.STUCK : HandlerStatus.State.SERVING;
-        return entry.status(state, parked(entry.key()));
-    }
-
-    private long parked(HandlerKey key) {
-        return parked.getOrDefault(key, 0L);
+        return entry.status(state, waiting.getOrDefault(entry.key(), 0L));
     }
 
     private void publish() {
@@ -255,7 +286,8 @@ public final class HandlerRegistry {
         @Override
         public List<HandlerStatus> statuses() {
             synchronized (lock) {
-                return entries.stream().map(HandlerRegistry.this::statusOf).toList();
+                Map<HandlerKey, Long> waiting = parkedByDeciding();
+                return entries.stream().map(entry -> statusOf(entry, waiting)).toList();
             }
         }
     }

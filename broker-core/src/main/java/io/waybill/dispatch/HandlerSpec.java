@@ -9,7 +9,7 @@ import java.util.Objects;
  *
  * @param keys what it takes; at least one, at most {@value #MAX_KEYS}
  * @param nonBlocking whether it runs on the worker's poller instead of {@code executor}
- * @param ranking of several handlers for a key the one with the highest ranking is used, then the oldest
+ * @param ranking of several handlers of a provider for a key the one with the highest ranking is used, then the oldest
  * @param contextClassLoader set for every call of the handler
  * @param delivery what becomes of its requests when the worker dies and returns
  * @param executor the provider's; closed by its maker, after the handler was withdrawn

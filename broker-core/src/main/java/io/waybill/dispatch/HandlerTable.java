@@ -8,6 +8,9 @@ import org.agrona.DirectBuffer;
 /**
  * Which handler takes which request, at one moment. Immutable, but for the counters of its entries; look-ups allocate nothing.
  *
+ * <p>A key whose handler left not long ago decides about its requests like one that has a handler: they park for it, and don't go to a
+ * pattern, so that an update leaks none of them. While handlers are still to come no pattern takes anything.
+ *
  * <p>Names of operations are asked for by their bytes in UTF-8, as they lie in a message.
  */
 public final class HandlerTable {
@@ -19,6 +22,9 @@ public final class HandlerTable {
 
     private final Slot[] byType = new Slot[TYPE_CODES];
     private final NameTable<Slot> operations;
+    private final OperationPatterns<Slot> patterns;
+    private final boolean hasPatterns;
+    private final Slot anyType; // null without
     private final NameTable<Slot> controls;
     private final NameTable<Slot> functions;
     private final boolean hasFunctions;
@@ -39,6 +45,7 @@ public final class HandlerTable {
         leftAtNs.forEach((key, at) -> byKey.put(key, new Slot(null, at)));
         used.forEach((key, entry) -> byKey.put(key, new Slot(entry, 0)));
         Map<String, Slot> operationSlots = new HashMap<>();
+        Map<String, Slot> prefixSlots = new HashMap<>();
         Map<String, Slot> controlSlots = new HashMap<>();
         Map<String, Slot> functionSlots = new HashMap<>();
         byKey.forEach((key, slot) -> {
@@ -46,6 +53,8 @@ public final class HandlerTable {
                 byType[ofType.type().code()] = slot;
             } else if (key instanceof HandlerKey.OfOperation operation) {
                 operationSlots.put(operation.name(), slot);
+            } else if (key instanceof HandlerKey.OfOperationPrefix prefix) {
+                prefixSlots.put(prefix.prefix(), slot);
             } else if (key instanceof HandlerKey.OfControl control) {
                 controlSlots.put(control.name(), slot);
             } else if (key instanceof HandlerKey.OfFunction function) {
@@ -55,22 +64,32 @@ public final class HandlerTable {
         functions = new NameTable<>(functionSlots);
         hasFunctions = !functionSlots.isEmpty();
         operations = new NameTable<>(operationSlots);
+        patterns = new OperationPatterns<>(prefixSlots, byKey.get(new HandlerKey.OfAnyOperation()), this::decides);
+        anyType = byKey.get(new HandlerKey.OfAnyType());
+        hasPatterns = anyType != null || !patterns.isEmpty();
         controls = new NameTable<>(controlSlots);
     }
 
     /** The handler of a type, by the type's code; null when there is none. */
     public HandlerEntry forType(int typeCode) {
-        return entry(slotOfType(typeCode));
+        Slot slot = slotOfType(typeCode);
+        return slot != null && slot.entry != null || !hasPatterns ? entry(slot) : entry(decidingType(slot, typeCode));
     }
 
     /** The handler of an operation of a call by name; null when there is none. */
     public HandlerEntry forOperation(byte[] bytes, int offset, int length) {
-        return entry(operations.get(bytes, offset, length));
+        Slot slot = operations.get(bytes, offset, length);
+        return slot != null && slot.entry != null || !hasPatterns
+                ? entry(slot)
+                : entry(decidesExactly(slot) ? slot : patterns.get(bytes, offset, length));
     }
 
     /** The handler of an operation of a call by name; null when there is none. */
     public HandlerEntry forOperation(DirectBuffer bytes, int offset, int length) {
-        return entry(operations.get(bytes, offset, length));
+        Slot slot = operations.get(bytes, offset, length);
+        return slot != null && slot.entry != null || !hasPatterns
+                ? entry(slot)
+                : entry(decidesExactly(slot) ? slot : patterns.get(bytes, offset, length));
     }
 
     /** The handler of a control operation; null when there is none. */
@@ -104,24 +123,26 @@ public final class HandlerTable {
         return entry(functions.get(bytes, offset, length));
     }
 
-    /** The handler of a key; null when there is none. */
+    /** The handler of exactly this key; null when there is none. */
     public HandlerEntry forKey(HandlerKey key) {
         return entry(byKey.get(key));
     }
 
     /** Why {@link #forType} gave null. */
     public Absence absenceOfType(int typeCode) {
-        return absence(slotOfType(typeCode));
+        return absence(decidingType(slotOfType(typeCode), typeCode));
     }
 
     /** Why {@link #forOperation(byte[], int, int)} gave null. */
     public Absence absenceOfOperation(byte[] bytes, int offset, int length) {
-        return absence(operations.get(bytes, offset, length));
+        Slot slot = operations.get(bytes, offset, length);
+        return absence(decidesExactly(slot) ? slot : patterns.get(bytes, offset, length));
     }
 
     /** Why {@link #forOperation(DirectBuffer, int, int)} gave null. */
     public Absence absenceOfOperation(DirectBuffer bytes, int offset, int length) {
-        return absence(operations.get(bytes, offset, length));
+        Slot slot = operations.get(bytes, offset, length);
+        return absence(decidesExactly(slot) ? slot : patterns.get(bytes, offset, length));
     }
 
     /** Why {@link #forControl(byte[], int, int)} gave null. */
@@ -144,9 +165,24 @@ public final class HandlerTable {
         return absence(byKey.get(key));
     }
 
-    /** Whether no handler of a key is there, is remembered, or is expected. */
+    /** The key whose handler gets the requests of an operation or type now, or gets them when it returns: the key itself, or a pattern. */
+    public HandlerKey deciding(HandlerKey key) {
+        if (hasPatterns && !decidesExactly(byKey.get(key))) {
+            for (HandlerKey pattern : HandlerKey.patternsFor(key)) {
+                Slot slot = byKey.get(pattern);
+                if (slot != null && decides(slot)) {
+                    return pattern;
+                }
+            }
+        }
+        return key;
+    }
+
+    /** Whether no handler of a key, and of the patterns that match it, is there, is remembered, or is expected. */
     public boolean neverKnew(HandlerKey key) {
-        return !expectingMore && !byKey.containsKey(key);
+        return !expectingMore
+                && !byKey.containsKey(key)
+                && (!hasPatterns || HandlerKey.patternsFor(key).stream().noneMatch(byKey::containsKey));
     }
 
     /**
@@ -175,7 +211,21 @@ public final class HandlerTable {
             return expectingMore ? Absence.LEFT : Absence.NEVER_KNOWN;
         }
         // An entry that is there after all was added since the caller looked: its request parks, and is served at once.
-        boolean recent = slot.entry != null || clock.monotonicNs() - slot.leftAtNs <= maxParkingNs;
-        return recent ? Absence.LEFT : Absence.NEVER_KNOWN;
+        return decides(slot) ? Absence.LEFT : Absence.NEVER_KNOWN;
+    }
+
+    /** Whether requests go to this slot's handler, or wait for it because it left not long ago. */
+    private boolean decides(Slot slot) {
+        return slot.entry != null || clock.monotonicNs() - slot.leftAtNs <= maxParkingNs;
+    }
+
+    /** Whether no pattern is looked at: the operation's or type's own slot decides, or handlers are still to come. */
+    private boolean decidesExactly(Slot own) {
+        return !hasPatterns || expectingMore || own != null && decides(own);
+    }
+
+    private Slot decidingType(Slot own, int typeCode) {
+        boolean isOwn = decidesExactly(own) || anyType == null || !HandlerKey.OfAnyType.covers(typeCode);
+        return isOwn || !decides(anyType) ? own : anyType;
     }
 }

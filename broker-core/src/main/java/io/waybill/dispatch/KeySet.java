@@ -5,12 +5,15 @@ import io.waybill.api.MessageType;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Some types and operations, asked with what a request carries. Immutable; asking allocates nothing.
  *
- * <p>Functions and control operations are left out.
+ * <p>Functions and control operations are left out. A pattern takes what it matches, whatever more specific handler may be there: who
+ * serves the request knows better.
  */
 public final class KeySet {
 
@@ -21,36 +24,44 @@ public final class KeySet {
 
     private final BitSet types = new BitSet();
     private final NameTable<Boolean> operations;
+    private final OperationPatterns<Boolean> patterns;
+    private final boolean allTypes;
 
-    private KeySet(Map<String, Boolean> operations) {
-        this.operations = new NameTable<>(operations);
+    private KeySet(Set<HandlerKey> keys) {
+        Map<String, Boolean> names = new HashMap<>();
+        Map<String, Boolean> prefixes = new HashMap<>();
+        for (HandlerKey key : keys) {
+            if (key instanceof HandlerKey.OfType ofType) {
+                types.set(ofType.type().code());
+            } else if (key instanceof HandlerKey.OfOperation operation) {
+                names.put(operation.name(), true);
+            } else if (key instanceof HandlerKey.OfOperationPrefix prefix) {
+                prefixes.put(prefix.prefix(), true);
+            }
+        }
+        operations = new NameTable<>(names);
+        patterns = new OperationPatterns<>(
+                prefixes, keys.contains(new HandlerKey.OfAnyOperation()) ? true : null, each -> true);
+        allTypes = keys.contains(new HandlerKey.OfAnyType());
     }
 
     /** Of keys as another worker tells them; what is none is left out. */
     public static KeySet of(Collection<String> keys) {
-        Map<String, Boolean> names = new HashMap<>();
-        BitSet codes = new BitSet();
+        Set<HandlerKey> parsed = new HashSet<>();
         for (String text : keys) {
             try {
-                HandlerKey key = HandlerKey.parse(text);
-                if (key instanceof HandlerKey.OfType ofType) {
-                    codes.set(ofType.type().code());
-                } else if (key instanceof HandlerKey.OfOperation operation) {
-                    names.put(operation.name(), true);
-                }
+                parsed.add(HandlerKey.parse(text));
             } catch (IllegalArgumentException e) {
                 continue; // of a later version, perhaps: its requests are begun at most once
             }
         }
-        KeySet set = new KeySet(names);
-        set.types.or(codes);
-        return set;
+        return new KeySet(parsed);
     }
 
     /** Whether a request with this payload is among them. */
     public boolean takes(MessageType type, byte[] payload, int payloadLength) {
         if (type.code() != NAMED_CALL) {
-            return types.get(type.code());
+            return types.get(type.code()) || allTypes && HandlerKey.OfAnyType.covers(type.code());
         }
         if (payloadLength < NAME_AT) {
             return false;
@@ -58,6 +69,6 @@ public final class KeySet {
         int length = Byte.toUnsignedInt(payload[0]) | Byte.toUnsignedInt(payload[1]) << Byte.SIZE;
         return length <= Invocation.MAX_NAME_BYTES
                 && NAME_AT + length <= payloadLength
-                && operations.get(payload, NAME_AT, length) != null;
+                && (operations.get(payload, NAME_AT, length) != null || patterns.get(payload, NAME_AT, length) != null);
     }
 }

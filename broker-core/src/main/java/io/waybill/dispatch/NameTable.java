@@ -27,6 +27,10 @@ final class NameTable<V> {
         entries.forEach((name, value) -> put(name.getBytes(StandardCharsets.UTF_8), value));
     }
 
+    static int utf8Length(String name) {
+        return name.getBytes(StandardCharsets.UTF_8).length;
+    }
+
     private void put(byte[] name, V value) {
         int hash = hash(name, 0, name.length);
         int slot = hash & mask;

@@ -126,6 +126,9 @@ public final class InboundMessage implements Message {
         if (key instanceof HandlerKey.OfFunction function) {
             return function.name();
         }
+        if (key instanceof HandlerKey.OfOperationPrefix || key instanceof HandlerKey.OfAnyOperation) {
+            return Route.operation(view);
+        }
         return view.type().name();
     }
 

@@ -104,6 +104,11 @@ public final class Route {
         return code == NAMED_CALL ? new HandlerKey.OfOperation(name) : new HandlerKey.OfControl(name);
     }
 
+    /** The operation that a call by name asks for; empty when it carries none. */
+    static String operation(RecordView request) {
+        return name(request, nameLength(request));
+    }
+
     private static boolean isFunctionName(String name) {
         return HandlerKey.isName(name) && !HandlerKey.isOperator(name);
     }

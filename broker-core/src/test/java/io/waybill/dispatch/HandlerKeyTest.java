@@ -43,8 +43,49 @@ class HandlerKeyTest {
 
     @Test
     void readsItsOwnText() {
-        for (String text : new String[] {"text.count", "SCRIPT_CALL", "control:bundle.list", "function:math.scale"}) {
+        for (String text : new String[] {
+            "text.count",
+            "SCRIPT_CALL",
+            "control:bundle.list",
+            "function:math.scale",
+            "py.*",
+            "py.torch.*",
+            "*",
+            "type:*"
+        }) {
             assertThat(HandlerKey.parse(text).text()).isEqualTo(text);
+        }
+    }
+
+    @Test
+    void takesAStarForAPattern() {
+        assertThat(HandlerKey.parse("py.*")).isEqualTo(new HandlerKey.OfOperationPrefix("py."));
+        assertThat(HandlerKey.parse("*")).isEqualTo(new HandlerKey.OfAnyOperation());
+        assertThat(HandlerKey.parse("type:*")).isEqualTo(new HandlerKey.OfAnyType());
+    }
+
+    @Test
+    void ordersThePatternsOfAKeyByHowSpecificTheyAre() {
+        assertThat(HandlerKey.patternsFor(HandlerKey.parse("py.torch.add")))
+                .extracting(HandlerKey::text)
+                .containsExactly("py.torch.*", "py.*", "*");
+        assertThat(HandlerKey.patternsFor(HandlerKey.parse("0x142")))
+                .extracting(HandlerKey::text)
+                .containsExactly("type:*");
+        assertThat(HandlerKey.patternsFor(HandlerKey.parse("control:bundle.list")))
+                .isEmpty();
+        assertThat(HandlerKey.patternsFor(new HandlerKey.OfType(MessageType.NAMED_CALL)))
+                .isEmpty();
+        assertThat(HandlerKey.patternsFor(new HandlerKey.OfType(MessageType.of(0x1f1))))
+                .isEmpty();
+    }
+
+    @Test
+    void refusesAStarAnywhereElse() {
+        for (String text : new String[] {"py*", "*.py", "py.*.x", "py.*x", ".*", "**", "py.**", "a*.*", "type:py.*x"}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> HandlerKey.parse(text))
+                    .withMessageContaining("\"" + text + "\"");
         }
     }
 

@@ -53,4 +53,23 @@ class KeySetTest {
         payload[1] = (byte) 0xff;
         assertThat(takes(payload)).isFalse();
     }
+
+    @Test
+    void takesWhatAPatternMatches() {
+        KeySet prefix = KeySet.of(List.of("py.*", "py.torch.*"));
+        assertThat(takes(prefix, "py.add")).isTrue();
+        assertThat(takes(prefix, "py.torch.add")).isTrue();
+        assertThat(takes(prefix, "python.add")).isFalse();
+        assertThat(prefix.takes(MessageType.of(0x142), new byte[0], 0)).isFalse();
+
+        assertThat(takes(KeySet.of(List.of("*")), "any.thing")).isTrue();
+        KeySet types = KeySet.of(List.of("type:*"));
+        assertThat(types.takes(MessageType.of(0x142), new byte[0], 0)).isTrue();
+        assertThat(takes(types, "any.thing")).isFalse();
+    }
+
+    private static boolean takes(KeySet set, String operation) {
+        byte[] payload = named(operation);
+        return set.takes(MessageType.NAMED_CALL, payload, payload.length);
+    }
 }

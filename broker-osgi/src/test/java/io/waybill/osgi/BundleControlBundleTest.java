@@ -112,6 +112,51 @@ class BundleControlBundleTest {
     }
 
     @Test
+    void refusesABundleThatClaimsWhatAnotherHandles() throws Exception {
+        for (String key : new String[] {"text.count", "py.*", "*", "0x142", "type:*"}) {
+            node.bundles().install(claiming("org.acme.first", "1.0.0", key));
+            assertThatExceptionOfType(BundleRefusedException.class)
+                    .isThrownBy(() -> node.bundles().install(claiming("org.acme.second", "1.0.0", key)))
+                    .withMessageContainingAll("org.acme.second 1.0.0", "org.acme.first 1.0.0");
+
+            node.bundles().update(claiming("org.acme.first", "1.1.0", key));
+            node.bundles().stop("org.acme.first");
+            node.bundles().install(claiming("org.acme.second", "1.0.0", key));
+            assertThatExceptionOfType(BundleRefusedException.class)
+                    .isThrownBy(() -> node.bundles().start("org.acme.first"))
+                    .withMessageContainingAll("org.acme.first 1.1.0", "org.acme.second 1.0.0");
+            node.bundles().uninstall("org.acme.first");
+            node.bundles().uninstall("org.acme.second");
+        }
+    }
+
+    private Path claiming(String symbolicName, String version, String key) throws Exception {
+        return forge.bundle(symbolicName, version)
+                .handler("Own", "\"own." + symbolicName + "\"", "outbox.respond(Value.of(1));")
+                .handler("Claiming", "\"" + key + "\"", "outbox.respond(Value.of(1));")
+                .build();
+    }
+
+    @Test
+    void aGatewayGetsWhatNoOtherBundleHandles() throws Exception {
+        node.bundles()
+                .install(forge.bundle("org.acme.gateway", "1.0.0")
+                        .handler("Gateway", "\"*\", \"type:*\"", "outbox.respond(Value.of(\"gateway\"));")
+                        .build());
+        node.bundles().install(forge.responding("org.acme.count", "1.0.0", "one"));
+
+        assertThat(node.response()).isEqualTo("one");
+        assertThat(node.entry("text.other").provider().name()).isEqualTo("org.acme.gateway");
+        assertThat(node.registry.table().forType(0x177).provider().name()).isEqualTo("org.acme.gateway");
+        assertThat(node.registry.statuses())
+                .extracting(handler -> handler.key().text())
+                .contains("*", "type:*", "text.count");
+
+        node.bundles().stop("org.acme.count");
+        assertThat(node.entry("text.count")).isNull();
+    }
+
+    @Test
     void replacesABundleThatMayBeThereOnlyOnce() throws Exception {
         for (String version : new String[] {"1.0.0", "2.0.0"}) {
             node.bundles()

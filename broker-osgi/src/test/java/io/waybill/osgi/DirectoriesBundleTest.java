@@ -78,11 +78,18 @@ class DirectoriesBundleTest {
 
         assertThat(node.response()).isEqualTo("ten"); // the newer one, whatever the files' names
         Files.delete(node.watched.resolve("b.jar"));
-        drop(forge.responding("org.acme.other", "1.0.0", "other"), "other.jar");
+        dropOther();
         eventually(
                 "a later look was made",
                 () -> node.bundles().installed("org.acme.other").isPresent());
         assertThat(node.bundles().installed("org.acme.count")).isPresent();
+    }
+
+    private void dropOther() throws Exception {
+        Path other = forge.bundle("org.acme.other", "1.0.0")
+                .handler("Other", "\"text.other\"", "outbox.respond(Value.of(1));")
+                .build();
+        drop(other, "other.jar");
     }
 
     @Test
@@ -110,7 +117,7 @@ class DirectoriesBundleTest {
         byte[] whole = Files.readAllBytes(forge.responding("org.acme.count", "1.0.0", "one"));
         Path file = node.watched.resolve("count.jar");
         Files.write(file, java.util.Arrays.copyOf(whole, whole.length / 2));
-        drop(forge.responding("org.acme.other", "1.0.0", "other"), "other.jar");
+        dropOther();
         eventually(
                 "looks were made",
                 () -> node.bundles().installed("org.acme.other").isPresent());
@@ -218,7 +225,7 @@ class DirectoriesBundleTest {
 
         Files.write(file, new byte[] {'g', '=', (byte) 0xff, (byte) 0xfe});
         Files.writeString(node.conf.resolve("org.acme.Bad.cfg"), "greeting=\\u12\n");
-        drop(forge.responding("org.acme.other", "1.0.0", "other"), "other.jar");
+        dropOther();
         eventually(
                 "looks were made",
                 () -> node.bundles().installed("org.acme.other").isPresent());

@@ -197,7 +197,7 @@ public final class RequestDispatcher {
             }
             boolean onPoller = entry.runsOnPoller();
             if (!onPoller && !entry.executor().hasRoom()) { // it waits in the journal, after those that came before it
-                park(exchange, entry.key(), left);
+                park(exchange, Route.key(table, request), left);
                 return true;
             }
             if (entry.begin()) {
@@ -328,7 +328,7 @@ public final class RequestDispatcher {
         nextParkingCheckNs = nowNs + 10_000_000;
         int served = 0;
         for (HandlerKey key : parking.keys()) {
-            HandlerEntry entry = table.forKey(key);
+            HandlerEntry entry = table.forKey(table.deciding(key));
             boolean present = entry != null;
             boolean neverKnown = table.neverKnew(key); // parked while handlers were expected
             ParkedRequests.Place place = parking.first(key);

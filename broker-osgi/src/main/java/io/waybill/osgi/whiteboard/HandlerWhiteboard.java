@@ -11,6 +11,7 @@ import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.KeyClaimedException;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.Clock;
 import java.time.Duration;
@@ -31,7 +32,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Passes the {@link MessageHandler} services of bundles on to the registry. When one goes, the bundle that stops waits here until the
+ * Passes the {@link MessageHandler} services of bundles on to the registry. A service with a key that another bundle's handler has is
+ * refused, and a problem of its bundle. When one goes, the bundle that stops waits here until the
  * running requests ended, up to the drain limit. The threads of a bundle's handlers end with the last of them.
  *
  * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
@@ -150,7 +152,15 @@ public final class HandlerWhiteboard
                 bundle.adapt(BundleWiring.class).getClassLoader(),
                 delivery,
                 owner.executor);
-        HandlerRegistry.Registration registration = registry.add(spec);
+        HandlerRegistry.Registration registration;
+        try {
+            registration = registry.addExclusively(spec);
+        } catch (KeyClaimedException e) {
+            leave(owner, provider);
+            context.ungetService(reference);
+            report(reference, e.getMessage());
+            return null;
+        }
         LOG.info("{} handles {}", provider, texts(keys));
         return new Published(bundle, owner, registration, provider);
     }
@@ -170,7 +180,7 @@ public final class HandlerWhiteboard
                     drained.stillRunning(),
                     drainLimit.toMillis());
         }
-        leave(published);
+        leave(published.owner, published.provider);
         context.ungetService(reference);
     }
 
@@ -197,16 +207,16 @@ public final class HandlerWhiteboard
         }
     }
 
-    private void leave(Published published) {
+    private void leave(OfBundle owner, Provider provider) {
         synchronized (byBundle) {
-            if (--published.owner.handlers > 0) {
+            if (--owner.handlers > 0) {
                 return;
             }
-            byBundle.values().remove(published.owner);
+            byBundle.values().remove(owner);
         }
-        int givenUp = published.owner.executor.close(THREADS_END_LIMIT);
+        int givenUp = owner.executor.close(THREADS_END_LIMIT);
         if (givenUp > 0) {
-            LOG.warn("{} leaves {} threads behind that do not end", published.provider, givenUp);
+            LOG.warn("{} leaves {} threads behind that do not end", provider, givenUp);
         }
     }
 

@@ -1,0 +1,62 @@
+package io.waybill.dispatch;
+
+import java.util.BitSet;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.agrona.DirectBuffer;
+
+/**
+ * Prefixes of operations, and what stands for all operations. Asked with the operation's UTF-8 bytes where they lie, without making an
+ * object. Immutable.
+ *
+ * @param <V> what a pattern stands for
+ */
+final class OperationPatterns<V> {
+
+    private final NameTable<V> prefixes;
+    private final BitSet lengths = new BitSet(); // of the prefixes: only those are looked up
+    private final V any;
+    private final Predicate<V> counts;
+
+    /**
+     * @param prefixes each ends with a dot
+     * @param any null for none
+     * @param counts whether the search ends at a value; otherwise it goes on with the next shorter prefix
+     */
+    OperationPatterns(Map<String, V> prefixes, V any, Predicate<V> counts) {
+        this.prefixes = new NameTable<>(prefixes);
+        prefixes.keySet().forEach(prefix -> lengths.set(NameTable.utf8Length(prefix)));
+        this.any = any;
+        this.counts = counts;
+    }
+
+    boolean isEmpty() {
+        return lengths.isEmpty() && any == null;
+    }
+
+    /** That of the longest prefix; null when there is none. */
+    V get(byte[] bytes, int offset, int length) {
+        for (int tried = lengths.previousSetBit(length); tried > 0; tried = lengths.previousSetBit(tried - 1)) {
+            V value = bytes[offset + tried - 1] == '.' ? prefixes.get(bytes, offset, tried) : null;
+            if (value != null && counts.test(value)) {
+                return value;
+            }
+        }
+        return last();
+    }
+
+    /** That of the longest prefix; null when there is none. */
+    V get(DirectBuffer bytes, int offset, int length) {
+        for (int tried = lengths.previousSetBit(length); tried > 0; tried = lengths.previousSetBit(tried - 1)) {
+            V value = bytes.getByte(offset + tried - 1) == '.' ? prefixes.get(bytes, offset, tried) : null;
+            if (value != null && counts.test(value)) {
+                return value;
+            }
+        }
+        return last();
+    }
+
+    private V last() {
+        return any != null && counts.test(any) ? any : null;
+    }
+}
