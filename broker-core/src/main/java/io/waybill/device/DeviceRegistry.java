@@ -11,13 +11,13 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * One converter per device type. The last one registered wins, and removing it does not bring back the one before. Begins with
- * {@link CpuConverter}.
+ * One converter per device type. The last one registered wins, and removing it does not restore the previous one.
+ * Begins with {@link CpuConverter}.
  *
  * <p><b>Threads.</b> Thread-safe. A converter may still be inside a call when {@link #remove} returns.
  *
- * <p>What it gives to who sends and receives stands behind a boundary: a converter that throws, or returns what is no storage of the right
- * size, is a {@link RejectedMessageException} there.
+ * <p>Failures of converters are contained: an exception, or a storage of the wrong size, becomes a
+ * {@link RejectedMessageException} of the message.
  *
  * <p><b>Errors.</b> The texts for a missing converter are PyTorch's.
  */
@@ -30,14 +30,14 @@ public final class DeviceRegistry implements Converters {
         register(Device.CPU.type(), cpu);
     }
 
-    /** Puts a converter in its type's place, and returns the one that was there. */
+    /** Registers a converter for a type, and returns the previous one. */
     public Optional<DeviceConverter> register(String type, DeviceConverter converter) {
         String checked = new Device(type, Device.ANY_INDEX).type();
         return Optional.ofNullable(byType.put(checked, new GuardedConverter(checked, converter)))
                 .map(GuardedConverter::guarded);
     }
 
-    /** Empties the type's place if this converter is in it; otherwise another one has taken it and stays. */
+    /** Removes this converter if it is the registered one; otherwise another one has replaced it and stays. */
     public void remove(String type, DeviceConverter converter) {
         byType.computeIfPresent(type, (key, present) -> present.guarded() == converter ? null : present);
     }
@@ -46,7 +46,10 @@ public final class DeviceRegistry implements Converters {
         return Optional.ofNullable(byType.get(type)).map(GuardedConverter::guarded);
     }
 
-    /** Each registered type with why it can't be used here, or with an empty text when it can. Sorted; a copy. */
+    /**
+     * Returns each registered type with the reason why it can't be used on this host, or an empty text when it can.
+     * Sorted; a copy.
+     */
     public Map<String, String> types() {
         Map<String, String> types = new TreeMap<>();
         byType.forEach(

@@ -2,11 +2,11 @@ package io.waybill.dispatch;
 
 import io.waybill.api.handler.Delivery;
 
-/** What becomes of a request that a worker left unanswered when it died, once the worker returns. */
+/** What happens to a request that a worker did not complete before it ended, once the worker returns. */
 public enum DeliveryPolicy {
-    /** It is refused: nothing is begun twice. */
+    /** The request is rejected: nothing is begun twice. */
     AT_MOST_ONCE(Delivery.AT_MOST_ONCE),
-    /** It is run, also when it had been begun. */
+    /** The request is run, even if it had been begun. */
     AT_LEAST_ONCE(Delivery.AT_LEAST_ONCE);
 
     private final String text;
@@ -15,7 +15,7 @@ public enum DeliveryPolicy {
         this.text = text;
     }
 
-    /** As a handler declares it. */
+    /** Returns the policy as a handler declares it. */
     public String text() {
         return text;
     }

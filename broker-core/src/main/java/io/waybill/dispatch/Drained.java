@@ -1,13 +1,13 @@
 package io.waybill.dispatch;
 
 /**
- * What came of waiting for a handler's running requests.
+ * Result of waiting for a handler's running requests.
  *
- * @param stillRunning how many had not ended when the limit was reached
+ * @param stillRunning how many had not ended at the limit
  */
 public record Drained(long stillRunning) {
 
-    /** All had ended. */
+    /** Result when all requests had ended. */
     public static final Drained DRAINED = new Drained(0);
 
     public static Drained timedOut(long stillRunning) {

@@ -8,9 +8,9 @@ public final class ExecutorRefusedException extends RejectedExecutionException {
 
     /** Why. */
     public enum Reason {
-        /** As many as allowed are running or waiting: later there may be room. */
+        /** The limit of running and waiting tasks is reached; there may be room later. */
         FULL,
-        /** The executor was closed: the provider is gone. */
+        /** The executor was closed: the provider was removed. */
         CLOSED
     }
 

@@ -3,12 +3,12 @@ package io.waybill.dispatch;
 import java.time.Duration;
 
 /**
- * How many threads one provider's handlers get.
+ * Thread limits of one provider's handlers.
  *
- * @param eagerThreads so many are started without waiting whether those that run come free
- * @param maxTasks most requests at once, running and waiting together; as many threads at most
- * @param growDelayNs how long a request waits, with all threads busy, before it gets a thread more
- * @param spinNs how long a thread that ran out of work looks for more before it sleeps
+ * @param eagerThreads threads that are started without waiting for running ones to become free
+ * @param maxTasks max requests at once, running and waiting together; also the max number of threads
+ * @param growDelayNs how long a request waits, with all threads busy, before another thread is started
+ * @param spinNs how long a thread without work polls for more before it sleeps
  * @param keepAlive how long an idle thread stays
  */
 public record ExecutorSettings(int eagerThreads, int maxTasks, long growDelayNs, long spinNs, Duration keepAlive) {
@@ -28,7 +28,10 @@ public record ExecutorSettings(int eagerThreads, int maxTasks, long growDelayNs,
         }
     }
 
-    /** For a host with so many processors. With few of them spinning would take time from who has work, so there is none. */
+    /**
+     * Returns the settings for a number of processors. With few of them spinning would take time from working threads,
+     * so there is none.
+     */
     public static ExecutorSettings forProcessors(int processors) {
         return new ExecutorSettings(
                 Math.max(2, processors),

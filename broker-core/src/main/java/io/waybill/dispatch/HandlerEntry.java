@@ -7,10 +7,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * One handler under one key, with the count of what it is doing.
+ * One handler under one key, with the count of its requests in flight.
  *
- * <p>Every {@link #begin()} that returned true is followed by exactly one {@link #end}: when the request's outcome is settled, a late
- * answer included. In between the handler is not taken away, unless the drain limit passes.
+ * <p>Every {@link #begin()} that returned true is followed by exactly one {@link #end}: when the request is completed,
+ * by a late response if it was deferred. In between the handler is not removed, unless the drain limit passes.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -33,8 +33,7 @@ public final class HandlerEntry {
     // sees the other, so no request slips in after withdraw returned.
     private volatile boolean withdrawn;
 
-    // What a watchdog found, read by who serves requests. Of its calls that don't come back so many keep a thread that
-    // polls.
+    // Findings of the watchdog, read by serving threads: how many of its calls block a polling thread.
     private final AtomicInteger keptPollers = new AtomicInteger();
     private final AtomicInteger stuck = new AtomicInteger();
     private volatile boolean outOfService;
@@ -84,27 +83,30 @@ public final class HandlerEntry {
         return spec.handler();
     }
 
-    /** Whether the next request runs on the worker's poller: the handler says so, and no call of it keeps a thread that polls. */
+    /**
+     * Returns whether the next request runs on the worker's poller: the handler is non-blocking, and no call of it
+     * blocks a poller.
+     */
     public boolean runsOnPoller() {
         return spec.nonBlocking() && keptPollers.get() == 0;
     }
 
-    /** Whether the handler says that it runs on the worker's poller. */
+    /** Returns whether the handler is declared non-blocking. */
     public boolean nonBlocking() {
         return spec.nonBlocking();
     }
 
-    /** What becomes of its requests when the worker dies and returns. */
+    /** Returns what happens to its requests when the worker ends and returns. */
     public DeliveryPolicy delivery() {
         return spec.delivery();
     }
 
-    /** A call does not come back to its poller; until it does, other requests run on {@link #executor()}. */
+    /** Notes that a call blocks its poller; until it returns, other requests run on {@link #executor()}. */
     public void keepsPoller() {
         keptPollers.getAndIncrement();
     }
 
-    /** That call came back. */
+    /** Notes that this call returned. */
     public void freesPoller() {
         keptPollers.getAndDecrement();
     }
@@ -114,12 +116,15 @@ public final class HandlerEntry {
         return stuck.addAndGet(change);
     }
 
-    /** With too many stuck calls: whether new requests are refused with {@link io.waybill.api.ErrorCode#HANDLER_STUCK}. */
+    /**
+     * Returns whether new requests are rejected with {@link io.waybill.api.ErrorCode#HANDLER_STUCK}, because too many
+     * calls are stuck.
+     */
     public boolean isOutOfService() {
         return outOfService;
     }
 
-    /** Called by who counts stuck calls; {@link HandlerRegistry#serviceChanged()} tells others. */
+    /** Sets whether the handler is out of service; {@link HandlerRegistry#serviceChanged()} notifies the listeners. */
     public void outOfService(boolean out) {
         outOfService = out;
     }
@@ -142,7 +147,7 @@ public final class HandlerEntry {
         return spec.executor();
     }
 
-    /** To be set around every call of the handler. */
+    /** Returns the class loader to set for every call of the handler. */
     public ClassLoader contextClassLoader() {
         return spec.contextClassLoader();
     }

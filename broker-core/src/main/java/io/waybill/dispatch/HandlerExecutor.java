@@ -13,18 +13,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The threads of one provider's handlers. Lives and dies with the provider, so that nothing of it stays behind in a thread.
+ * The threads of one provider's handlers. Ends with the provider, so that no thread keeps a reference to it.
  *
- * <p>A task goes to the thread that became idle last. When none is idle, or when more than {@link ExecutorSettings#eagerThreads()} run and
- * their tasks end quickly, it waits {@link ExecutorSettings#growDelayNs()} for a thread to come free, and then gets another one. Short
- * tasks thus share few threads that need not be woken, and tasks that block on each other never wait for a thread for long: as many may
- * run as are admitted.
+ * <p>A task goes to the thread that became idle last. When none is idle, or when more than
+ * {@link ExecutorSettings#eagerThreads()} run and their tasks end quickly, it waits
+ * {@link ExecutorSettings#growDelayNs()} for a free thread, and then gets a new one. Short tasks thus share few threads
+ * that need not be woken, and tasks that block on each other never wait for a thread for long: as many may run as are
+ * admitted.
  *
- * <p><b>Threads.</b> Any may call. <b>Errors.</b> A task that throws is logged; its thread goes on.
+ * <p><b>Threads.</b> Any may call. <b>Errors.</b> A task that throws is logged; its thread continues.
  */
 public final class HandlerExecutor {
 
-    /** A task that wants to know that it won't run, or won't end. */
+    /** Task that is notified when it won't run, or won't end. */
     public interface Abandonable extends Runnable {
 
         /**
@@ -58,8 +59,10 @@ public final class HandlerExecutor {
     private boolean roomIsWanted;
 
     /**
-     * @param provider the start of the threads' names
-     * @param roomListener called on any thread when there is room again for who {@linkplain #hasRoom looked} and found none
+     * Creates an executor without threads.
+     *
+     * @param provider prefix of the threads' names
+     * @param roomListener called on any thread when there is room again after {@linkplain #hasRoom a check} found none
      */
     public HandlerExecutor(
             String provider, ExecutorSettings settings, Threads threads, Clock clock, Runnable roomListener) {
@@ -112,8 +115,8 @@ public final class HandlerExecutor {
     }
 
     /**
-     * When something waits, and no thread is on the way to it, sends one more thread, which looks after a delay whether it is needed. Under
-     * lock.
+     * Sends one more thread, if a task waits and no thread is starting for it; the thread first waits for a delay.
+     * Under lock.
      *
      * @return an idle thread that is to be woken for it; null when there is none
      */
@@ -152,8 +155,8 @@ public final class HandlerExecutor {
     }
 
     /**
-     * Does without a thread that does not come back from its task: neither counts any more, so that another thread and another task may
-     * take their place. When the thread comes back after all, it goes on as before.
+     * Replaces a thread that does not return from its task: neither counts any more, so that another thread and task
+     * may start. If the thread returns after all, it continues as before.
      *
      * @return whether it is a thread of this executor that runs a task now and was not written off before
      */
@@ -256,7 +259,7 @@ public final class HandlerExecutor {
         return provider;
     }
 
-    /** Takes what waits for a thread that was sent to help; null when nothing does. */
+    /** Takes a waiting task for a thread that was sent to help; null when there is none. */
     Runnable help(PoolThread helper) {
         Runnable task;
         PoolThread toWake;
@@ -292,7 +295,7 @@ public final class HandlerExecutor {
         return next;
     }
 
-    /** Under lock. */
+    /** Takes the next waiting task. Under lock. */
     private Runnable takeWaiting(PoolThread taker) {
         Runnable next = waiting.poll();
         if (next != null) {
@@ -302,7 +305,7 @@ public final class HandlerExecutor {
         return next;
     }
 
-    /** Takes what came meanwhile. When it gives null, the thread is idle from now on, or has ended. */
+    /** Takes a task that arrived meanwhile. When it returns null, the thread is idle from now on, or has ended. */
     Runnable missedOrIdle(PoolThread resting) {
         synchronized (lock) {
             Runnable missed = takeWaiting(resting);
@@ -315,7 +318,7 @@ public final class HandlerExecutor {
         }
     }
 
-    /** What a thread was handed while it was idle; null when it is to help, or has ended. */
+    /** Returns the task that a thread got while it was idle; null when it is to help, or has ended. */
     Runnable afterRest(PoolThread rested) {
         synchronized (lock) {
             Runnable task = rested.takeHanded();
@@ -327,7 +330,7 @@ public final class HandlerExecutor {
         }
     }
 
-    /** Under lock. */
+    /** Removes a thread that ends. Under lock. */
     private void end(PoolThread last) {
         last.end();
         alive.remove(last);
@@ -340,7 +343,7 @@ public final class HandlerExecutor {
         }
     }
 
-    /** What interrupted a task is not the next one's. */
+    /** Clears the interrupt of a task, so that the next one does not see it. */
     void dropInterrupt() {
         synchronized (lock) {
             if (!closed) {

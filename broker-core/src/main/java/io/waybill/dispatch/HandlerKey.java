@@ -8,18 +8,15 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * One thing that can be handled: a request type, an operation of a call by name, a function that script calls name, a control
- * operation of the broker itself; or, as a pattern, several types or operations at once.
- *
- * <p>The most specific key that has a handler gets a request: the operation before its longest prefix, that before shorter ones, and
- * {@code *} last; the type before {@code type:*}. Immutable.
+ * Key of a handler: a request type, an operation of a call by name, a function in script calls, or a control operation
+ * of the broker itself. Immutable.
  */
 public sealed interface HandlerKey {
 
-    /** What stands in front of the name of a control operation. */
+    /** Prefix of the name of a control operation. */
     String CONTROL_PREFIX = "control:";
 
-    /** What stands in front of the name of a function. */
+    /** Prefix of the name of a function. */
     String FUNCTION_PREFIX = "function:";
 
     /** The pattern for the operations that nothing more specific takes, and the last letter of one for a prefix. */
@@ -54,11 +51,7 @@ public sealed interface HandlerKey {
         }
     }
 
-    /**
-     * Calls by name to every operation that begins with a prefix, such as {@code py.}, and that nothing more specific takes.
-     *
-     * @param prefix ends with a dot
-     */
+    /** Returns the text that {@link #parse} reads. */
     record OfOperationPrefix(String prefix) implements HandlerKey {
         public OfOperationPrefix {
             requireName(prefix);
@@ -84,7 +77,7 @@ public sealed interface HandlerKey {
     /** Requests of every type that nothing else takes, except calls by name, and messages of the broker itself. */
     record OfAnyType() implements HandlerKey {
 
-        /** Whether it takes requests of this type. */
+        /** Returns whether a name from a message can be a key. */
         static boolean covers(int typeCode) {
             return typeCode >= MessageType.REQUEST_FLAG
                     && typeCode <= (MessageType.LAST_USER_KIND | MessageType.REQUEST_FLAG)

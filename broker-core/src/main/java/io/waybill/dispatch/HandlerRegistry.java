@@ -17,10 +17,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
- * The handlers of a process as they come and go. Every change publishes a new {@link HandlerTable}.
+ * Registry of the handlers of a process. Every change publishes a new {@link HandlerTable}.
  *
- * <p>Of several handlers for a key the one with the highest ranking is used, then the oldest. A key whose last handler left is
- * remembered, so that its requests can park; at most {@value #MAX_REMEMBERED} such keys, and the longest gone are forgotten first.
+ * <p>Of several handlers for a key the one with the highest ranking is used, then the oldest. A key whose last handler
+ * was removed is remembered, so that its requests can park; at most {@value #MAX_REMEMBERED} such keys, and the oldest
+ * are forgotten first.
  *
  * <p><b>Threads.</b> Any. Listeners are called on the thread that made the change, and must be quick.
  */
@@ -43,7 +44,7 @@ public final class HandlerRegistry {
     private final Map<HandlerKey, Long> parked = new ConcurrentHashMap<>();
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final List<Runnable> roomListeners = new CopyOnWriteArrayList<>();
-    private volatile HandlerTable table; // written under lock, read by everybody who serves requests
+    private volatile HandlerTable table; // written under lock, read by all serving threads
 
     /** The last handler of a key, after it left. */
     private record Departure(
@@ -58,7 +59,7 @@ public final class HandlerRegistry {
          */
         Drained withdraw(Duration limit);
 
-        /** One status per key of the handler. */
+        /** Returns one status per key of the handler. */
         List<HandlerStatus> statuses();
     }
 
@@ -114,7 +115,9 @@ public final class HandlerRegistry {
             entries.add(entry);
             List<HandlerEntry> ofKey = published.computeIfAbsent(key, k -> new ArrayList<>());
             ofKey.add(entry);
-            // stable, so that of equal rankings the older stays in front
+            // Announces that handlers are still expected: until {@link #expectNoMore()}, requests without a handler
+            // park as if it had been removed. A node calls this before it joins, because requests that were sent while
+            // it was down arrive before its bundles are started.
             ofKey.sort(Comparator.comparingInt(HandlerEntry::ranking).reversed());
             left.remove(key);
         }
@@ -122,10 +125,7 @@ public final class HandlerRegistry {
         return List.copyOf(entries);
     }
 
-    /**
-     * Says that handlers are still to come: until {@link #expectNoMore()} requests for which there is none park, as if theirs had left.
-     * A node says so before it joins, because what was sent while it was away arrives before its bundles are started.
-     */
+    /** Ends {@link #expectMore()}: from now on requests without a handler are rejected. */
     public void expectMore() {
         expect(true);
     }
@@ -157,7 +157,7 @@ public final class HandlerRegistry {
         listeners.forEach(Runnable::run);
     }
 
-    /** Calls {@code listener} after every change of the table, and of what is in service. */
+    /** Sets the listener for room on the threads of a handler, after a serving thread found none. */
     public void onChange(Runnable listener) {
         listeners.add(listener);
     }
@@ -167,12 +167,12 @@ public final class HandlerRegistry {
         roomListeners.add(listener);
     }
 
-    /** Counts requests that park ({@code change} above zero) or stop parking (below), for {@link #statuses()}. */
+    /** Returns how many requests are parked, over all keys. */
     public void countParked(HandlerKey key, int change) {
         parked.merge(key, (long) change, (count, more) -> count + more == 0 ? null : count + more);
     }
 
-    /** How many requests are parked, over all keys. */
+    /** Returns the status of every handler under each of its keys, and of the keys whose handler was removed. */
     public long parkedRequests() {
         return parked.values().stream().mapToLong(Long::longValue).sum();
     }
@@ -200,7 +200,7 @@ public final class HandlerRegistry {
         return statuses;
     }
 
-    /** Requests park under what they ask for, and are shown at the pattern whose handler they wait for. */
+    /** removeAll would compare each with each */
     private Map<HandlerKey, Long> parkedByDeciding() {
         Map<HandlerKey, Long> waiting = new HashMap<>();
         parked.forEach((key, count) -> waiting.merge(table.deciding(key), count, Long::sum));

@@ -24,7 +24,7 @@ public record HandlerSpec(
         DeliveryPolicy delivery,
         HandlerExecutor executor) {
 
-    /** Each is copied with every change of the handlers, and shown to operators. */
+    /** Max keys of a handler: each is copied with every change of the handlers, and shown to operators. */
     public static final int MAX_KEYS = 10_000;
 
     public HandlerSpec {
@@ -45,7 +45,7 @@ public record HandlerSpec(
         Objects.requireNonNull(executor);
     }
 
-    /** One whose requests are begun at most once. */
+    /** Creates a handler with at-most-once delivery. */
     public HandlerSpec(
             List<HandlerKey> keys,
             MessageHandler handler,
@@ -57,13 +57,13 @@ public record HandlerSpec(
         this(keys, handler, nonBlocking, provider, ranking, contextClassLoader, DeliveryPolicy.AT_MOST_ONCE, executor);
     }
 
-    /** Why a handler with so many keys is refused. */
+    /** Returns why a handler with so many keys is rejected. */
     public static String tooMany(int keys) {
         return "a handler takes at most " + MAX_KEYS + " types and operations, and one declares " + keys
                 + "; take a type of its own, and tell its requests apart by what they carry";
     }
 
-    /** The same with another policy of delivery. */
+    /** Returns a copy with another delivery policy. */
     public HandlerSpec withDelivery(DeliveryPolicy other) {
         return new HandlerSpec(keys, handler, nonBlocking, provider, ranking, contextClassLoader, other, executor);
     }

@@ -1,15 +1,15 @@
 package io.waybill.dispatch;
 
 /**
- * What an operator sees of one key and one handler for it, at one moment. The numbers are read one after another while calls go on.
+ * Status of one key and one handler for it, for operators. The numbers are read one after another during calls.
  *
- * @param provider of the handler; of the last one when it left
- * @param sinceWallNs when the handler arrived, or left
+ * @param provider of the handler; of the last one when it was removed
+ * @param sinceWallNs when the handler was installed, or removed
  * @param inFlight requests that it has begun and not ended, late responses included
  * @param parked requests of the key that wait for a handler
  * @param done requests that it ended without an error
  * @param failed requests that it ended with an error
- * @param stuck requests that it should have ended long ago, of those in flight
+ * @param stuck requests in flight that are long overdue
  */
 public record HandlerStatus(
         HandlerKey key,
@@ -24,13 +24,13 @@ public record HandlerStatus(
         long failed,
         long stuck) {
 
-    /** What becomes of a new request of the key as far as this handler goes. */
+    /** What happens to a new request of the key, as far as this handler decides it. */
     public enum State {
-        /** It goes to this handler. */
+        /** The request goes to this handler. */
         SERVING,
-        /** It is refused: too many requests are stuck in this handler, which would get it. */
+        /** The request is rejected: it would go to this handler, and too many of its calls are stuck. */
         STUCK,
-        /** It goes to another handler with a higher ranking, or an older one. */
+        /** The request goes to another handler with a higher ranking, or an older one. */
         SHADOWED,
         /** The handler was withdrawn and still has requests of its own to end. */
         DRAINING,

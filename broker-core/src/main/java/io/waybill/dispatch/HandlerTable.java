@@ -6,18 +6,15 @@ import java.util.Map;
 import org.agrona.DirectBuffer;
 
 /**
- * Which handler takes which request, at one moment. Immutable, but for the counters of its entries; look-ups allocate nothing.
+ * Lookup table from requests to handlers. Immutable, but for the counters of its entries; lookups allocate nothing.
  *
- * <p>A key whose handler left not long ago decides about its requests like one that has a handler: they park for it, and don't go to a
- * pattern, so that an update leaks none of them. While handlers are still to come no pattern takes anything.
- *
- * <p>Names of operations are asked for by their bytes in UTF-8, as they lie in a message.
+ * <p>Operations are looked up by the UTF-8 bytes of their names, in place in a message.
  */
 public final class HandlerTable {
 
     private static final int TYPE_CODES = 0x400;
 
-    /** What is known of a key: the entry in use, or null and when the last one left. */
+    /** State of a key: the entry in use, or null and when the last one was removed. */
     private record Slot(HandlerEntry entry, long leftAtNs) {}
 
     private final Slot[] byType = new Slot[TYPE_CODES];
@@ -165,7 +162,12 @@ public final class HandlerTable {
         return absence(byKey.get(key));
     }
 
-    /** The key whose handler gets the requests of an operation or type now, or gets them when it returns: the key itself, or a pattern. */
+    /**
+     * Returns when the last handler of a key was removed, on the monotonic clock:
+     * {@link ParkingSettings#maxDurationNs()} counts from then.
+     *
+     * @throws IllegalStateException when the key has a handler or never had one
+     */
     public HandlerKey deciding(HandlerKey key) {
         if (hasPatterns && !decidesExactly(byKey.get(key))) {
             for (HandlerKey pattern : HandlerKey.patternsFor(key)) {

@@ -10,14 +10,13 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Some types and operations, asked with what a request carries. Immutable; asking allocates nothing.
+ * Set of types and operations, looked up by the fields of a request. Immutable; lookups allocate nothing.
  *
- * <p>Functions and control operations are left out. A pattern takes what it matches, whatever more specific handler may be there: who
- * serves the request knows better.
+ * <p>Functions and control operations are not included.
  */
 public final class KeySet {
 
-    /** In front of the name of a call's operation, whose length it is. */
+    /** Offset of the name of a call's operation, after its length. */
     private static final int NAME_AT = 2;
 
     private static final int NAMED_CALL = MessageType.NAMED_CALL.code();
@@ -45,7 +44,7 @@ public final class KeySet {
         allTypes = keys.contains(new HandlerKey.OfAnyType());
     }
 
-    /** Of keys as another worker tells them; what is none is left out. */
+    /** Creates a set from the keys that another worker published; ignores invalid ones. */
     public static KeySet of(Collection<String> keys) {
         Set<HandlerKey> parsed = new HashSet<>();
         for (String text : keys) {

@@ -5,11 +5,11 @@ import java.util.Map;
 import org.agrona.DirectBuffer;
 
 /**
- * A map from names to values that is asked with the names' UTF-8 bytes where they lie, without making an object. Immutable.
+ * Map from names to values, looked up by the names' UTF-8 bytes in place, without allocation. Immutable.
  *
  * <p>Open addressing over a table at most half full; a stored hash is compared before the bytes are.
  *
- * @param <V> what names stand for
+ * @param <V> type of the values
  */
 final class NameTable<V> {
 
@@ -42,7 +42,7 @@ final class NameTable<V> {
         values[slot] = value;
     }
 
-    /** Null when there is none. */
+    /** Looks up a name; null when there is none. */
     V get(byte[] bytes, int offset, int length) {
         int hash = hash(bytes, offset, length);
         for (int slot = hash & mask; names[slot] != null; slot = (slot + 1) & mask) {
@@ -53,7 +53,7 @@ final class NameTable<V> {
         return null;
     }
 
-    /** Null when there is none. */
+    /** Looks up a name; null when there is none. */
     V get(DirectBuffer bytes, int offset, int length) {
         int hash = hash(bytes, offset, length);
         for (int slot = hash & mask; names[slot] != null; slot = (slot + 1) & mask) {

@@ -2,8 +2,8 @@ package io.waybill.dispatch;
 
 /** How a request ended, for the counters. */
 public enum Outcome {
-    /** With a response. */
+    /** Ended with a response. */
     DONE,
-    /** With an error: the handler threw, refused, or gave no response. */
+    /** Ended with an error: the handler threw, rejected the request, or gave no response. */
     FAILED
 }

@@ -3,10 +3,10 @@ package io.waybill.dispatch;
 import java.time.Duration;
 
 /**
- * How much may wait for a handler that left, and for how long.
+ * Limits of parked requests.
  *
- * @param maxMessages most requests parked at once in a worker, over all keys
- * @param maxDurationNs how long after its handler left a request may still park; counted on the monotonic clock
+ * @param maxMessages max requests parked at once in a worker, over all keys
+ * @param maxDurationNs how long after its handler was removed a request may still park; counted on the monotonic clock
  */
 public record ParkingSettings(int maxMessages, long maxDurationNs) {
 

@@ -8,9 +8,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One thread of a {@link HandlerExecutor}: takes tasks from it, runs them, and rests in between.
+ * One thread of a {@link HandlerExecutor}: takes tasks from it, runs them, and waits in between.
  *
- * <p><b>Threads.</b> Runs on its own. What others hand it stands in volatile fields that they set under the executor's lock.
+ * <p><b>Threads.</b> Runs on its own. Other threads pass it tasks in volatile fields, which they set under the
+ * executor's lock.
  */
 final class PoolThread implements Runnable {
 
@@ -21,14 +22,18 @@ final class PoolThread implements Runnable {
     private final Threads threads;
     private final Clock clock;
     private final long delayNs;
-    private volatile Thread thread; // set by itself, read by those who wake it
-    private volatile Runnable handed; // set by who hands it a task, taken by itself
-    private volatile boolean helps; // set by who sends it to what waits, taken by itself
+    private volatile Thread thread; // set by itself, read by threads that wake it
+    private volatile Runnable handed; // set by the thread that passes it a task, cleared by itself
+    private volatile boolean helps; // set by the thread that sends it to waiting tasks, cleared by itself
     private Runnable current; // guarded by the executor's lock
     private boolean writtenOff; // likewise
     private boolean ended; // its own
 
-    /** @param delayNs how long it waits, before it looks whether it is needed */
+    /**
+     * Creates a thread.
+     *
+     * @param delayNs how long it waits before it checks whether it is needed
+     */
     PoolThread(HandlerExecutor executor, ExecutorSettings settings, Threads threads, Clock clock, long delayNs) {
         this.executor = executor;
         this.settings = settings;
@@ -104,7 +109,7 @@ final class PoolThread implements Runnable {
         helps = true;
     }
 
-    /** Takes what it was handed; null when nothing was. */
+    /** Takes the task that was passed to it; null when there is none. */
     Runnable takeHanded() {
         Runnable task = handed;
         handed = null;
@@ -124,7 +129,7 @@ final class PoolThread implements Runnable {
         writtenOff = false;
     }
 
-    /** Until the current task ends. Returns whether that is new. */
+    /** Writes the thread off until its current task ends. Returns whether that is new. */
     boolean writeOff() {
         boolean before = writtenOff;
         writtenOff = true;

@@ -3,9 +3,9 @@ package io.waybill.dispatch;
 import java.util.Objects;
 
 /**
- * Who brought a handler: a bundle by its symbolic name, or a part of a plain program.
+ * Provider of a handler: a bundle by its symbolic name, or a part of a plain program.
  *
- * @param name also the start of the names of its threads
+ * @param name also the prefix of the names of its threads
  * @param version as the provider writes it
  */
 public record Provider(String name, String version) {

@@ -3,11 +3,11 @@ package io.waybill.dispatch;
 import java.time.Duration;
 
 /**
- * When a handler's call counts as stuck, and how many such calls a handler may have.
+ * Settings for stuck calls of handlers.
  *
- * @param afterNs how long after its request's deadline a call must still run
- * @param withoutDeadlineNs how long a call of a request without a deadline must run; 0 for never
- * @param maxPerHandler so many stuck calls of a handler get a thread in their place; with that many it is out of service
+ * @param afterNs how long after its request's deadline a running call counts as stuck
+ * @param withoutDeadlineNs after what time a call without a deadline counts as stuck; 0 for never
+ * @param maxPerHandler max stuck calls of a handler whose threads are replaced; at this number it is out of service
  */
 public record StuckSettings(long afterNs, long withoutDeadlineNs, int maxPerHandler) {
 

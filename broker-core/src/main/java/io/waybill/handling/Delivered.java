@@ -2,8 +2,8 @@ package io.waybill.handling;
 
 /** Whether an earlier incarnation may have begun a request. */
 public enum Delivered {
-    /** No handler has seen it. */
+    /** No handler has begun the request. */
     FIRST,
-    /** One may have. */
+    /** A handler may have begun the request. */
     AGAIN
 }

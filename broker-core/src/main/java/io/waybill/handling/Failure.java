@@ -13,13 +13,13 @@ import io.waybill.wire.RecordView;
 /** The error that responses a request whose handler gave no response. Immutable. */
 public record Failure(ErrorKind kind, ErrorCode code, String text) {
 
-    /** Of a caller that counted by the clock of an earlier boot. */
+    /** Timeout of a caller that used the clock of an earlier boot. */
     private static final long UNKNOWN_TIMEOUT = Long.MIN_VALUE;
 
-    /** What is longer is cut. */
+    /** Max length of the text; a longer one is truncated. */
     public static final int MAX_TEXT_BYTES = 64 << 10;
 
-    /** Takes what a bundle gave for what it is: without a code it is {@link ErrorCode#UNKNOWN}, without a text it says so. */
+    /** Replaces missing parts that a bundle passed: the code by {@link ErrorCode#UNKNOWN}, the text by a remark. */
     public Failure {
         code = code == null ? ErrorCode.UNKNOWN : code;
         text = text == null ? "no text was given" : text;
@@ -95,7 +95,7 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
         return ns % 1_000_000 == 0 ? Long.toString(ns / 1_000_000) : Double.toString(ns / 1e6);
     }
 
-    /** As the caller gets it. */
+    /** Converts to the exception that the caller gets. */
     public CallException toException(long id) {
         return new CallException(kind, code, id, text);
     }
@@ -109,7 +109,7 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
         return "Error on Node " + worker + ": " + text;
     }
 
-    /** What a non-blocking handler is told that waits for another worker. */
+    /** Creates the exception for a non-blocking handler that tries to wait for another worker. */
     public static IllegalStateException mustNotWait() {
         return new IllegalStateException("a non-blocking handler or a listener must not wait for another worker:"
                 + " use callAsync, or declare the handler without @NonBlocking");

@@ -17,7 +17,11 @@ public class HeldResponse extends ResponseFields {
     private final List<? extends RRef> references;
     private boolean closed; // guarded by this
 
-    /** @param payload the values alone, which do not change */
+    /**
+     * Creates a response.
+     *
+     * @param payload the values alone, which do not change
+     */
     public HeldResponse(
             MessageType type,
             long id,
@@ -63,7 +67,7 @@ public class HeldResponse extends ResponseFields {
         return references;
     }
 
-    /** Gives back the tensors' storages, at the first call. */
+    /** Releases the tensors' storages, at the first call. */
     @Override
     public final void close() {
         if (isFirstClose()) {
@@ -77,7 +81,7 @@ public class HeldResponse extends ResponseFields {
         return isFirst;
     }
 
-    /** Gives back the tensors' storages. Called once. */
+    /** Releases the tensors' storages. Called once. */
     protected void release() {
         tensors.forEach(tensor -> tensor.storage().release());
     }

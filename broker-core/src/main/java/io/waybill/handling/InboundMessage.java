@@ -25,7 +25,11 @@ public final class InboundMessage implements Message {
     private List<? extends RRef> references = List.of();
     private Invocation invocation;
 
-    /** @param time what is left until a deadline, each time that the handler asks */
+    /**
+     * Creates a message.
+     *
+     * @param time returns the time until a deadline, for each reading of the handler
+     */
     public InboundMessage(RecordView view, LongUnaryOperator time) {
         this.view = view;
         this.time = time;
@@ -40,12 +44,12 @@ public final class InboundMessage implements Message {
         invocation = null;
     }
 
-    /** Its tensors, when some had to be put on a device first. */
+    /** Sets the tensors after their conversion for a device. */
     public void tensors(List<Tensor> converted) {
         tensors = converted;
     }
 
-    /** Its references. */
+    /** Sets the references. */
     public void references(List<? extends RRef> arrived) {
         references = arrived;
     }
@@ -84,7 +88,7 @@ public final class InboundMessage implements Message {
         return deadlineNs == 0 ? Long.MAX_VALUE : time.applyAsLong(deadlineNs);
     }
 
-    /** On CLOCK_BOOTTIME; 0 for none. */
+    /** Returns the deadline on CLOCK_BOOTTIME; 0 for none. */
     public long deadlineNs() {
         return view.deadlineNs();
     }
@@ -105,7 +109,7 @@ public final class InboundMessage implements Message {
         return Math.round((double) ns / unitNs) * unitNs;
     }
 
-    /** When it was sent, by the wall clock. */
+    /** Returns when it was sent, by the wall clock. */
     public long sentNs() {
         return view.sentNs();
     }

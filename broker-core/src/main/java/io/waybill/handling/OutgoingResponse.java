@@ -15,10 +15,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a handler answers with. Holds one count of the storage of every tensor that was put in, and a handle of its own of every
- * reference. Reusable.
+ * The response of a handler while it is composed. Holds one count of the storage of every tensor in it, and its own
+ * handle of every reference. Reusable.
  *
- * <p>Belongs to the thread that responses.
+ * <p>Belongs to the thread that responds.
  */
 public final class OutgoingResponse {
 
@@ -44,12 +44,17 @@ public final class OutgoingResponse {
         this(e -> ForeignErrors.warn(LOG, "A storage or a reference of a response could not be given back", e));
     }
 
-    /** @param onFailure is told what a storage or a reference threw when it was given back; the others are given back all the same */
+    /**
+     * Creates an empty response.
+     *
+     * @param onFailure called with an exception of a storage or a reference that is released; the others are released
+     * all the same
+     */
     public OutgoingResponse(Consumer<? super Throwable> onFailure) {
         this.onFailure = onFailure;
     }
 
-    /** Forgets the response, and gives back the counts that came with its tensors, and its references. Does not throw. */
+    /** Discards the response, and releases its tensors' counts and its references. Does not throw. */
     public void reset() {
         if (form == Form.NOTHING) {
             return;
@@ -103,7 +108,11 @@ public final class OutgoingResponse {
         raw(payload, tensors, List.of());
     }
 
-    /** @param references handles that are this object's from now on */
+    /**
+     * Sets raw bytes, tensors and references.
+     *
+     * @param references handles that this object owns from now on
+     */
     public void raw(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
         reset();
         List<Tensor> all = tensors.isEmpty() ? List.of() : new ArrayList<>(tensors);

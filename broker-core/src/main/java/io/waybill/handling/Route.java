@@ -13,9 +13,9 @@ import java.nio.charset.StandardCharsets;
 import org.agrona.DirectBuffer;
 
 /**
- * Finds who handles a request: by its type, or, for calls by name, by the name at the start of its payload. A script call goes to the
- * handler of the function that it names when that function has one, and to the type's otherwise. Allocates nothing unless there is no
- * handler.
+ * Finds the handler of a request: by its type, or, for calls by name, by the name at the start of its payload. A script
+ * call goes to the handler of its function if there is one, and to the type's otherwise. Allocates nothing unless there
+ * is no handler.
  */
 public final class Route {
 
@@ -34,7 +34,7 @@ public final class Route {
 
     private Route() {}
 
-    /** Whether the worker answers such requests itself: what keeps references in step, and fetches. */
+    /** Returns whether the worker itself responds to such requests: control messages of references, and fetches. */
     public static boolean isOfReferences(int typeCode) {
         return typeCode == FETCH || typeCode >= FIRST_OF_REFERENCES && typeCode <= LAST_OF_REFERENCES;
     }
@@ -87,7 +87,7 @@ public final class Route {
         return request.typeCode() != NAMED_CALL && request.typeCode() != CONTROL_CALL || nameLength(request) > 0;
     }
 
-    /** What a handler would have to declare; the type when the request's name is one that no handler can have. */
+    /** Returns the key that a handler would have to declare; the type when the request's name is not a valid one. */
     public static HandlerKey key(HandlerTable table, RecordView request) {
         int code = handledAs(request.typeCode());
         if (code == SCRIPT_CALL && isToFunction(table, request)) {
@@ -119,7 +119,7 @@ public final class Route {
         return new String(utf8, StandardCharsets.UTF_8);
     }
 
-    /** Whether a script call names a function that has, had, or may still get a handler of its own. */
+    /** Checks a name as {@link HandlerKey#isOperator} does. */
     private static boolean isToFunction(HandlerTable table, RecordView request) {
         if (!table.hasFunctions() && !table.isExpectingMore()) {
             return false;
@@ -144,7 +144,7 @@ public final class Route {
         return operator;
     }
 
-    /** 0 when the payload does not begin with a name. */
+    /** Returns the length of the name in a script call, whose first bytes hold further bits. */
     private static int nameLength(RecordView request) {
         int payload = request.payloadLength();
         return payload < 3 ? 0 : checked(firstTwoBytes(request), payload);

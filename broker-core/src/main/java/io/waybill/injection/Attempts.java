@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * How often each request was about to be sent. Forgets those that were longest not sent again, beyond 65536 of them.
+ * Counts the attempts to send each request. Forgets the least recently sent ones beyond 65536.
  *
  * <p>One thread at a time.
  */

@@ -1,25 +1,25 @@
 package io.waybill.injection;
 
 /**
- * What becomes of one request.
+ * Injected behaviour for one request.
  *
- * @param way it goes
- * @param delayNs how long it is kept back before it goes; 0 unless it is {@link Way#LATE}
+ * @param way how it is sent
+ * @param delayNs how long it is delayed; 0 unless it is {@link Way#LATE}
  * @param copies how often its receiver gets it, unless it is failed or lost
  */
 public record Fate(Way way, long delayNs, int copies) {
 
     /** The way of a request. */
     public enum Way {
-        /** It goes to its receiver at once. */
+        /** Sent at once. */
         SENT,
-        /** Its sender is told at once that it failed, and nothing goes out. */
+        /** Failed at once; nothing is sent. */
         FAILED,
-        /** Its sender hears nothing, and its receiver does nothing. */
+        /** Lost: the sender is not notified, and the receiver ignores it. */
         LOST,
-        /** It goes after a while. */
+        /** Sent after a delay. */
         LATE,
-        /** It goes behind the next one to the same receiver that is swapped. */
+        /** Sent after the next swapped request to the same receiver. */
         SWAPPED
     }
 

@@ -14,15 +14,15 @@ import java.util.StringJoiner;
 import java.util.stream.Collectors;
 
 /**
- * Which of its requests a worker fails, loses, delays, doubles or sends out of order. {@link #NONE} is what a worker takes that is told
- * nothing.
+ * Settings of fault injection: which requests a worker fails, drops, delays, duplicates or reorders. The default is
+ * {@link #NONE}.
  *
  * @param fail types whose requests fail as they are sent, each at its first {@code times} attempts
  * @param drop types whose requests are lost, each at {@code times} attempts, after those that fail
  * @param times how often; attempts with the same receiver, type and payload are attempts to send one request
- * @param delay how long requests of a type are kept back, with the time for their response running
+ * @param delay how long requests of a type are delayed; the time for their response includes the delay
  * @param duplicate types of control messages that arrive twice
- * @param reorder types of control messages of which neighbours on their way to one receiver change places
+ * @param reorder types of control messages of which consecutive ones to the same receiver are swapped
  */
 public record InjectionSettings(
         Set<MessageType> fail,
@@ -32,11 +32,11 @@ public record InjectionSettings(
         Set<MessageType> duplicate,
         Set<MessageType> reorder) {
 
-    /** No fault is injected. */
+    /** Settings without faults. */
     public static final InjectionSettings NONE =
             new InjectionSettings(Set.of(), Set.of(), 1, Map.of(), Set.of(), Set.of());
 
-    /** Those that keep references and contexts in step: they may come twice and in any order. */
+    /** Control messages of references and contexts: they may arrive twice and in any order. */
     private static final Set<MessageType> CONTROL = Set.of(
             MessageType.RREF_USER_DELETE,
             MessageType.RREF_FORK_REQUEST,
@@ -137,7 +137,10 @@ public record InjectionSettings(
         return new HashSet<>(Arrays.asList(types));
     }
 
-    /** For an operator: {@code fail RREF_FORK_REQUEST 3 times; delay SCRIPT_CALL 1500ms}. Empty when there is none. */
+    /**
+     * Formats the settings for an operator: {@code fail RREF_FORK_REQUEST 3 times; delay SCRIPT_CALL 1500ms}. Empty
+     * when there are none.
+     */
     public String text() {
         StringJoiner text = new StringJoiner("; ");
         String howOften = times == 1 ? " once" : " " + times + " times";

@@ -2,7 +2,10 @@ package io.waybill.journal;
 
 import java.lang.reflect.Method;
 
-/** What Chronicle needs from the JVM, checked before it is touched, so that a missing flag gives a sentence and not a stack trace. */
+/**
+ * Checks the JVM flags that Chronicle needs, before Chronicle is loaded, so that a missing flag gives an error message
+ * and not a stack trace.
+ */
 public final class ChronicleFlags {
 
     /** The flags, as the launcher sets them. */

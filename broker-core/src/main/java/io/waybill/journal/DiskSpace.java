@@ -16,11 +16,11 @@ public interface DiskSpace {
     void reserve(Path file, long offset, long length) throws IOException;
 
     /**
-     * Writes zeros over a range that was reserved and never written: its pages are in memory then. Where nothing is done here the writer
-     * brings them in.
+     * Writes zeros over a range that was reserved and never written, which loads its pages into memory. If this does
+     * nothing, the writer loads them.
      */
     default void fill(Path file, long offset, long length) throws IOException {}
 
-    /** Gives back a range that was reserved and will never be written. Where that can't be done it stays reserved. */
+    /** Releases a range that was reserved and will never be written. If that is impossible, it stays reserved. */
     default void giveBack(Path file, long offset, long length) {}
 }

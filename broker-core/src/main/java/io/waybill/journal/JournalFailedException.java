@@ -1,6 +1,6 @@
 package io.waybill.journal;
 
-/** The journal met a fault that leaves it in doubt. It takes no more records, for good. */
+/** Thrown when the journal has failed and its content is in doubt. It permanently accepts no more records. */
 public final class JournalFailedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

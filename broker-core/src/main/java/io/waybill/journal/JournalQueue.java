@@ -4,9 +4,9 @@ import java.nio.file.Path;
 
 /** The two queues of a worker's journal. */
 public enum JournalQueue {
-    /** All that the worker asks. */
+    /** Queue of all requests that the worker sends. */
     REQUESTS("requests"),
-    /** All that the worker answers. */
+    /** Queue of all responses that the worker sends. */
     RESPONSES("responses");
 
     private final String directoryName;
@@ -20,7 +20,7 @@ public enum JournalQueue {
         return directoryName;
     }
 
-    /** Where it lies in a worker's directory. */
+    /** Returns the queue's directory in a worker's directory. */
     public Path in(Path workerDirectory) {
         return workerDirectory.resolve(directoryName);
     }

@@ -24,20 +24,20 @@ public record JournalSettings(
         Durability durability,
         Duration syncInterval) {
 
-    /** One mapped block. */
+    /** Default size of a mapped block. */
     public static final long BLOCK_BYTES_DEFAULT = 64L << 20;
     /** Greatest record. */
     public static final int MAX_RECORD_BYTES_DEFAULT = 8 << 20;
     /** Space reserved ahead: a second at about 300,000 calls of 200 bytes. */
     public static final long RESERVE_BYTES_DEFAULT = 64L << 20;
-    /** One file: half a minute at 20,000 calls of 200 bytes a second. */
+    /** Default size of a file: half a minute at 20,000 calls of 200 bytes a second. */
     public static final long FILE_BYTES_DEFAULT = 128L << 20;
     /** Least size of a file. */
     public static final long FILE_BYTES_MIN = 1L << 20;
     /** Greatest: fewer records fit than Chronicle can number in a file. */
     public static final long FILE_BYTES_MAX = 4L << 30;
 
-    /** How often records are synced. */
+    /** Default interval between syncs. */
     public static final Duration SYNC_INTERVAL_DEFAULT = Duration.ofMillis(50);
 
     public JournalSettings {
@@ -63,7 +63,7 @@ public record JournalSettings(
         }
     }
 
-    /** With files of the usual size, such as survive a killed process. */
+    /** Creates settings with default file size and durability. */
     public JournalSettings(Roll roll, long blockBytes, int maxRecordBytes, long reserveBytes) {
         this(
                 roll,
@@ -75,44 +75,44 @@ public record JournalSettings(
                 SYNC_INTERVAL_DEFAULT);
     }
 
-    /** What a worker takes when nothing is said. */
+    /** Returns the default settings. */
     public static JournalSettings defaults() {
         return new JournalSettings(Roll.MINUTELY, BLOCK_BYTES_DEFAULT, MAX_RECORD_BYTES_DEFAULT, RESERVE_BYTES_DEFAULT);
     }
 
-    /** The number of the file in which the record of this position lies. */
+    /** Returns the number of the file with the record at this position. */
     public int cycleOf(long position) {
         return roll.cycleOf(position);
     }
 
-    /** The same with another reserve. */
+    /** Returns a copy with another reserve. */
     public JournalSettings withReserveBytes(long bytes) {
         return new JournalSettings(roll, blockBytes, maxRecordBytes, bytes, fileBytes, durability, syncInterval);
     }
 
-    /** The same with another roll cycle. */
+    /** Returns a copy with another roll cycle. */
     public JournalSettings withRoll(Roll other) {
         return new JournalSettings(
                 other, blockBytes, maxRecordBytes, reserveBytes, fileBytes, durability, syncInterval);
     }
 
-    /** The same with files of another size. */
+    /** Returns a copy with another file size. */
     public JournalSettings withFileBytes(long bytes) {
         return new JournalSettings(roll, blockBytes, maxRecordBytes, reserveBytes, bytes, durability, syncInterval);
     }
 
-    /** What a power cut may take, as workers show it: {@code process}, {@code interval 50ms}, {@code each}. */
+    /** Formats the durability as workers publish it: {@code process}, {@code interval 50ms}, {@code each}. */
     public String promise() {
         String name = durability.name().toLowerCase(Locale.ROOT);
         return durability == Durability.INTERVAL ? name + " " + syncInterval.toMillis() + "ms" : name;
     }
 
-    /** The same with another promise. */
+    /** Returns a copy with another durability. */
     public JournalSettings withDurability(Durability other) {
         return new JournalSettings(roll, blockBytes, maxRecordBytes, reserveBytes, fileBytes, other, syncInterval);
     }
 
-    /** The same, synced as often as this. */
+    /** Returns a copy with another sync interval. */
     public JournalSettings withSyncInterval(Duration other) {
         return new JournalSettings(roll, blockBytes, maxRecordBytes, reserveBytes, fileBytes, durability, other);
     }

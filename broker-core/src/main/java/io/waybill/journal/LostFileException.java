@@ -2,7 +2,9 @@ package io.waybill.journal;
 
 import java.io.IOException;
 
-/** A file that its owner writes is gone, was replaced or cut: the text names it and says what became of it. */
+/**
+ * Thrown when a file that its owner writes was removed, replaced or truncated; the text names the file and the cause.
+ */
 public final class LostFileException extends IOException {
     private static final long serialVersionUID = 1L;
 

@@ -11,11 +11,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The files of one queue of a worker's journal, with those of its archive: what they take, and their removal.
+ * The files of one queue of a worker's journal, with those of its archive: their sizes, and their removal.
  *
- * <p>A file is renamed before it is removed. From then on no reader finds it, and its space is given back without a thread waiting for
- * that.
- * Who has it open reads on.
+ * <p>A file is renamed before it is removed. From then on no reader finds it, and its space is released without a
+ * waiting thread. A reader that has it open can finish it.
  *
  * <p><b>Threads.</b> One at a time; {@link #remove} for the worker that owns them.
  */
@@ -39,7 +38,7 @@ public final class QueueFiles {
         this.files = files;
     }
 
-    /** What is there, oldest first. */
+    /** Lists the files, oldest first. */
     public List<QueueFile> list() throws IOException {
         List<QueueFile> found = new ArrayList<>();
         try {
@@ -79,7 +78,7 @@ public final class QueueFiles {
     /**
      * Removes a file and its archive.
      *
-     * @param unlist tells Chronicle's table that it is gone, before anybody can miss it
+     * @param unlist removes it from Chronicle's table, before the file is missing
      */
     public void remove(QueueFile file, Runnable unlist) throws IOException {
         Path aside = file.path().resolveSibling(file.path().getFileName() + REMOVED_SUFFIX);

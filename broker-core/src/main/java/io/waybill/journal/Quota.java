@@ -16,21 +16,24 @@ public final class Quota implements DiskSpace {
     private volatile long scarceBytes = Long.MAX_VALUE; // set once, with the listener
     private volatile Runnable onScarce = () -> {};
     // Of the threads that reserve.
-    private final AtomicLong claimedBytes = new AtomicLong(); // asked for, and not yet counted as reserved
+    private final AtomicLong claimedBytes = new AtomicLong(); // granted, and not yet counted as reserved
     private final AtomicLong reservedBytes = new AtomicLong();
-    // By who measures and removes: what is in use without all that was ever reserved; below 0 when some of that was
-    // given back.
+    // By the measuring thread: bytes in use apart from those ever reserved; below 0 when some of these were released.
     private volatile long otherBytes;
-    private volatile boolean enforced; // by who measures, for those who reserve
+    private volatile boolean enforced; // by the measuring thread, for those that reserve
 
-    /** @param limitBytes 0 for none */
+    /**
+     * Creates a quota.
+     *
+     * @param limitBytes 0 for none
+     */
     public Quota(DiskSpace disk, long limitBytes) {
         this.disk = disk;
         this.limitBytes = limitBytes;
     }
 
     /**
-     * Tells when space was asked for and more than this is in use then, by the thread that asked for it.
+     * Sets the listener for low space: called by the requesting thread when more than this is in use after a request.
      *
      * @param bytes at most the limit
      */
@@ -69,22 +72,22 @@ public final class Quota implements DiskSpace {
         disk.giveBack(file, offset, length);
     }
 
-    /** How much was ever reserved: to be asked before one looks. */
+    /** Returns how much was ever reserved; read it before measuring. */
     public long reservedBytes() {
         return reservedBytes.get();
     }
 
     /**
-     * So much was in use, as was found by looking. From the first time on nothing is reserved beyond the limit.
+     * Sets the measured bytes in use. From the first measurement on nothing is reserved beyond the limit.
      *
-     * @param reservedBefore what {@link #reservedBytes} said before the look: what came since may not have been seen
+     * @param reservedBefore {@link #reservedBytes} before the measurement: later reservations may not be included
      */
     public void measured(long bytes, long reservedBefore) {
         otherBytes = bytes - reservedBefore;
         enforced = true;
     }
 
-    /** So much is not in use any more. By the thread that measures. */
+    /** Subtracts bytes that are no longer in use. By the thread that measures. */
     public void removed(long bytes) {
         otherBytes -= bytes;
     }

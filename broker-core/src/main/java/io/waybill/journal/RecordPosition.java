@@ -1,11 +1,11 @@
 package io.waybill.journal;
 
 /**
- * Where a record lies in its queue. Immutable.
+ * Position of a record in its queue. Immutable.
  *
- * @param roll the roll cycle by which its file is named and its index is built
- * @param index of the record in its queue, which a tail can move to
- * @param offset in its file, of the four bytes in front of it
+ * @param roll the roll cycle of its file's name and its index
+ * @param index of the record in its queue, to which a tail can be moved
+ * @param offset in its file, of the four bytes before it
  */
 public record RecordPosition(Roll roll, long index, long offset) {
 
@@ -19,7 +19,7 @@ public record RecordPosition(Roll roll, long index, long offset) {
         return roll.fileName(cycle());
     }
 
-    /** Such as {@code 20261120-0812.cq4:65808 (index 0x79be000000000)}. */
+    /** Formats the position, such as {@code 20261120-0812.cq4:65808 (index 0x79be000000000)}. */
     @Override
     public String toString() {
         return fileName() + ":" + offset + " (index 0x" + Long.toHexString(index) + ")";

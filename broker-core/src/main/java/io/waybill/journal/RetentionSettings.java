@@ -3,19 +3,21 @@ package io.waybill.journal;
 import java.time.Duration;
 
 /**
- * How long a worker keeps the files of its journal. A file is removed when one of the three limits says so, and no reader needs it.
+ * Limits for the files of a worker's journal. A file is removed when one of the three limits is exceeded, and no reader
+ * needs it.
  *
- * @param maxAge a file whose last record is older goes; {@link Duration#ZERO} for no limit
- * @param maxBytes most that both queues, their index and their archive take on the disk, reserved space included; 0 for no limit
- * @param maxCycles most files of a queue, the one that is being written among them; 0 for no limit
- * @param absentPeers how long what a peer that died has not read is kept from the limits of age and cycles
+ * @param maxAge max age of a file's last record; {@link Duration#ZERO} for no limit
+ * @param maxBytes max size of both queues, their index and their archive on the disk, reserved space included; 0 for no
+ * limit
+ * @param maxCycles max files of a queue, including the one that is being written; 0 for no limit
+ * @param absentPeers how long files that an ended peer has not read are exempt from the limits of age and cycles
  */
 public record RetentionSettings(Duration maxAge, long maxBytes, int maxCycles, Duration absentPeers) {
 
-    /** Nothing is removed: an operator decides that. */
+    /** Settings without limits: nothing is removed. */
     public static final RetentionSettings DEFAULTS = new RetentionSettings(Duration.ZERO, 0, 0, Duration.ofHours(1));
 
-    /** A quota has room for so many reserves: of two queues, ahead of two files each. */
+    /** Min number of reserves in a quota: of two queues, ahead of two files each. */
     public static final int RESERVES_IN_QUOTA = 8;
 
     private static final int FILES_IN_QUOTA = 16;

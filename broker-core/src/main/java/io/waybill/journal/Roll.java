@@ -23,8 +23,8 @@ import net.openhft.chronicle.queue.rollcycles.LargeRollCycles;
 import net.openhft.chronicle.queue.rollcycles.LegacyRollCycles;
 
 /**
- * How a queue's files are named, and how long each is written at most; one that has grown to its size ends sooner. The same for all workers
- * of a home.
+ * Roll cycle: names of a queue's files, and the max time that each is written; a file that reaches its size limit ends
+ * earlier. The same for all workers of a home.
  */
 public enum Roll {
     /** Every day at midnight UTC; up to 137 billion records a file. */
@@ -36,7 +36,7 @@ public enum Roll {
     /** Every hour, named by the minute, so that a file that is full may end at any of them; up to 67 million records a file. */
     MINUTELY(LegacyRollCycles.MINUTELY, Duration.ofHours(1), 1_000_000);
 
-    /** What a queue's files are called behind their time. */
+    /** Suffix of a queue's files, after their time. */
     public static final String FILE_SUFFIX = ".cq4";
 
     private final RollCycle cycle;
@@ -89,12 +89,15 @@ public enum Roll {
         return cycle;
     }
 
-    /** How far the numbers of a queue's files may be apart: Chronicle looks for each of them. More than a year, but for days. */
+    /**
+     * Returns the max distance between the numbers of a queue's files: Chronicle searches each number in between. More
+     * than a year, except for days.
+     */
     public int maxNumbers() {
         return maxNumbers;
     }
 
-    /** Up to when a file of this number is written, in milliseconds since 1970. */
+    /** Returns until when a file of this number is written, in milliseconds since 1970. */
     public long endMs(int number) {
         return (startMs(number) / spanMs + 1) * spanMs;
     }
@@ -104,7 +107,7 @@ public enum Roll {
         return (int) (ms / cycle.lengthInMillis());
     }
 
-    /** When a file of this number begins, in milliseconds since 1970. */
+    /** Returns when a file of this number begins, in milliseconds since 1970. */
     public long startMs(int number) {
         return (long) number * cycle.lengthInMillis();
     }
@@ -139,7 +142,7 @@ public enum Roll {
         }
     }
 
-    /** The number of the file in which a record of this index lies. */
+    /** Returns the number of the file with the record at this index. */
     public int cycleOf(long index) {
         return cycle.toCycle(index);
     }

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
 
-/** One file of a queue, by its name alone: what lies there was not looked at. Immutable; in the order of time. */
+/** One file of a queue, by its name alone, without its content. Immutable; ordered by time. */
 public record RollFile(Path path, Roll roll, int cycle) implements Comparable<RollFile> {
 
     private static final int MAX_FILES = 1_000_000;

@@ -81,7 +81,7 @@ final class KeptLayout {
             + MAX_PAYLOAD_BYTES
             + MAX_TENSORS * (tensorLength(Tensor.MAX_DIMENSIONS) + STORAGE_LENGTH);
 
-    /** How many bytes of a storage are on their way at once. */
+    /** Size of the buffer for the bytes of a storage. */
     static final int PIECE_BYTES = 1 << 18;
 
     private static final int ALIGNMENT = 64;
@@ -92,7 +92,7 @@ final class KeptLayout {
         return TENSOR_FIXED_LENGTH + 16 * dimensions;
     }
 
-    /** Where a storage begins that comes after this many bytes. */
+    /** Returns the offset of a storage that comes after this many bytes. */
     static long align(long offset) {
         return offset + (ALIGNMENT - 1) & -ALIGNMENT;
     }

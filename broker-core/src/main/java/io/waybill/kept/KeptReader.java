@@ -34,9 +34,11 @@ final class KeptReader {
     }
 
     /**
-     * @param id the reference that the file's name says
-     * @param owner the worker whose it is
-     * @throws DamagedValueException when it is not what was written
+     * Reads a value.
+     *
+     * @param id the reference in the file's name
+     * @param owner the worker that owns it
+     * @throws DamagedValueException when it is damaged
      * @throws io.waybill.api.CallException when there is no room for its storages
      */
     KeptValue read(RRefId id, int owner, TensorBuffers buffers) throws IOException {

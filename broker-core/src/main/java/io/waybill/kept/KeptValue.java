@@ -6,13 +6,13 @@ import io.waybill.rref.id.RRefId;
 import java.util.List;
 
 /**
- * A value as it is written and read.
+ * A value of a reference, to be written to or read from a file.
  *
- * <p><b>Ownership.</b> One that was read brings one count of each storage, which is the reader's.
+ * <p><b>Ownership.</b> The reader of a value owns one count of each storage.
  *
  * @param id the reference
  * @param type of the value, as its creator named it
- * @param payload its bytes, as a response to a fetch has them
+ * @param payload its bytes, as in a response to a fetch
  * @param tensors that the payload refers to, in host memory
  */
 public record KeptValue(RRefId id, String type, byte[] payload, List<Tensor> tensors) {

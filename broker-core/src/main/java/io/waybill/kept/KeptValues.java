@@ -16,20 +16,21 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The values that one worker keeps on the disk: {@code <created_on>.<local_id>.value} each, in a directory that is there from the first one
- * on. A file gets its name when it is whole. Nothing is synced: after a power cut no process is left that could want a value.
+ * The values that one worker keeps on the disk: {@code <created_on>.<local_id>.value} each, in a directory that is
+ * created with the first one. A file gets its name when it is complete. Nothing is synced: after a power cut no process
+ * is left that could use a value.
  *
- * <p><b>Threads.</b> Thread-safe, as long as each reference is written, read and forgotten by one thread at a time.
+ * <p><b>Threads.</b> Thread-safe, as long as each reference is written, read and removed by one thread at a time.
  */
 public final class KeptValues {
 
-    /** In a worker's own directory. */
+    /** Name of the directory in a worker's own directory. */
     public static final String DIRECTORY = "kept";
 
     private static final String VALUE = ".value";
     private static final String DAMAGED = ".damaged";
     private static final Pattern NAME = Pattern.compile("([0-9]{1,5})\\.([0-9]{1,15})\\.value");
-    /** What a process leaves behind that was killed while it wrote. */
+    /** Names of incomplete files, left by a process that was killed while it wrote. */
     private static final Pattern HALF = Pattern.compile("\\.[0-9.]+\\.value\\.new");
 
     private static final int MAX_FILES = 10_000_000;
@@ -39,7 +40,11 @@ public final class KeptValues {
     private final int epoch;
     private final SafeFiles files;
 
-    /** @param directory of the worker, which has this id and this epoch */
+    /**
+     * Opens the values of a worker.
+     *
+     * @param directory of the worker, which has this id and this epoch
+     */
     public KeptValues(Path directory, int owner, int epoch, SafeFiles files) {
         this.directory = directory.resolve(DIRECTORY);
         this.owner = owner;
@@ -47,7 +52,7 @@ public final class KeptValues {
         this.files = files;
     }
 
-    /** Where a value lies, or would. */
+    /** Returns the path of a value's file, whether it exists or not. */
     public Path file(RRefId id) {
         return directory.resolve(id.createdOn() + "." + id.localId() + VALUE);
     }
@@ -69,7 +74,7 @@ public final class KeptValues {
         files.remove(file(id));
     }
 
-    /** What earlier incarnations of the worker kept. Removes what one of them was killed in the middle of writing. */
+    /** Lists the values that earlier incarnations of the worker kept. Removes incomplete files. */
     public List<RRefId> list() throws IOException {
         List<RRefId> ids = new ArrayList<>();
         if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
@@ -111,8 +116,8 @@ public final class KeptValues {
     }
 
     /**
-     * What is wrong with a file in the directory of a worker's kept values; empty text when nothing is. Writes nothing, and keeps no more of
-     * the value in memory than its head.
+     * Checks a file in the directory of a worker's kept values. Returns the problem; empty when there is none. Writes
+     * nothing, and keeps only the head of the value in memory.
      */
     public static String damage(Path file, int owner, SafeFiles files) {
         Optional<RRefId> id = idOf(file.getFileName().toString());
@@ -128,7 +133,11 @@ public final class KeptValues {
         }
     }
 
-    /** Gives a damaged file another name, so that it is not read again. @return where it lies now */
+    /**
+     * Renames a damaged file, so that it is not read again.
+     *
+     * @return its new path
+     */
     public Path setAside(RRefId id) throws IOException {
         Path file = file(id);
         Path aside = file.resolveSibling(file.getFileName() + DAMAGED);

@@ -11,7 +11,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.zip.CRC32C;
 
-/** Writes one value as {@link KeptLayout} says: the storages first, then the head with their checksums. For one thread. */
+/**
+ * Writes one value in the format of {@link KeptLayout}: the storages first, then the head with their checksums. For one
+ * thread.
+ */
 final class KeptWriter implements FileContent {
 
     private final KeptValue value;
@@ -20,7 +23,11 @@ final class KeptWriter implements FileContent {
     private final byte[] type;
     private final List<Storage> storages;
 
-    /** @throws IllegalArgumentException when the value is beyond the limits of a file */
+    /**
+     * Prepares the file of a value.
+     *
+     * @throws IllegalArgumentException when the value exceeds the limits of a file
+     */
     KeptWriter(KeptValue value, int owner, int epoch) {
         this.value = value;
         this.owner = owner;

@@ -10,7 +10,11 @@ final class PassedBytes implements Storage {
     private final ByteBuffer piece;
     private final long sizeBytes;
 
-    /** @param piece where each piece is written, as large as the largest */
+    /**
+     * Creates a reader over a buffer.
+     *
+     * @param piece buffer for each piece, as large as the largest
+     */
     PassedBytes(ByteBuffer piece, long sizeBytes) {
         this.piece = piece;
         this.sizeBytes = sizeBytes;

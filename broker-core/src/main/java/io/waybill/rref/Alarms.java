@@ -3,7 +3,7 @@ package io.waybill.rref;
 import io.waybill.host.Clock;
 import java.util.PriorityQueue;
 
-/** What is to happen at a time. Guarded by the {@link Gate}; rings when a thread calls {@link #ring}. */
+/** Timers of a worker's references. Guarded by the {@link Gate}; they ring when a thread calls {@link #ring}. */
 final class Alarms {
 
     private record Alarm(long dueNs, long order, Runnable action) implements Comparable<Alarm> {
@@ -17,7 +17,7 @@ final class Alarms {
     private final Clock clock;
     private final PriorityQueue<Alarm> queue = new PriorityQueue<>();
     private long order;
-    // Written under the lock, read by the one who looks whether anything is due.
+    // Written under the lock, read by the thread that checks whether a timer is due.
     private volatile long nextDueNs = Long.MAX_VALUE;
 
     Alarms(Clock clock) {
@@ -35,7 +35,7 @@ final class Alarms {
         nextDueNs = queue.peek().dueNs();
     }
 
-    /** When the next is due; {@link Long#MAX_VALUE} for never. Any thread. */
+    /** Returns when the next timer is due; {@link Long#MAX_VALUE} for never. Any thread. */
     long nextDueNs() {
         return nextDueNs;
     }

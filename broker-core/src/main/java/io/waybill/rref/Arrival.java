@@ -5,10 +5,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The references of one request or answer that arrived. A body must not start before {@link Forks#whenReady} says so: until then their
- * owners may not know of them, and their parents keep them alive. Who reads a response need not wait.
+ * The references of one request or response that arrived. A request's handler must not start before
+ * {@link Forks#whenReady} reports it: until then their owners may not know of them, and their parents keep them alive.
+ * A reader of a response need not wait.
  *
- * <p><b>Ownership.</b> Holds one handle of each reference, which {@link Forks#release(Arrival)} gives back.
+ * <p><b>Ownership.</b> Holds one handle of each reference, which {@link Forks#release(Arrival)} releases.
  */
 public final class Arrival {
     private final List<Reference> references;
@@ -19,7 +20,7 @@ public final class Arrival {
         this.references = List.copyOf(references);
     }
 
-    /** In the order of the fork data. */
+    /** Returns the references in the order of the fork data. */
     public List<Reference> references() {
         return references;
     }

@@ -15,19 +15,19 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 
 /**
- * Control messages until they are acknowledged. Each is tried again as {@link ControlRetries} says. After that a {@code
- * RREF_FORK_REQUEST} has failed; the other two are sent again now and then for as long as their receiver lives, because a value or a fork
- * is held at the other end.
+ * Control messages until they are acknowledged. Each is retried as {@link ControlRetries} says. After that a
+ * {@code RREF_FORK_REQUEST} has failed; the other two are retried slowly until their receiver ends, because it holds a
+ * value or a fork.
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}.
  */
 final class ControlSends {
 
-    /** How a send ends. Under the lock. */
+    /** Callback for the end of a send. Under the lock. */
     interface Ending {
         void acknowledged();
 
-        /** It can't come to a good end. */
+        /** Called when the send has failed finally. */
         default void failed(CallException why) {}
     }
 
@@ -78,7 +78,7 @@ final class ControlSends {
         return open.size();
     }
 
-    /** What is on its way to a worker that died is lost; no listener is notified. */
+    /** Drops the messages to a worker that has ended; no listener is notified. */
     void drop(Holder dead) {
         for (Send send : new ArrayList<>(open)) {
             if (send.to == dead.worker() && send.toEpoch <= dead.epoch()) {
@@ -92,7 +92,7 @@ final class ControlSends {
         open.clear();
     }
 
-    /** One message on its way. */
+    /** One message in flight. */
     private final class Send {
         private final ControlMessage message;
         private final int to;
@@ -159,7 +159,7 @@ final class ControlSends {
         }
     }
 
-    /** One try; it hears from any thread. */
+    /** One attempt; notified by any thread. */
     private final class Attempt implements ControlOutcome {
         private final Send send;
 

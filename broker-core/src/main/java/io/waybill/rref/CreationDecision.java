@@ -1,11 +1,11 @@
 package io.waybill.rref;
 
-/** What is to be done with a request to create a value. */
+/** Decision about a request to create a value. */
 public enum CreationDecision {
     /** Run its body, then call {@link Creations#finish} or {@link Creations#finishFailed}. */
     RUN,
-    /** It runs or has run: answer when {@link References#whenCompleted} says so. */
+    /** The request runs or has run: respond when {@link References#whenCompleted} reports it. */
     KNOWN,
-    /** Its creator has given it up, or is dead: run nothing, and answer with {@code REFERENCE_DELETED}. */
+    /** The creator has abandoned it, or has ended: run nothing, and respond with {@code REFERENCE_DELETED}. */
     DELETED
 }

@@ -7,8 +7,8 @@ import io.waybill.rref.id.RRefId;
 import io.waybill.rref.status.Holder;
 
 /**
- * Makes references: to values that others are asked to create, to those that this worker has or will make, and to those that others ask
- * this worker for. Obtained from {@link References#creations}.
+ * Creates references: to values that other workers are requested to create, to this worker's own values, and to values
+ * that others request from this worker. Obtained from {@link References#creations}.
  *
  * <p><b>Threads.</b> As {@link References}.
  */
@@ -32,7 +32,7 @@ public final class Creations {
         this.graceNs = graceNs;
     }
 
-    /** A reference to a value that another worker is about to be asked to create, as an open handle. */
+    /** Creates a reference to a value that another worker is about to be requested to create, as an open handle. */
     public UserReference create(Holder owner, String type) {
         if (owner.worker() == self) {
             throw new IllegalArgumentException("use createHere for a value of this worker's own");
@@ -48,7 +48,7 @@ public final class Creations {
         }
     }
 
-    /** A reference to a value that this worker is about to be asked by itself to create, as an open handle. */
+    /** Creates a reference to a value that this worker is about to request from itself, as an open handle. */
     public OwnerReference createHere(String type) {
         gate.enter();
         try {
@@ -81,7 +81,10 @@ public final class Creations {
         }
     }
 
-    /** A value of an earlier incarnation can't be had, and a worker that claims a fork of it within the grace period gets the reason. */
+    /**
+     * Notes that a value of an earlier incarnation can't be restored; a worker that claims a fork of it within the
+     * grace period gets the reason.
+     */
     public OwnerReference restoreFailed(RRefId id, CallException why) {
         gate.enter();
         try {
@@ -92,17 +95,17 @@ public final class Creations {
         }
     }
 
-    /** {@code REMOTE_RET} came. */
+    /** Completes a creation after its {@code REMOTE_RET} arrived. */
     public void created(UserReference reference, RRefId id, ForkId fork) {
         gate.run(() -> users.created(reference, id, fork));
     }
 
-    /** The request to create it failed, or nothing came in time. */
+    /** Fails a creation whose request failed or timed out. */
     public void creationFailed(UserReference reference, CallException why) {
         gate.run(() -> users.creationFailed(reference, why));
     }
 
-    /** The same of a request that this worker sent to itself. */
+    /** Fails a creation that this worker requested from itself. */
     public void creationFailed(OwnerReference reference, CallException why) {
         gate.run(() -> owners.creationFailed(reference, why));
     }

@@ -4,10 +4,10 @@ import io.waybill.rref.status.DrainReport;
 import java.util.function.Consumer;
 
 /**
- * The graceful end of a worker's references: wait until everything is settled, give back all forks, wait until no worker has a fork of a
- * value of this worker. Each wait is bounded.
+ * Graceful end of a worker's references: waits until every reference is confirmed or has failed, releases all forks,
+ * and waits until no worker has a fork of a value of this worker. Each wait is bounded.
  *
- * <p><b>Threads.</b> Guarded by the {@link Gate}, and looked at whenever something may have changed.
+ * <p><b>Threads.</b> Guarded by the {@link Gate}; re-evaluated whenever the state may have changed.
  */
 final class Drain {
 

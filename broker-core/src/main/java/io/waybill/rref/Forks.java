@@ -11,7 +11,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * References on their way in requests and answers: forks that are made and sent, and forks that arrive. Obtained from {@link References#forks}.
+ * References in requests and responses: forks that are made and sent, and forks that arrive. Obtained from
+ * {@link References#forks}.
  *
  * <p><b>Threads.</b> As {@link References}.
  */
@@ -107,7 +108,7 @@ public final class Forks {
         });
     }
 
-    /** Tells once, with the first error if any reference failed, that every reference is confirmed by its owner or has failed. */
+    /** Calls back once, when every reference is confirmed by its owner or has failed, with the first error if any. */
     public void whenReady(Arrival arrival, Consumer<Optional<CallException>> notified) {
         gate.run(() -> {
             List<UserReference> waiting = new ArrayList<>();
@@ -150,7 +151,7 @@ public final class Forks {
         });
     }
 
-    /** Gives the handles of a request's references back. Once; again it does nothing. */
+    /** Releases the handles of a request's references. Idempotent. */
     public void release(Arrival arrival) {
         gate.run(() -> {
             if (arrival.takeRelease()) {

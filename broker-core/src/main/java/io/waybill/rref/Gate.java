@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The one lock of a worker's references, and what is to be done once it is free.
+ * The one lock of a worker's references, and the actions that are deferred until it is free.
  *
- * <p>References are reached by threads of every kind (a program's, a bundle's, the poller), each for a step or two over a few maps. One
- * lock keeps these steps whole; no foreign code is called under it. Sending, answering, closing a value and telling a listener are put off with
- * {@link #later} and happen on the same thread after the lock is free.
+ * <p>References are used by all kinds of threads (a program's, a bundle's, the poller), each for a few map operations.
+ * One lock makes these atomic; no foreign code is called under it. Sending, responding, closing a value and calling a
+ * listener are deferred with {@link #later} and run on the same thread after it releases the lock.
  */
 public final class Gate {
     private final ReentrantLock lock = new ReentrantLock();
@@ -17,12 +17,12 @@ public final class Gate {
     private Runnable atLeaving = () -> {};
     private boolean closed;
 
-    /** What is looked at under the lock whenever something may have changed. */
+    /** Registers a check that runs under the lock whenever the state may have changed. */
     void atLeaving(Runnable look) {
         atLeaving = look;
     }
 
-    /** From now on {@link #requireOpen} throws. Only under the lock. */
+    /** Closes the gate: {@link #requireOpen} throws from now on. Only under the lock. */
     void close() {
         closed = true;
     }
@@ -31,7 +31,11 @@ public final class Gate {
         return closed;
     }
 
-    /** @throws io.waybill.api.CallException when this worker's references have ended */
+    /**
+     * Throws when the gate is closed.
+     *
+     * @throws io.waybill.api.CallException when this worker's references have ended
+     */
     void requireOpen() {
         if (closed) {
             throw RRefErrors.closed();
@@ -68,7 +72,7 @@ public final class Gate {
         later.add(action);
     }
 
-    /** Does something under the lock. */
+    /** Runs a step under the lock. */
     void run(Runnable step) {
         enter();
         try {

@@ -45,7 +45,7 @@ final class Handles {
         }
     }
 
-    /** The value is gone. */
+    /** Releases a handle whose value is closed. */
     void releaseFromValue(Reference reference) {
         if (reference instanceof UserReference user) {
             users.releaseFromValue(user);

@@ -6,7 +6,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 
-/** Which lives of which workers are over. Guarded by the {@link Gate}. */
+/** Records which incarnations of which workers have ended. Guarded by the {@link Gate}. */
 final class Incarnations {
     private final Map<Integer, Integer> overThrough = new HashMap<>();
     private final Map<Integer, Integer> current = new HashMap<>();
@@ -20,16 +20,16 @@ final class Incarnations {
     }
 
     /**
-     * A life was seen.
+     * Notes that an incarnation was seen.
      *
-     * @return whether its worker was down before, and is there again
+     * @return whether its worker was down before, and has returned
      */
     boolean meet(Holder incarnation) {
         current.merge(incarnation.worker(), incarnation.epoch(), Math::max);
         return !isOver(incarnation) && down.remove(incarnation.worker());
     }
 
-    /** Whether its process is known to be gone, and no other has come. */
+    /** Returns whether its process is known to have ended, without a successor. */
     boolean isDown(int worker) {
         return down.contains(worker);
     }
@@ -42,12 +42,12 @@ final class Incarnations {
         return isOver(incarnation.worker(), incarnation.epoch());
     }
 
-    /** Whether this incarnation says that the one before it is over, which no worker has said yet. */
+    /** Returns whether this incarnation implies the end of the previous one, which was not reported yet. */
     boolean endsAnother(Holder incarnation) {
         return incarnation.epoch() > 1 && !isOver(incarnation.worker(), incarnation.epoch() - 1);
     }
 
-    /** The life that is known to run now, at least this one. */
+    /** Returns the epoch that is known to run now, at least this one. */
     int current(int worker, int atLeast) {
         return Math.max(atLeast, current.getOrDefault(worker, 0));
     }

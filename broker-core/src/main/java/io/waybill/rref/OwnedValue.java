@@ -1,14 +1,14 @@
 package io.waybill.rref;
 
 /**
- * A value as its owner has it: memory of the broker's, so that no bundle's class loader is held.
+ * A value in its owner's memory, which is the broker's, so that no bundle's class loader is retained.
  *
- * <p><b>Ownership.</b> The protocol's from the moment it is handed over. It calls one of the two ends, once, when neither a fork nor a local
- * handle nor a running fetch is left, or the worker closes.
+ * <p><b>Ownership.</b> The protocol's from the moment it is handed over. It calls one of the two closing methods, once,
+ * when neither a fork nor a local handle nor a running fetch is left, or the worker closes.
  */
 public interface OwnedValue extends AutoCloseable {
 
-    /** No worker can reach it any more, now or later. */
+    /** Closes the value when no worker can reach it any more. */
     @Override
     void close();
 

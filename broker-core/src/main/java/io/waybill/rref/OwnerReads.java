@@ -8,7 +8,7 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 
 /**
- * Gives the values of this worker to those who want them: now, or once they have come.
+ * Readers of this worker's values: they get a value now, or once it has been created.
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}; waiters are called without it.
  */
@@ -27,7 +27,7 @@ final class OwnerReads {
         this.alarms = alarms;
     }
 
-    /** Gives the value now, when it has come, or why there is none. */
+    /** Passes the value to a waiter if it was created, or the error if there is none. */
     void fetch(RRefId id, int ownerEpoch, ValueWaiter waiter) {
         OwnerReference entry = table.find(id);
         if (entry == null) {
@@ -108,7 +108,7 @@ final class OwnerReads {
         entry.whenCompleted.clear();
     }
 
-    /** Forgets who waits; they have been told. */
+    /** Removes all waiters after they were notified. */
     void clear() {
         waited.clear();
     }

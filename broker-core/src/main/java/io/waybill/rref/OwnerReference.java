@@ -16,9 +16,9 @@ import java.util.Map;
  */
 public final class OwnerReference implements Reference {
 
-    /** How far the value has come. */
+    /** State of the value. */
     enum State {
-        /** Others know of it, and its creation has not begun here. */
+        /** Other workers know of the value, and its creation has not begun here. */
         AWAITED,
         CREATING,
         COMPLETED
@@ -42,7 +42,7 @@ public final class OwnerReference implements Reference {
     boolean inTable;
     /** The worker closes, and others had forks. */
     boolean closesForNow;
-    /** While AWAITED: the incarnation of its creator that was known when it was first heard of. */
+    /** While AWAITED: the incarnation of its creator that was known at the first message about it. */
     int creatorEpoch;
     /** Whether the request that this worker sent to itself has begun. */
     boolean begunHere;
@@ -69,7 +69,7 @@ public final class OwnerReference implements Reference {
         return type;
     }
 
-    /** As PyTorch writes it. */
+    /** Returns PyTorch's text form. */
     @Override
     public String toString() {
         return "OwnerRRef(" + id + ")";

@@ -25,7 +25,7 @@ final class OwnerTable {
     private final Incarnations incarnations;
     private final Map<RRefId, OwnerReference> table = new LinkedHashMap<>();
     private final Set<OwnerReference> held = new LinkedHashSet<>();
-    /** Forks that were given back. A message that wants one of them to be made comes too late. */
+    /** Forks that were released. A message that wants to create one of them is late. */
     private final RecentIds<ForkId> endedForks;
 
     private final RecentIds<RRefId> endedRRefs;
@@ -43,7 +43,7 @@ final class OwnerTable {
 
     // ---- values
 
-    /** Null when it is not there. */
+    /** Returns the entry with this id; null when there is none. */
     OwnerReference find(RRefId id) {
         return table.get(id);
     }
@@ -69,13 +69,13 @@ final class OwnerTable {
         }
     }
 
-    /** A handle has it now. */
+    /** Notes that a handle holds the entry. */
     void hold(OwnerReference entry) {
         entry.handles++;
         held.add(entry);
     }
 
-    /** Its state changes; this keeps the count of those that are awaited. */
+    /** Changes the state of an entry, and the count of awaited ones. */
     void become(OwnerReference entry, OwnerReference.State state) {
         if (entry.state == OwnerReference.State.AWAITED) {
             awaited--;
@@ -113,7 +113,11 @@ final class OwnerTable {
         }
     }
 
-    /** @return whether it was there */
+    /**
+     * Removes a fork of an entry.
+     *
+     * @return whether it was there
+     */
     boolean removeFork(OwnerReference entry, ForkId fork) {
         if (entry.forks.remove(fork) == null) {
             return false;
@@ -170,7 +174,7 @@ final class OwnerTable {
         }
     }
 
-    /** Forgets everything, whichever worker has it. */
+    /** Removes everything, whichever worker has it. */
     void clear() {
         table.clear();
         forks = 0;
@@ -179,12 +183,12 @@ final class OwnerTable {
 
     // ---- what there is
 
-    /** Those in the table, as they are now. */
+    /** Returns a copy of the entries in the table. */
     List<OwnerReference> all() {
         return List.copyOf(table.values());
     }
 
-    /** Those in the table, in handles or being read, as they are now. */
+    /** Returns a copy of the entries in the table, in handles or being read. */
     List<OwnerReference> allHeld() {
         return List.copyOf(held);
     }

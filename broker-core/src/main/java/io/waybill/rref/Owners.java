@@ -14,11 +14,12 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * The values of this worker, and who holds forks of them.
+ * The values of this worker, and the holders of their forks.
  *
- * <p>A value is in the table while another worker may reach it: while there are forks, while it is being created, or while a caller
- * waits for its creation to begin. It is closed when it is in the table no more, no local handle is left and no thread reads it. What left
- * the table is remembered for a while, so that who comes too late is told instead of waiting.
+ * <p>A value is in the table while another worker may reach it: while there are forks, while it is being created, or
+ * while a caller waits for its creation to begin. It is closed when it is in the table no more, no local handle is left
+ * and no thread reads it. Removed ids are remembered for a limited time, so that a late caller gets an error instead of
+ * waiting.
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}.
  */
@@ -69,7 +70,10 @@ final class Owners {
         return entry;
     }
 
-    /** A value of an earlier incarnation, or why it can't be read, for those who had forks of it until they ask again. */
+    /**
+     * Restores a value of an earlier incarnation, or the error of reading it, for the holders of its forks until they
+     * claim them again.
+     */
     OwnerReference restore(RRefId id, OwnedValue value, CallException failure, String type, long forNs) {
         OwnerReference entry = table.put(id, type, OwnerReference.State.COMPLETED);
         entry.value = value;
@@ -131,7 +135,7 @@ final class Owners {
         table.dropIfUnused(entry);
     }
 
-    /** This worker's request to itself to create it failed. */
+    /** Fails a creation that this worker requested from itself. */
     void creationFailed(OwnerReference entry, CallException why) {
         CallException failure = RRefErrors.creationFailed(why);
         if (entry.state == OwnerReference.State.CREATING && failure != why) {
@@ -142,13 +146,13 @@ final class Owners {
 
     // ---- forks
 
-    /** Makes a fork for another worker, or for this one. It is known from now on: no message will ask for it. */
+    /** Makes a fork for another worker, or for this one. The fork is registered at once: no message will ask for it. */
     void share(OwnerReference entry, ForkId fork, Holder to) {
         table.putBack(entry);
         table.addFork(entry, fork, to);
     }
 
-    /** A fork came back, or was never taken. */
+    /** Removes a fork that was released, or never taken. */
     void unshare(RRefId id, ForkId fork) {
         OwnerReference entry = table.find(id);
         if (entry != null) {
@@ -158,9 +162,9 @@ final class Owners {
     }
 
     /**
-     * Another worker asks for its fork to be known.
+     * Registers a fork on request of another worker.
      *
-     * @return why it can't be; null when it is
+     * @return the error; null on success
      */
     CallException forkRequest(ControlMessage request, Holder from) {
         OwnerReference entry = table.find(request.rref());
@@ -181,7 +185,7 @@ final class Owners {
         return null;
     }
 
-    /** Another worker gives its fork back. */
+    /** Releases a fork on request of another worker. */
     void userDelete(ControlMessage delete) {
         table.ended(delete.fork());
         OwnerReference entry = table.find(delete.rref());
@@ -225,7 +229,11 @@ final class Owners {
         return entry;
     }
 
-    /** Gives back what a worker held that died. @return how many forks */
+    /**
+     * Releases the forks of a worker that has ended.
+     *
+     * @return how many forks
+     */
     int release(Holder dead) {
         int released = 0;
         for (OwnerReference entry : table.all()) {
@@ -263,7 +271,7 @@ final class Owners {
         }
     }
 
-    /** Closes every value that no thread reads, and tells those who wait that none will come. */
+    /** Closes every value that no thread reads, and notifies the waiters that there will be no value. */
     void close(ReferenceListener listener) {
         int kept = 0;
         for (OwnerReference entry : table.allHeld()) {

@@ -4,7 +4,7 @@ import io.waybill.rref.status.Holder;
 import io.waybill.rref.status.ReferenceListener;
 
 /**
- * What follows from other workers' coming and going.
+ * Reactions of the references to other workers that join and end.
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}; the listener is called without it.
  */

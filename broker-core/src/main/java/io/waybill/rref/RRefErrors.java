@@ -9,7 +9,7 @@ import io.waybill.rref.id.RRefId;
 /** The errors of references, with PyTorch's texts where it has one. */
 public final class RRefErrors {
 
-    /** What passing a reference on is called, where an operation is asked for. */
+    /** Name of the operation that passes a reference on. */
     public static final String FORK = "fork()";
 
     private static final String CREATION_TIMED_OUT = "RRef creation via rpc.remote() timed out, and it is possible that"
@@ -75,7 +75,7 @@ public final class RRefErrors {
                 ErrorKind.TIMEOUT.encode("the value of " + rref + " did not come before the deadline"));
     }
 
-    /** What a reference says whose creation failed with this. */
+    /** Creates the error of a reference whose creation failed with this cause. */
     static CallException creationFailed(CallException why) {
         if (why.kind() == ErrorKind.UNKNOWN_ERROR) {
             return why;

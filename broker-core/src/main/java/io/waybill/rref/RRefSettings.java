@@ -7,9 +7,9 @@ import java.util.Objects;
 /**
  * Settings of remote references.
  *
- * @param grace how long forks of a worker that died stay, for forks that it had made to become known
- * @param ownerReturn how long a reference waits for its owner that died to come back with the value; zero for not at all
- * @param memory how long an id that came to its end is remembered, so that a message that comes late does nothing
+ * @param grace how long forks of an ended worker stay, until forks that it had made are reported
+ * @param ownerReturn how long a reference waits for its ended owner to return with the value; zero for no wait
+ * @param memory how long an ended id is remembered, so that a late message has no effect
  * @param retries of control messages
  * @param keeping which values outlive the process
  */

@@ -4,7 +4,7 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Ids that came to their end, remembered for at least one period and at most two. Guarded by the {@link Gate}.
+ * Ended ids, remembered for at least one period and at most two. Guarded by the {@link Gate}.
  *
  * @param <T> kind of id
  */
@@ -31,7 +31,7 @@ final class RecentIds<T> {
         return current.contains(id) || before.contains(id);
     }
 
-    /** It came to life again. */
+    /** Removes an id that is in use again. */
     void remove(T id) {
         current.remove(id);
         before.remove(id);

@@ -3,10 +3,10 @@ package io.waybill.rref;
 import io.waybill.rref.id.RRefId;
 
 /**
- * A reference as this worker sees it. One object for all local handles, which {@link References#retain} and {@link References#release}
- * count.
+ * A reference in this worker: one object for all local handles, which {@link References#retain} and
+ * {@link References#release} count.
  *
- * <p><b>Threads.</b> What stands here never changes.
+ * <p><b>Threads.</b> Immutable.
  */
 public sealed interface Reference permits OwnerReference, UserReference {
 
@@ -15,7 +15,7 @@ public sealed interface Reference permits OwnerReference, UserReference {
     /** Id of the worker that has the value. */
     int owner();
 
-    /** As its creator named it. */
+    /** Returns the type that its creator named. */
     String type();
 
     /** Whether this worker has the value. */

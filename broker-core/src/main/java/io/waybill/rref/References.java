@@ -24,8 +24,9 @@ import java.util.function.Consumer;
 /**
  * All references of one worker: the values it owns, and its forks of others' values.
  *
- * <p><b>Threads.</b> Thread-safe: one lock, see {@link Gate}. Transport, waiters, listeners and values are called without it, on the
- * thread that brought the change. Nothing happens by itself: the owner calls {@link #tick} when {@link #nextDueNs} has come.
+ * <p><b>Threads.</b> Thread-safe: one lock, see {@link Gate}. Transport, waiters, listeners and values are called
+ * without it, on the thread that made the change. There is no background thread: the owner calls {@link #tick} when
+ * {@link #nextDueNs} has passed.
  */
 public final class References implements AutoCloseable {
     private final Holder self;
@@ -39,9 +40,13 @@ public final class References implements AutoCloseable {
     private final Handles handles;
     private final Creations creations;
     private final Forks forks;
-    private Drain drain; // null until asked for
+    private Drain drain; // null until first use
 
-    /** @param firstLocalId a number that no earlier incarnation of this worker gave to an id, nor any above it */
+    /**
+     * Creates the references of a worker.
+     *
+     * @param firstLocalId the first of a range of numbers that no earlier incarnation of this worker used in an id
+     */
     public References(
             Holder self,
             long firstLocalId,
@@ -73,7 +78,7 @@ public final class References implements AutoCloseable {
         });
     }
 
-    /** Makes references. */
+    /** Returns the part that creates references. */
     public Creations creations() {
         return creations;
     }
@@ -85,21 +90,21 @@ public final class References implements AutoCloseable {
 
     // ---- values
 
-    /** Tells when the value has come, or an error instead. */
+    /** Calls back when the value has been created, or has failed. */
     public void whenCompleted(RRefId id, Runnable notified) {
         gate.run(() -> owners.whenCompleted(id, notified));
     }
 
     /**
-     * Another worker wants the value.
+     * Fetches a value for another worker.
      *
-     * @param ownerEpoch the incarnation of this worker in which that one believes the value to be
+     * @param ownerEpoch the incarnation of this worker in which the other worker believes the value to be
      */
     public void fetch(RRefId id, int ownerEpoch, ValueWaiter waiter) {
         gate.run(() -> owners.reads().fetch(id, ownerEpoch, waiter));
     }
 
-    /** This worker wants its own value. */
+    /** Reads a value of this worker itself. */
     public void read(OwnerReference reference, ValueWaiter waiter) {
         gate.run(() -> owners.reads().read(reference, waiter));
     }
@@ -107,7 +112,7 @@ public final class References implements AutoCloseable {
     // ---- handles
 
     /**
-     * One handle more.
+     * Adds one handle.
      *
      * @throws CallException when there is none any more
      */
@@ -120,7 +125,7 @@ public final class References implements AutoCloseable {
         }
     }
 
-    /** One handle less. With the last one the fork is given back. */
+    /** Releases one handle. With the last one the fork is released. */
     public void release(Reference reference) {
         gate.run(() -> handles.release(reference));
     }
@@ -139,12 +144,16 @@ public final class References implements AutoCloseable {
         }
     }
 
-    /** The value that held the reference is gone. */
+    /** Releases a handle whose value is closed. */
     public void releaseFromValue(Reference reference) {
         gate.run(() -> handles.releaseFromValue(reference));
     }
 
-    /** @throws CallException when the reference has failed, or has no handle any more */
+    /**
+     * Throws unless the reference is usable.
+     *
+     * @throws CallException when the reference has failed, or has no handle any more
+     */
     public void requireUsable(Reference reference, String operation) {
         gate.enter();
         try {
@@ -154,7 +163,7 @@ public final class References implements AutoCloseable {
         }
     }
 
-    /** Whether its owner has said that it knows the reference. An owner always knows its own. */
+    /** Returns whether its owner has confirmed the reference. Always true on the owner. */
     public boolean confirmedByOwner(Reference reference) {
         gate.enter();
         try {
@@ -165,7 +174,7 @@ public final class References implements AutoCloseable {
         }
     }
 
-    /** Tells with nothing when the owner has confirmed it, or with the error when it failed. */
+    /** Calls back without an error when the owner has confirmed it, or with the error when it failed. */
     public void whenCompleted(UserReference reference, Consumer<Optional<CallException>> notified) {
         gate.run(() -> {
             if (reference.isCompleted()) {
@@ -201,7 +210,7 @@ public final class References implements AutoCloseable {
         }
     }
 
-    /** A worker's process is gone. To be told before anything of its next incarnation. */
+    /** Notes that a worker's process has ended. Call before anything of its next incarnation. */
     public void lost(Holder dead) {
         gate.run(() -> peers.lost(dead));
     }
@@ -213,12 +222,12 @@ public final class References implements AutoCloseable {
 
     // ---- time
 
-    /** When {@link #tick} has something to do, on the clock's monotonic time; {@link Long#MAX_VALUE} for never. */
+    /** Returns when {@link #tick} is due, on the clock's monotonic time; {@link Long#MAX_VALUE} for never. */
     public long nextDueNs() {
         return alarms.nextDueNs();
     }
 
-    /** Does what is due: retries, grace periods, deadlines. */
+    /** Runs what is due: retries, grace periods, deadlines. */
     public void tick() {
         gate.run(alarms::ring);
     }
@@ -226,8 +235,8 @@ public final class References implements AutoCloseable {
     // ---- the end
 
     /**
-     * Begins the graceful end: waits until every reference is settled, gives back every fork, waits until no worker has a fork of a value of
-     * this worker. Half of the limit goes to the first wait at most.
+     * Begins the graceful end: waits until every reference is confirmed or has failed, releases every fork, and waits
+     * until no worker has a fork of a value of this worker. The first wait takes at most half of the limit.
      */
     public void drain(Duration limit, Consumer<DrainReport> notified) {
         gate.run(() -> {
@@ -252,12 +261,12 @@ public final class References implements AutoCloseable {
         });
     }
 
-    /** This life of this worker. */
+    /** Returns this incarnation of this worker. */
     public Holder self() {
         return self;
     }
 
-    /** The owner's life in which a value was made, as far as this worker knows. */
+    /** Returns the owner's epoch when the value was created, as far as this worker knows. */
     public int ownerEpoch(Reference reference) {
         gate.enter();
         try {
@@ -287,7 +296,7 @@ public final class References implements AutoCloseable {
                 owners.ignored() + users.ignored());
     }
 
-    /** What this worker has to do with which forks. */
+    /** Returns the role of this worker for each fork. */
     public List<ReferenceStatus> statuses() {
         List<ReferenceStatus> statuses = new ArrayList<>();
         gate.run(() -> {
@@ -297,7 +306,7 @@ public final class References implements AutoCloseable {
         return statuses;
     }
 
-    /** Every value in the table, with its forks and their holders, one after the other. */
+    /** Visits every value in the table, with its forks and their holders. */
     public void forEachFork(BiConsumer<OwnerReference, Map<ForkId, Holder>> look) {
         gate.run(() -> owners.table().all().forEach(entry -> look.accept(entry, Map.copyOf(entry.forks))));
     }

@@ -13,7 +13,7 @@ import java.util.List;
  */
 public final class UserReference implements Reference {
 
-    /** What its owner has said about it. */
+    /** State of the owner's confirmation. */
     enum State {
         PENDING,
         CONFIRMED,
@@ -39,9 +39,9 @@ public final class UserReference implements Reference {
     int inValues;
 
     int children;
-    /** Its owner died, and may come back with the value. */
+    /** Whether its owner has ended, and may return with the value. */
     boolean orphan;
-    /** The owner's life that a fork request is on its way to; 0 for none. */
+    /** The owner's epoch to which a fork request is in flight; 0 for none. */
     int requestedOf;
     /** The owner has no fork of this name, so no worker need be notified of the end. */
     boolean unknownToOwner;
@@ -79,7 +79,7 @@ public final class UserReference implements Reference {
         return type;
     }
 
-    /** What keeps it here: handles, and values that hold it. */
+    /** Returns the number of handles, and of values that contain it. */
     int holds() {
         return handles + inValues;
     }
@@ -98,7 +98,7 @@ public final class UserReference implements Reference {
         return taken;
     }
 
-    /** As PyTorch writes it. */
+    /** Returns PyTorch's text form. */
     @Override
     public String toString() {
         return "UserRRef(RRefId = " + id + ", ForkId = " + fork + ")";

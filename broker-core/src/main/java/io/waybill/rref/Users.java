@@ -19,14 +19,14 @@ import java.util.function.Consumer;
 /**
  * This worker's forks of others' values, and the forks that it made of them for third workers.
  *
- * <p>A fork is given back once its creation is known to have ended one way or the other, no handle is left, and every fork made of it has
- * been reported by its receiver or died with it (G2).
+ * <p>A fork is released once its creation has succeeded or failed, no handle is left, and every fork made of it has
+ * been reported by its receiver or ended with it (G2).
  *
  * <p><b>Threads.</b> Guarded by the {@link Gate}.
  */
 final class Users {
 
-    /** A fork on its way to a receiver, and the reference that stays alive for it. */
+    /** A fork that was sent to a receiver, and the reference that is kept for it. */
     private record Child(UserReference parent, Holder to) {}
 
     private final int self;
@@ -67,7 +67,7 @@ final class Users {
         }
     }
 
-    /** In whatever way the creation failed, the reference has an error now, and its owner will hear of its end. */
+    /** Fails a creation: the reference has an error from now on, and its owner is notified of its end. */
     void creationFailed(UserReference user, CallException why) {
         if (!user.created || user.state != UserReference.State.PENDING) {
             ignored++;
@@ -104,7 +104,7 @@ final class Users {
         return user;
     }
 
-    /** Gives a fork back that arrived in a message that no handler reads, unless the message had come before. */
+    /** Releases a fork that arrived in a message that no handler reads, unless the message is a duplicate. */
     void decline(ForkData data) {
         if (pending.containsKey(data.fork()) || confirmed.containsKey(data.fork())) {
             ignored++;
@@ -117,7 +117,7 @@ final class Users {
         }
     }
 
-    /** Tells a parent that it need not wait for this fork any more. */
+    /** Notifies a parent that it need not wait for this fork any more. */
     void accept(ForkId fork, int parent) {
         if (!incarnations.isDown(parent)) {
             sends.persist(ControlMessage.childAccept(fork), parent);
@@ -144,7 +144,7 @@ final class Users {
         });
     }
 
-    // ---- settling
+    // ---- completion
 
     private void confirm(UserReference user) {
         if (user.state == UserReference.State.FAILED) {
@@ -257,7 +257,7 @@ final class Users {
                 user.requestedOf = 0; // it was dropped
             }
             boolean ownIncarnation = user.ownerEpoch <= dead.epoch();
-            boolean byCall = user.created && user.state == UserReference.State.PENDING; // the call will tell
+            boolean byCall = user.created && user.state == UserReference.State.PENDING; // the call will show it
             if (user.orphan || ownIncarnation && !byCall) {
                 orphan(user);
                 endIfUnused(user);
@@ -265,7 +265,7 @@ final class Users {
         }
     }
 
-    /** Its owner is dead: it waits for a while whether the owner comes back with the value. */
+    /** Waits for a limited time whether the ended owner returns with the value. */
     private void orphan(UserReference user) {
         if (ownerReturnNs == 0) {
             lost(user);
@@ -301,7 +301,7 @@ final class Users {
         return all;
     }
 
-    /** A line for each fork of this worker, and for each that it made and has not heard of. */
+    /** Lists each fork of this worker, and each that it made and that was not reported yet. */
     void list(Consumer<ReferenceStatus> lines) {
         for (UserReference user : everyone()) {
             lines.accept(new ReferenceStatus(
@@ -331,7 +331,7 @@ final class Users {
         return pending.isEmpty() && children.isEmpty();
     }
 
-    /** Gives back whatever is confirmed, though handles are open. What values hold goes with these. */
+    /** Releases all confirmed forks even if handles are open, and with them those in values. */
     void endAll() {
         for (UserReference user : new ArrayList<>(confirmed.values())) {
             user.handles = 0;

@@ -3,13 +3,15 @@ package io.waybill.rref;
 import io.waybill.api.CallException;
 import io.waybill.rref.id.RRefId;
 
-/** Is told a value: exactly one of the first three methods, once, without the lock of {@link References}. */
+/**
+ * Callback for a value: exactly one of the first three methods is called, once, without the lock of {@link References}.
+ */
 public interface ValueWaiter {
 
     /** The value; good until this returns. */
     void onValue(OwnedValue value);
 
-    /** There is no value, and none will come; or its creation failed with this. */
+    /** Called when there is no value and none will come, or when its creation failed. */
     void onFailure(CallException failure);
 
     /** The deadline passed before there was a value: instead of {@link #onFailure}. */
@@ -17,7 +19,7 @@ public interface ValueWaiter {
         onFailure(RRefErrors.waitedTooLong(rref));
     }
 
-    /** When no caller waits any more, on the clock of {@link References}; {@link Long#MAX_VALUE} for never. */
+    /** Returns when no caller waits any more, on the clock of {@link References}; {@link Long#MAX_VALUE} for never. */
     default long deadlineNs() {
         return Long.MAX_VALUE;
     }

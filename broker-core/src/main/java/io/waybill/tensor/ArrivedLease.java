@@ -5,8 +5,9 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The storages of one message that travelled under one lease. When the last of them is released, private copies of pages are dropped and
- * the sender is told: in this order, because the sender may write the next message there at once.
+ * Storages of one message that were sent under one lease. When the last of them is released, private copies of pages
+ * are dropped and then the sender is notified: in this order, because the sender may write the next message there at
+ * once.
  *
  * <p><b>Threads.</b> Filled by the thread that decodes; thread-safe from then on.
  */
@@ -17,10 +18,14 @@ final class ArrivedLease {
     private final LeaseReturns returns;
     private final AtomicInteger held;
     private final List<ArrivedStorage> storages = new ArrayList<>(1);
-    /** One for the thread that decodes, until all storages are in. */
+    /** One count for the thread that decodes, until all storages are added. */
     private final AtomicInteger live = new AtomicInteger(1);
 
-    /** @param held counts the leases that are not given back */
+    /**
+     * Creates a lease.
+     *
+     * @param held counts the leases that are not released
+     */
     ArrivedLease(int sender, long id, LeaseReturns returns, AtomicInteger held) {
         this.sender = sender;
         this.id = id;
@@ -38,7 +43,7 @@ final class ArrivedLease {
         live.incrementAndGet();
     }
 
-    /** One of its storages has been released for good, or the thread that decodes has added them all. */
+    /** Notes that a storage has been released finally, or that all were added. */
     void oneDone() {
         if (live.decrementAndGet() == 0) {
             try {

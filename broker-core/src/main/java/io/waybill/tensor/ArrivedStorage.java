@@ -7,15 +7,15 @@ import io.waybill.tensor.segment.SegmentMapping;
 import java.nio.ByteBuffer;
 
 /**
- * A storage that arrived in a peer's segment and is used where it lies. Native code may write to it: what it writes is this process's
- * own and gone with the storage. Counting is thread-safe.
+ * A storage that arrived in a peer's segment and is used in place. Native code may write to it: the writes are private
+ * to this process and end with the storage. Counting is thread-safe.
  */
 final class ArrivedStorage implements HostBytes {
 
     private final SegmentMapping.Part part;
     private final ArrivedLease lease;
     private final UseCount count = new UseCount();
-    /** Native code had the address: whichever thread releases last must see it. */
+    /** Whether native code got the address: the thread that releases last must see it. */
     private volatile boolean maybeWritten;
 
     ArrivedStorage(SegmentMapping.Part part, ArrivedLease lease) {
@@ -75,7 +75,7 @@ final class ArrivedStorage implements HostBytes {
         return part.isCut();
     }
 
-    /** Gives its part of the mapping back; all storages of the lease are released. */
+    /** Releases its part of the mapping after all storages of the lease are released. */
     void end() {
         if (maybeWritten) {
             part.dropPrivatePages();

@@ -5,12 +5,22 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.tensor.Device;
 
-/** Who moves tensors of a device type in and out of messages. Thread-safe. */
+/** Converters that move tensors of a device type in and out of messages. Thread-safe. */
 public interface Converters {
 
-    /** @throws RejectedMessageException {@link ErrorCode#DEVICE_UNAVAILABLE} when there is none or it can't work here */
+    /**
+     * Returns the converter for sending.
+     *
+     * @throws RejectedMessageException {@link ErrorCode#DEVICE_UNAVAILABLE} when there is none or it can't work on this
+     * host
+     */
     DeviceConverter forSending(Device device) throws RejectedMessageException;
 
-    /** @throws RejectedMessageException {@link ErrorCode#DEVICE_UNAVAILABLE} when there is none or it can't work here */
+    /**
+     * Returns the converter for receiving.
+     *
+     * @throws RejectedMessageException {@link ErrorCode#DEVICE_UNAVAILABLE} when there is none or it can't work on this
+     * host
+     */
     DeviceConverter forReceiving(Device device) throws RejectedMessageException;
 }

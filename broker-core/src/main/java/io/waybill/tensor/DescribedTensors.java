@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What the tensors of a stored record are, for those who look at journals: kind and shape, with the elements of those that were inlined.
+ * Describes the tensors of a stored record for journal tools: kind and shape, with the elements of inlined ones.
  * Stateless.
  */
 public final class DescribedTensors {
@@ -31,7 +31,7 @@ public final class DescribedTensors {
         if (record.tensorCount() > 0) {
             SectionView section = new SectionView();
             section.check(record);
-            byte[] copy = new byte[record.sectionLength()]; // one for all: inlined storages that lie could overlap
+            byte[] copy = new byte[record.sectionLength()]; // one buffer for all: falsified storages could overlap
             record.buffer().memory().getBytes(record.sectionOffset(), copy);
             List<Described> storages = new ArrayList<>();
             for (int i = 0; i < section.storageCount(); i++) {
@@ -54,7 +54,7 @@ public final class DescribedTensors {
                 storage, section.targetDevice(storage), section.size(storage), section.isInline(storage), content);
     }
 
-    /** Whether the tensor's bytes lie in the record itself, and not in a segment. */
+    /** Returns whether the tensor's bytes are in the record itself, and not in a segment. */
     public static boolean isInline(Tensor tensor) {
         return tensor.storage() instanceof Described described && described.isInline();
     }

@@ -10,9 +10,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.agrona.UnsafeApi;
 
 /**
- * Native memory for tensors that lie in no segment: results, files that were read, what is kept of a message. Keeps account of it.
+ * Native memory for tensors outside of segments: results, files that were read, retained parts of a message. Counts the
+ * bytes.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> A storage is the caller's, with one count; its last release gives the memory back.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The caller owns a storage, with one count; its last release frees
+ * the memory.
  */
 public final class HostMemory {
 

@@ -8,14 +8,14 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * A storage that arrived in the record itself. It lies in the private copy of the record, or after {@link #moveTo} in memory of its own.
- * Counting is thread-safe.
+ * A storage that arrived in the record itself. Its bytes are in the private copy of the record, or after
+ * {@link #moveTo} in separate memory. Counting is thread-safe.
  */
 final class InlineStorage implements HostBytes {
 
-    /** What it lies in; keeps that memory reachable, and with it every view. */
+    /** Buffer with the bytes; keeps the memory reachable, and with it every view. */
     private ByteBuffer holder;
-    /** Its memory when it has moved; null in the record. */
+    /** Its memory after the move; null while it is in the record. */
     private HostStorage moved;
 
     private int offset;
@@ -23,7 +23,11 @@ final class InlineStorage implements HostBytes {
     private final int size;
     private final UseCount count = new UseCount();
 
-    /** @param recordAddress of the holder's first byte */
+    /**
+     * Creates a storage in a record.
+     *
+     * @param recordAddress of the holder's first byte
+     */
     InlineStorage(ByteBuffer holder, long recordAddress, int offset, int size) {
         this.holder = holder;
         this.offset = offset;
@@ -31,7 +35,7 @@ final class InlineStorage implements HostBytes {
         this.size = size;
     }
 
-    /** Moves the bytes into a part of other memory. Only before anybody has seen the storage. Takes over a count of the memory. */
+    /** Moves the bytes to a part of other memory. Only before the storage is used. Takes over a count of the memory. */
     void moveTo(HostStorage target, long targetOffset, NativeMemory memory) {
         long to = target.readAddress() + targetOffset;
         memory.copy(address, to, size);
@@ -41,7 +45,7 @@ final class InlineStorage implements HostBytes {
         moved = target;
     }
 
-    /** Whether it is used and lies in the record. */
+    /** Returns whether it is used and is in the record. */
     boolean needsRecord() {
         return moved == null && count.isLive();
     }

@@ -2,10 +2,13 @@ package io.waybill.tensor;
 
 import io.waybill.tensor.segment.Leases;
 
-/** How a receiver tells a sender that it is done with a lease. Thread-safe. */
+/** Releases leases on the receiver's side, and notifies their senders. Thread-safe. */
 @FunctionalInterface
 public interface LeaseReturns {
 
-    /** Tells the sender, once, after the last use of the lease's bytes. At most {@link Leases#MAX_OUTSTANDING} are under way. */
+    /**
+     * Notifies the sender, once, after the last use of the lease's bytes. At most {@link Leases#MAX_OUTSTANDING} are
+     * outstanding.
+     */
     void released(int sender, long leaseId);
 }

@@ -11,8 +11,8 @@ import io.waybill.tensor.segment.SegmentPool;
 import io.waybill.tensor.segment.SegmentStorage;
 
 /**
- * One storage of the section that a {@link Plan} writes: a storage as it is, or the elements of one tensor without what lies between
- * them. Reused; belongs to its plan's thread.
+ * One storage of the section that a {@link Plan} writes: a whole storage, or the elements of one tensor without gaps.
+ * Reused; belongs to its plan's thread.
  */
 final class Outgoing {
 
@@ -27,10 +27,10 @@ final class Outgoing {
     int device;
 
     boolean inline;
-    /** Of an inlined one, from the record's start. */
+    /** Offset of an inlined storage from the record's start. */
     int recordOffset;
 
-    /** The lease it travels under, and where in a segment it lies; unless it is inlined. */
+    /** Lease and position in a segment; unless it is inlined. */
     Lease lease;
 
     Region region;
@@ -55,7 +55,7 @@ final class Outgoing {
         region = null;
     }
 
-    /** Whether it lies inside a segment of this pool already. */
+    /** Returns whether it is already inside a segment of this pool. */
     boolean isIn(SegmentPool pool) {
         return clone == null && host instanceof SegmentStorage s && s.pool() == pool;
     }

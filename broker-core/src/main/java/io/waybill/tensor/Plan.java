@@ -25,20 +25,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How the tensors of one message travel. Tensors over one storage share it on arrival, but for those that PyTorch's rule cuts out: a
- * tensor whose storage has at least 8 KiB and at least twice the bytes of its elements travels as its elements alone, contiguous.
+ * Plan for sending the tensors of one message. Tensors over one storage share it on arrival, except those that
+ * PyTorch's rule separates: a tensor whose storage has at least 8 KiB and at least twice the bytes of its elements is
+ * sent as its elements alone, contiguous.
  *
- * <p>Order of calls: {@link #sectionLength}, {@link #write}, then {@link #committed} or {@link #abandoned}, after which it belongs to
- * no thread.
+ * <p>Order of calls: {@link #sectionLength}, {@link #write}, then {@link #committed} or {@link #abandoned}, after which
+ * it belongs to no thread.
  *
- * <p><b>Threads.</b> Owned by the thread that asked {@link TensorSender} for it.
+ * <p><b>Threads.</b> Owned by the thread that got it from {@link TensorSender}.
  */
 public final class Plan {
 
     private static final long CLONE_FROM_BYTES = 8192;
     /** Smaller ones of a message are put into one region together. */
     private static final long ALONE_FROM_BYTES = 256 << 10;
-    /** So that one message with many storages does not use up a receiver's leases. */
+    /** Limit, so that one message with many storages does not use up a receiver's leases. */
     private static final int MAX_LEASES = 16;
 
     private static final Logger LOG = LoggerFactory.getLogger(Plan.class);
@@ -112,7 +113,7 @@ public final class Plan {
                 && storageBytes / 2 / tensor.dtype().sizeBytes() >= tensor.elementCount();
     }
 
-    /** The number of a storage among those of the message; brings it into host memory when it is new. */
+    /** Returns the number of a storage among those of the message; copies it to host memory when it is new. */
     private int sourceOf(Storage storage) {
         for (int i = sources.size() - 1; i >= 0; i--) {
             if (sources.get(i) == storage) {
@@ -241,7 +242,7 @@ public final class Plan {
         next.offsetInRegion = offset;
     }
 
-    /** How many tensors it holds: the envelope's tensor count. */
+    /** Returns the number of tensors: the envelope's tensor count. */
     public int tensorCount() {
         return tensors.size();
     }
@@ -296,9 +297,9 @@ public final class Plan {
     }
 
     /**
-     * The message is in the journal: {@link #committed} will tell {@code to} of its storages in segments.
+     * Notes that the message is in the journal: {@link #committed} will pass its storages in segments to {@code to}.
      *
-     * @param file of the queue, in which its record lies
+     * @param file of the queue with its record
      * @param sequence of its record
      */
     public void appended(SentStorages to, Path file, long sequence, long id) {

@@ -15,19 +15,20 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threads.</b> Owned by one at a time; the storages' counts are thread-safe.
  *
- * <p><b>Devices.</b> When a tensor is for a device, {@link #convert} comes before {@link #tensors}: it calls converters of bundles, which
- * may take their time, and therefore belongs on a thread that may wait.
+ * <p><b>Devices.</b> When a tensor is for a device, {@link #convert} comes before {@link #tensors}: it calls converters
+ * of bundles, which may block, and therefore needs a thread that may wait.
  *
- * <p><b>Lifetime.</b> Inlined storages lie in the private copy of the record. Either {@link #detach} moves them out, before anybody else
- * sees the tensors, and the copy is free from then on; or {@link #release} says whether the copy is free.
+ * <p><b>Lifetime.</b> Inlined storages are in the private copy of the record. Either {@link #detach} moves them out
+ * before the tensors are published, and the copy is free from then on; or {@link #release} returns whether the copy is
+ * free.
  */
 public final class ReceivedTensors {
 
-    /** What becomes of the private copy of a record. */
+    /** State of the private copy of a record. */
     public enum RecordCopy {
-        /** It is unused: the next record may take its place. */
+        /** Unused: the next record may reuse it. */
         FREE,
-        /** Retained storages lie in it: it is theirs, and the next record needs another one. */
+        /** Owned by retained storages: the next record needs another copy. */
         IN_USE
     }
 
@@ -67,7 +68,7 @@ public final class ReceivedTensors {
         this.copies = copies;
     }
 
-    /** Those of which some are for a device. */
+    /** Creates tensors of which some are for a device. */
     ReceivedTensors(
             Conversion conversion,
             List<Storage> storages,
@@ -97,11 +98,11 @@ public final class ReceivedTensors {
         }
     }
 
-    /** In the sender's order; not to be changed. */
+    /** Returns the tensors in the sender's order; read-only. */
     public List<Tensor> tensors() {
         return tensors;
     }
-    /** Moves inlined storages out of the record. Only before anybody else sees the tensors. */
+    /** Moves inlined storages out of the record. Only before the tensors are published. */
     public void detach() {
         long bytes = 0;
         for (InlineStorage storage : inlined) {
@@ -121,7 +122,7 @@ public final class ReceivedTensors {
         room.release();
     }
 
-    /** Whether a segment that they lie in was cut since they arrived: what was read of them may be wrong. */
+    /** Returns whether a segment of the tensors was truncated since they arrived: values read from it may be wrong. */
     public boolean areCut() {
         if (released) {
             return false;
@@ -135,9 +136,10 @@ public final class ReceivedTensors {
     }
 
     /**
-     * Gives the counts back, each of them, whatever becomes of another. May be called again, without effect.
+     * Releases the counts, each of them, even if another release throws. Idempotent.
      *
-     * @param onFailure is told what a storage threw: one of a bundle's own, or one whose counts its user gave back already
+     * @param onFailure called with the exception of a storage: a bundle's, or one whose counts its user released
+     * already
      */
     public RecordCopy release(Consumer<? super Throwable> onFailure) {
         if (!released) {
@@ -158,7 +160,7 @@ public final class ReceivedTensors {
         return RecordCopy.FREE;
     }
 
-    /** The same; what storages throw is logged. */
+    /** Releases the counts; exceptions of storages are logged. */
     public RecordCopy release() {
         return release(e -> ForeignErrors.warn(LOG, "A storage of a message could not be given back", e));
     }

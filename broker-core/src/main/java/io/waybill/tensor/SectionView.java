@@ -208,7 +208,7 @@ final class SectionView {
         return unsignedByte(storageAt(storage) + TensorSection.TARGET);
     }
 
-    /** Where the receiver shall have a storage. Allocates unless that is {@code cpu}. */
+    /** Returns the device on which the receiver is to have a storage. Allocates unless that is {@code cpu}. */
     Device targetDevice(int storage) {
         int number = target(storage);
         if (number == TensorSection.CPU) {
@@ -224,7 +224,7 @@ final class SectionView {
         return memory.getLong(storageAt(storage) + TensorSection.SIZE, LITTLE_ENDIAN);
     }
 
-    /** From the record's start when inlined, else from the segment's. */
+    /** Returns the offset from the record's start when inlined, else from the segment's. */
     long offset(int storage) {
         return memory.getLong(storageAt(storage) + TensorSection.OFFSET, LITTLE_ENDIAN);
     }
@@ -242,9 +242,9 @@ final class SectionView {
     }
 
     /**
-     * A tensor over its storage.
+     * Creates a tensor over its storage.
      *
-     * @throws MalformedRecordException when its elements do not lie inside a storage of that size
+     * @throws MalformedRecordException when its elements are not inside a storage of that size
      */
     Tensor tensor(int tensor, Storage storage) throws MalformedRecordException {
         int at = tensorAt[tensor];

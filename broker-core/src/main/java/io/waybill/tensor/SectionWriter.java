@@ -6,7 +6,7 @@ import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Tensor;
 import org.agrona.concurrent.UnsafeBuffer;
 
-/** Writes the tables of a tensor section, laid out as {@link TensorSection} says. */
+/** Writes the tables of a tensor section, in the layout of {@link TensorSection}. */
 final class SectionWriter {
 
     private SectionWriter() {}
@@ -43,7 +43,11 @@ final class SectionWriter {
         to.putLong(at + TensorSection.LEASE_ID, next.inline ? 0 : next.lease.id(), LITTLE_ENDIAN);
     }
 
-    /** @return its length */
+    /**
+     * Writes the entry of a tensor.
+     *
+     * @return its length
+     */
     static int tensor(UnsafeBuffer to, int at, Tensor tensor, int storageNumber, Outgoing storage) {
         int dimensions = tensor.dimensions();
         to.putLong(at, 0);

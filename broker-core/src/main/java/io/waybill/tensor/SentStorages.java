@@ -3,21 +3,24 @@ package io.waybill.tensor;
 import io.waybill.tensor.segment.LeasedBytes;
 import java.nio.file.Path;
 
-/** Keeps copies of the storages that the messages of one queue name in segments. Thread-safe; on the path of calls with large tensors. */
+/**
+ * Receives the storages that the messages of one queue refer to in segments, to copy them. Thread-safe; on the path of
+ * calls with large tensors.
+ */
 @FunctionalInterface
 public interface SentStorages {
 
-    /** Keeps nothing. */
+    /** Copies nothing. */
     SentStorages NONE = (file, sequence, id, storage, bytes) -> bytes.letGo();
 
     /**
-     * A message is in its queue.
+     * Called when a message is in its queue.
      *
-     * @param file of the queue, in which its record lies
+     * @param file of the queue with its record
      * @param sequence of its record
      * @param id of the message
      * @param storage number of the storage in it
-     * @param bytes to be let go; they stay as they are until then
+     * @param bytes to be released by the callee; they do not change before
      */
     void sent(Path file, long sequence, long id, int storage, LeasedBytes bytes);
 }

@@ -9,9 +9,9 @@ public final class Storages {
     private Storages() {}
 
     /**
-     * Gives back one count of the storage of each tensor, whatever becomes of another.
+     * Releases one count of the storage of each tensor, even if another release throws.
      *
-     * @throws RuntimeException or {@link Error}: the first that a storage threw, with the others suppressed
+     * @throws RuntimeException or {@link Error}: the first exception of a storage, with the others suppressed
      */
     public static void releaseAll(List<Tensor> tensors) {
         Throwable first = null;

@@ -22,15 +22,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * Makes tensors of the tensor sections of records. Every record with a section is either decoded or discarded, once, or its sender waits
- * indefinitely for its memory.
+ * Decodes the tensor sections of records. Every record with a section is either decoded or discarded, once, or its
+ * sender waits indefinitely for its memory.
  *
  * <p><b>Threads.</b> Thread-safe.
  *
- * <p><b>Errors.</b> {@link MalformedRecordException} when the section can't be what its sender wrote; its leases may stay open, since
- * nothing in it can be believed. {@link RejectedMessageException} when the section is right and its tensors can't be had:
- * {@link ErrorCode#TENSORS_GONE} for a segment that is missing, {@link ErrorCode#PEER_CORRUPT} for one that is cut short, {@link ErrorCode#DEVICE_UNAVAILABLE} and others of the
- * converters; its leases are given back. A record that failed here is not discarded as well.
+ * <p><b>Errors.</b> {@link MalformedRecordException} when the section is damaged; its leases may stay open, since their
+ * ids are unreliable. {@link RejectedMessageException} when the section is valid and its tensors are unavailable:
+ * {@link ErrorCode#TENSORS_GONE} for a segment that is missing, {@link ErrorCode#PEER_CORRUPT} for one that is cut
+ * short, {@link ErrorCode#DEVICE_UNAVAILABLE} and others of the converters; its leases are released. A record that
+ * failed here is not discarded as well.
  */
 public final class TensorReceiver {
 
@@ -111,7 +112,7 @@ public final class TensorReceiver {
         }
     }
 
-    /** Whether a record's storages lie in segments: memory that was leased to the process that the record was for. */
+    /** Returns whether a record's storages are in segments: memory that was leased to the record's receiver. */
     public boolean leases(RecordView record) throws MalformedRecordException {
         if (record.tensorCount() == 0) {
             return false;
@@ -129,7 +130,7 @@ public final class TensorReceiver {
         }
     }
 
-    /** Gives back what was leased with a record whose tensors will not be used. */
+    /** Releases the leases of a record whose tensors will not be used. */
     public void discard(RecordView record, PeerSegments peer) throws MalformedRecordException {
         if (record.tensorCount() == 0) {
             return;
@@ -169,7 +170,7 @@ public final class TensorReceiver {
         return view == null ? new SectionView() : view;
     }
 
-    /** One record on its way to tensors: what has been made so far, so that it can be taken back. */
+    /** One record during decoding: what has been created so far, so that it can be undone. */
     private final class Decoding {
         private final SectionView view;
         private final UnsafeBuffer record;

@@ -102,7 +102,7 @@ final class TensorSection {
     static final int MAX_DEVICES = 64;
     static final int MAX_DIMENSIONS = Tensor.MAX_DIMENSIONS;
 
-    /** What storages are aligned to. */
+    /** Alignment of storages. */
     static final int ALIGNMENT = 64;
 
     private TensorSection() {}

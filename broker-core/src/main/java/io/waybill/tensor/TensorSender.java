@@ -11,10 +11,11 @@ import java.util.List;
 import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
 
 /**
- * Puts tensors into messages: decides what is inlined, what is leased and what is copied into a segment, and keeps what receivers still
- * read.
+ * Encodes tensors in messages: decides which are inlined, leased or copied to a segment, and retains those that
+ * receivers still read.
  *
- * <p><b>Threads.</b> Thread-safe. Each plan belongs to the thread that asked for it, until it is committed or abandoned.
+ * <p><b>Threads.</b> Thread-safe. Each plan belongs to the thread that requested it, until it is committed or
+ * abandoned.
  */
 public final class TensorSender {
 
@@ -33,13 +34,13 @@ public final class TensorSender {
     }
 
     /**
-     * Makes everything ready to send tensors in one message: what must be copied into segments is copied when this returns, and the
-     * regions of segments that the message names stay as they are until the receiver releases them. The tensors' bytes are read until
-     * {@link Plan#write} returned, and no longer.
+     * Prepares the tensors of one message: copies into segments are complete on return, and the regions of segments
+     * that the message names do not change until the receiver releases them. The tensors' bytes are read until
+     * {@link Plan#write} returned, and not later.
      *
      * @throws CallException before anything is written: {@link ErrorCode#TOO_LARGE} for too many tensors,
-     *     {@link ErrorCode#DEVICE_FULL} when there is no room, {@link ErrorCode#BACK_PRESSURE} when the receiver, or the archive, holds too much,
-     *     {@link ErrorCode#DEVICE_UNAVAILABLE} or another of a converter's
+     * {@link ErrorCode#DEVICE_FULL} when there is no room, {@link ErrorCode#BACK_PRESSURE} when the receiver, or the
+     * archive, holds too much, {@link ErrorCode#DEVICE_UNAVAILABLE} or another of a converter's
      */
     public Plan plan(List<Tensor> tensors, int toWorker) {
         if (tensors.size() > TensorSection.MAX_TENSORS) {
@@ -76,8 +77,8 @@ public final class TensorSender {
     }
 
     /**
-     * Ends all leases of a receiver. Only when what lies unread for it will not be read any more, or its next process would find other
-     * bytes there.
+     * Ends all leases of an ended receiver. Only when its unread records will not be read any more, or its next process
+     * would find other bytes there.
      */
     public void receiverGone(int receiver) {
         leases.receiverGone(receiver);
@@ -88,7 +89,7 @@ public final class TensorSender {
         return leases.outstanding();
     }
 
-    /** How often a receiver claimed to have released what it had not been leased. */
+    /** Returns how often a receiver claimed to have released a lease that it did not have. */
     public long wrongClaims() {
         return leases.wrongClaims();
     }

@@ -90,18 +90,20 @@ public final class Envelope {
     /** The flag of a response whose payload ends with what its handler observed, in front of the references. */
     public static final int OBSERVATIONS = 8;
 
-    /** All flags that there are. */
+    /** All known flags. */
     public static final int KNOWN_FLAGS = REPEATED | REFERENCES | ACROSS_INCARNATIONS | OBSERVATIONS;
 
-    /** At the end of the references: their count (u16), zeros (u16), and how many bytes they have with this (u32). */
+    /**
+     * Trailer of the references: their count (u16), zeros (u16), and their size in bytes including this trailer (u32).
+     */
     public static final int REFERENCES_END = 8;
 
-    /** Most tensors in one message. */
+    /** Max tensors in one message. */
     public static final int MAX_TENSORS = 1024;
 
     private Envelope() {}
 
-    /** Where the tensor section starts. */
+    /** Returns the offset of the tensor section. */
     public static int sectionOffset(int payloadLength) {
         return (HEADER_LENGTH + payloadLength + 7) & ~7;
     }

@@ -47,7 +47,9 @@ public final class MessageBuffer {
         return memory.addressOffset();
     }
 
-    /** A view of the payload without what stands at its end, read-only: the same object at every call, positioned again. */
+    /**
+     * Returns a read-only view of the payload without its trailers: the same object at every call, positioned again.
+     */
     public ByteBuffer payload() {
         readOnly.limit(Envelope.HEADER_LENGTH + valuesLength()).position(Envelope.HEADER_LENGTH);
         return readOnly;
@@ -138,7 +140,7 @@ public final class MessageBuffer {
         return this;
     }
 
-    /** Of a response: when the request's handler began; it stands where requests have their deadline. */
+    /** Sets when the handler of a response's request began; same field as a request's deadline. */
     public MessageBuffer begunNs(long wallNs) {
         memory.putLong(Envelope.DEADLINE, wallNs, ByteOrder.LITTLE_ENDIAN);
         return this;

@@ -25,16 +25,16 @@ import java.util.List;
  */
 public record Observations(List<Observation> seen, boolean isCut) {
 
-    /** Most that are kept of one request. */
+    /** Max observations of one request. */
     public static final int MAX = 1024;
 
-    /** Of a handler that observed nothing. */
+    /** Observations of a handler that observed nothing. */
     public static final Observations NONE = new Observations(List.of(), false);
 
-    /** Of a handler whose observations have no room in the record. */
+    /** Observations that have no room in the record. */
     public static final Observations LEFT_OUT = new Observations(List.of(), true);
 
-    /** How {@link #NONE} stands in a record: not at all. */
+    /** Encoding of {@link #NONE}: no bytes. */
     public static final byte[] NO_BYTES = new byte[0];
 
     static final int ENTRY_LENGTH = 9;
@@ -51,7 +51,7 @@ public record Observations(List<Observation> seen, boolean isCut) {
         return seen.isEmpty() && !isCut;
     }
 
-    /** As they stand in a record. */
+    /** Encodes the observations in record format. */
     public byte[] encode() {
         if (isEmpty()) {
             return NO_BYTES;

@@ -106,15 +106,15 @@ public final class RecordView {
         }
     }
 
-    /** Whether what the handler observed stands at the end of the payload, in front of the references. */
+    /** Returns whether the payload ends with the handler's observations, before the references. */
     public boolean hasObservations() {
         return (memory.getByte(Envelope.FLAGS) & Envelope.OBSERVATIONS) != 0;
     }
 
     /**
-     * What the handler observed until it gave this response.
+     * Returns what the handler observed until it gave this response.
      *
-     * @throws MalformedRecordException when there is something that this Waybill does not know
+     * @throws MalformedRecordException when there is something that this version does not know
      */
     public Observations observations() throws MalformedRecordException {
         if (!hasObservations()) {
@@ -130,7 +130,7 @@ public final class RecordView {
         return (memory.getByte(Envelope.FLAGS) & Envelope.REFERENCES) != 0;
     }
 
-    /** A copy of the references at the end of the payload. */
+    /** Returns a copy of the references at the end of the payload. */
     public ByteBuffer copyReferences() {
         byte[] copy = new byte[buffer.referencesLength()];
         memory.getBytes(Envelope.HEADER_LENGTH + payloadLength() - copy.length, copy);
@@ -172,8 +172,8 @@ public final class RecordView {
     }
 
     /**
-     * Of a request: whether a later incarnation of its receiver may run it; of a response: whether an earlier one of its sender may have
-     * begun.
+     * Returns for a request whether a later incarnation of its receiver may run it; for a response whether an earlier
+     * one of its sender may have begun.
      */
     public boolean isAcrossIncarnations() {
         return (memory.getByte(Envelope.FLAGS) & Envelope.ACROSS_INCARNATIONS) != 0;
@@ -192,7 +192,7 @@ public final class RecordView {
         return buffer.payload();
     }
 
-    /** A copy of the payload without observations and references. */
+    /** Returns a copy of the payload without observations and references. */
     public byte[] copyPayload() {
         byte[] copy = new byte[buffer.valuesLength()];
         memory.getBytes(Envelope.HEADER_LENGTH, copy);
@@ -207,12 +207,15 @@ public final class RecordView {
         return memory.getInt(Envelope.SECTION_LENGTH, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Of a response: when the request's handler began, by the wall clock; 0 when none did, or when it ran on the thread that polled. */
+    /**
+     * Returns for a response when the request's handler began, by the wall clock; 0 when none did, or when it ran on
+     * the polling thread.
+     */
     public long begunNs() {
         return memory.getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Of a request: on CLOCK_BOOTTIME; 0 for none. */
+    /** Returns the deadline of a request on CLOCK_BOOTTIME; 0 for none. */
     public long deadlineNs() {
         return memory.getLong(Envelope.DEADLINE, ByteOrder.LITTLE_ENDIAN);
     }

@@ -32,7 +32,11 @@ final class EnteredFiles {
     private volatile int cycle;
     private volatile int keptFrom = Integer.MIN_VALUE; // files below this number are removed by this worker
 
-    /** @param isSynced whether {@link #takeUnsynced} is ever called */
+    /**
+     * Creates an empty list.
+     *
+     * @param isSynced whether {@link #takeUnsynced} is ever called
+     */
     EnteredFiles(boolean isSynced) {
         this.isSynced = isSynced;
     }

@@ -25,12 +25,12 @@ import net.openhft.chronicle.queue.ExcerptAppender;
 import net.openhft.chronicle.wire.DocumentContext;
 
 /**
- * A queue that this worker alone writes.
+ * Appender of a queue with this worker as its only writer.
  *
- * <p>{@link JournalOpener} opens it. What {@link #append} returned for is in the page cache, whole and checksummed: readable by every process, whatever happens to
- * this one. An append that throws published nothing.
+ * <p>{@link JournalOpener} opens it. A record is in the page cache when {@link #append} returns, complete and
+ * checksummed: every process can read it, even if this one is killed. An append that throws has published nothing.
  *
- * <p><b>Threads.</b> One at a time for {@link #append}, by the caller's own lock; {@link #topUp} may run beside it.
+ * <p><b>Threads.</b> One at a time for {@link #append}, by the caller's own lock; {@link #topUp} may run concurrently.
  */
 public final class Journal implements Closeable {
 
@@ -81,9 +81,9 @@ public final class Journal implements Closeable {
     }
 
     /**
-     * Appends a record: gives it its sequence, seals it and publishes it.
+     * Appends a record: assigns its sequence, seals it and publishes it.
      *
-     * @param wallNs now: it decides, beside the size of the file, when a new one begins
+     * @param wallNs now: with the size of the file it decides when a new file begins
      * @throws JournalFullException when there is no room; nothing was written
      * @throws JournalFailedException when the journal failed, now or before
      * @throws IllegalArgumentException when the record is larger than the settings allow
@@ -118,10 +118,7 @@ public final class Journal implements Closeable {
         lastId = record.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
     }
 
-    /**
-     * Lets out the faults that this thread met before, or they might end an append that is none of their business. One that the last
-     * append met in this journal ends it.
-     */
+    /** Surfaces earlier faults of this thread; one of the last append in this journal fails the journal. */
     private void surfaceFaults() {
         try {
             MappedFaults.surface();
@@ -137,10 +134,7 @@ public final class Journal implements Closeable {
         return failed();
     }
 
-    /**
-     * Takes no more records, for good, because of an exception that can only come from files that another process has changed. Call with the
-     * lock that {@link #append} is called with.
-     */
+    /** Fails the journal permanently after an exception that only a foreign change can cause. Under the append lock. */
     public void failDamaged(RuntimeException e) {
         if (failure == null) {
             String problem = QueueRepair.foreignChange(directory, file, e);
@@ -149,7 +143,7 @@ public final class Journal implements Closeable {
         }
     }
 
-    /** What another process changed in the files; empty when nothing was found. Any thread. */
+    /** Returns what another process changed in the files; empty when nothing was found. Any thread. */
     public String damage() {
         return damage;
     }
@@ -178,7 +172,7 @@ public final class Journal implements Closeable {
         }
     }
 
-    /** Only a document of the queue's own may lie between two records of this writer. */
+    /** Checks that only a document of Chronicle lies between two records of this writer. */
     private void requireOwn(long at) {
         if (lastLength == 0) {
             return; // the first in its file, or behind what a crash has left
@@ -216,7 +210,7 @@ public final class Journal implements Closeable {
         return after == Integer.MIN_VALUE ? now : Math.max(now, after + 1);
     }
 
-    /** Begins a new file; without room for one it goes on in this one, where space is reserved, and tries again soon. */
+    /** Begins a new file. Without room for one it continues in this one, where space is reserved, and retries later. */
     private void roll(long wallNs) {
         int next = nextCycle(entered.cycle(), wallNs);
         if (reservation.tryEnter(pathOf(next))) {
@@ -227,7 +221,7 @@ public final class Journal implements Closeable {
         }
     }
 
-    /** Reserves space in a cycle's file before Chronicle creates or goes on with it. */
+    /** Reserves space in a cycle's file before Chronicle creates or continues it. */
     private void enterCycle(int newCycle) throws JournalFullException {
         long at = newCycle == last.cycle() ? last.endPosition() : 0;
         reservation.enter(pathOf(newCycle), at);
@@ -259,34 +253,31 @@ public final class Journal implements Closeable {
         reservation.topUp();
     }
 
-    /**
-     * Fills pages of this block with zeros, up to this position, as far as the writer is not near them: what was reserved costs more to
-     * bring into memory one by one. For a helper thread.
-     */
+    /** Fills pages of this block with zeros up to this position, except near the writer. For a background thread. */
     public void fill(Touchable block, long to) throws IOException {
         reservation.fill(block.file(), Math.min(to, block.end()));
     }
 
     /**
-     * Brings pages of this block into memory, as far as disk space is reserved for them. For a helper thread.
+     * Loads pages of this block into memory, as far as disk space is reserved for them. For a background thread.
      *
-     * @return up to where it did
+     * @return the position that was reached
      */
     public long touch(Touchable block, long from, long to, Touchable.Pages pages) throws IOException {
         return reservation.touch(block.file(), from, Math.min(to, block.end()), pages);
     }
 
-    /** Where the pages lie that will be written next, for a helper that touches them ahead of the writer. */
+    /** Returns the pages that will be written next, for a background thread that touches them. */
     public Touchable touchable() {
         return touchable;
     }
 
-    /** Up to where the current file is written, as the helper sees it. */
+    /** Returns the position up to which the current file is written, as the background thread sees it. */
     public long writtenTo() {
         return reservation.writtenTo();
     }
 
-    /** Whether there is room for new work beside the responses to what is in flight. */
+    /** Returns whether there is room for new requests and the responses in flight. */
     public boolean isComfortable() {
         return reservation.isComfortable();
     }
@@ -311,12 +302,12 @@ public final class Journal implements Closeable {
         return appended && failure == null;
     }
 
-    /** The index before which all records lie; 0 when there is none. Call with the lock that {@link #append} is called with. */
+    /** Returns the index after the last record; 0 when there is none. Under the lock of {@link #append}. */
     long endIndex() {
         return (appended ? appender.lastIndexAppended() : last.index()) + 1;
     }
 
-    /** Takes no more records, for good, because what was appended can't be brought to the disk. With the same lock. */
+    /** Fails the journal permanently, because records can't be synced. Under the same lock. */
     public void fail(Throwable cause) {
         if (failure == null) {
             failure = cause;
@@ -333,7 +324,9 @@ public final class Journal implements Closeable {
         return entered.cycle();
     }
 
-    /** The number of the file in which a message of this incarnation lies; {@link Integer#MIN_VALUE} for an earlier one. Any thread. */
+    /**
+     * Returns the file with a message of this incarnation; {@link Integer#MIN_VALUE} for an earlier one. Any thread.
+     */
     public int cycleOf(long id) {
         return entered.cycleOf(id);
     }
@@ -341,11 +334,12 @@ public final class Journal implements Closeable {
     /**
      * How far the queue is written.
      *
-     * @param start of the last record in its file, which has this length; the length is 0 when nothing was appended to the file
+     * @param start of the last record in its file, which has this length; the length is 0 when nothing was appended to
+     * the file
      */
     public record Written(Path file, long position, long start, int length, long endIndex, long nextSequence) {}
 
-    /** How far the queue is written by this object; null when it has written nothing or takes no more. Call with the lock that {@link #append} is called with. */
+    /** Returns how far this object has written; null when nothing or after a failure. Under the append lock. */
     public Written written() {
         return hasAppended()
                 ? new Written(file, position, position - lastLength, lastLength, endIndex(), nextSequence)
@@ -367,7 +361,7 @@ public final class Journal implements Closeable {
         entered.keepFrom(below);
     }
 
-    /** Files below this number are gone. Call with the lock that {@link #append} is called with. */
+    /** Notes that files below this number were removed. Under the lock of {@link #append}. */
     public void removedBelow(int number) {
         if (failure == null) {
             queue.refreshDirectoryListing();
@@ -375,7 +369,7 @@ public final class Journal implements Closeable {
         entered.removedBelow(number);
     }
 
-    /** How many records there are. */
+    /** Returns the number of records. */
     public long size() {
         return nextSequence;
     }

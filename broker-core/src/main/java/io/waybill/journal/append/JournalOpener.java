@@ -32,9 +32,10 @@ public final class JournalOpener {
     }
 
     /**
-     * The same, in no file that may have been written before the host was restarted, and behind all that is known to have been written.
+     * Opens a queue after a check of the host's boot: writes to no file from before a restart, and only after all
+     * records that are known to have been written.
      *
-     * @throws IOException when it can't be noted that the queue is whole in this boot
+     * @throws IOException when it can't be noted that the queue is complete in this boot
      */
     public static Journal open(
             Path directory, JournalSettings settings, Clock clock, DiskSpace disk, QueueBeginning beginning)

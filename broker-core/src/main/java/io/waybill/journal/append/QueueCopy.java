@@ -143,7 +143,7 @@ public final class QueueCopy implements Closeable {
         }
     }
 
-    /** Sees all that was written to the disk. */
+    /** Syncs everything to the disk. */
     public void finish() throws IOException {
         MappedFaults.surface();
         close();

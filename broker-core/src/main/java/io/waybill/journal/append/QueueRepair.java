@@ -19,11 +19,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes a queue ready for its writer again after a crash, a full disk or damage, as far as nothing that was ever appended is touched.
- * A file that was begun and whose header was never published holds nothing: Chronicle would wait ten seconds for that header, again
- * and again. Chronicle's table says what the files say, and which process holds which lock: it is recreated at every opening, so that no
- * lock
- * outlives its holder. For the owner, under its lock. Stateless.
+ * Prepares a queue for its writer after a crash, a full disk or damage, without touching any record. A file whose
+ * header was never published contains nothing; Chronicle would wait ten seconds for that header, repeatedly.
+ * Chronicle's table lists the files and the locks with their processes: it is recreated at every opening, so that no
+ * lock outlives its holder. For the owner, under its lock. Stateless.
  */
 final class QueueRepair {
 
@@ -57,7 +56,7 @@ final class QueueRepair {
         }
     }
 
-    /** In place: readers that follow the queue have the table mapped. */
+    /** Frees locks in place: readers that follow the queue have the table mapped. */
     private static void freeLocks(Path table, List<Long> held) throws IOException {
         if (held.isEmpty()) {
             return;
@@ -72,7 +71,10 @@ final class QueueRepair {
         }
     }
 
-    /** What another process changed in a queue's files, as far as it can be seen behind an exception that only such a change can cause. */
+    /**
+     * Returns what another process changed in a queue's files, as far as it can be found after an exception that only
+     * such a change can cause.
+     */
     static String foreignChange(Path directory, Path file, RuntimeException e) {
         try {
             String problem = QueueStructure.tableProblem(directory);

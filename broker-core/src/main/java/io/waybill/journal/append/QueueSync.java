@@ -12,11 +12,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Brings what was appended to a queue to the disk by syncs of our own: Chronicle's return normally when the disk failed.
+ * Syncs a queue's records to the disk with its own calls: Chronicle's sync returns normally when the disk failed.
  *
- * <p><b>Threads.</b> {@link #begin} under the lock that {@link Journal#append} is called with, all else by the one thread that syncs.
- * <b>Ownership.</b> Closes what it opened; the journal is its maker's. <b>Errors.</b> The first failure is final: a second sync would
- * claim that all is well while the kernel has forgotten what it could not write. It is never repeated.
+ * <p><b>Threads.</b> {@link #begin} under the lock of {@link Journal#append}, all else by the one thread that syncs.
+ * <b>Ownership.</b> Closes the files that it opened; the caller keeps the journal. <b>Errors.</b> The first failure is
+ * final, and the sync is never repeated: a second one would succeed although the kernel has dropped what it could not
+ * write.
  */
 public final class QueueSync implements Closeable {
 
@@ -34,10 +35,10 @@ public final class QueueSync implements Closeable {
     }
 
     /**
-     * Begins with all that was ever appended on the disk.
+     * Opens a syncer, after it has synced everything that was ever appended.
      *
-     * @param onDiskBefore the index before which this is known already; less than 1 when nothing is known
-     * @throws IOException when it can't be brought there
+     * @param onDiskBefore the index before which all records are known to be on the disk; less than 1 when none are
+     * @throws IOException when the sync fails
      */
     public static QueueSync open(Journal journal, SafeFiles files, Roll roll, long onDiskBefore) throws IOException {
         QueueSync sync = new QueueSync(journal, files);
@@ -64,12 +65,12 @@ public final class QueueSync implements Closeable {
         return before != onDiskBefore || !entered.isEmpty();
     }
 
-    /** Brings what {@link #begin} saw to the disk. */
+    /** Syncs what {@link #begin} saw. */
     public void sync() throws IOException {
         if (failed) {
             throw new IOException("an earlier sync of " + journal.directory() + " failed");
         }
-        failed = true; // until it went well
+        failed = true; // until it succeeded
         if (current != null) {
             current.dataSync();
         }

@@ -15,15 +15,15 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Watches the files of a queue for its own writer: a mapped file takes records without a word when its name is gone, and when it was cut.
- * Every look takes the file that is written and some of the older ones; all of them when the directory changed. What retention removes is
- * not missed.
+ * Checks the files of a queue for its own writer: a mapped file accepts records without an error after it was removed
+ * or truncated. Every check covers the current file and some of the older ones; all of them when the directory changed.
+ * Files removed by retention are not reported.
  *
  * <p><b>Threads.</b> One at a time. <b>Memory.</b> One small entry for each file of the queue.
  */
 public final class QueueWatch {
 
-    /** Of older files, a look takes so many: a look at one costs a microsecond. */
+    /** Number of older files per check: each costs a microsecond. */
     private static final int OLDER_PER_LOOK = 16;
 
     private final Journal journal;
@@ -64,7 +64,7 @@ public final class QueueWatch {
         return new Watched(path, cycle, keyOf(path), Files.size(path));
     }
 
-    /** By what the file system knows a file, whatever it is called; null when there is none of this name. */
+    /** Returns the file system's identity of a file, whatever its name; null when there is none of this name. */
     static Object keyOf(Path path) {
         try {
             return attributes(path).fileKey();
@@ -78,11 +78,11 @@ public final class QueueWatch {
     }
 
     /**
-     * Looks at the files.
+     * Checks the files.
      *
-     * @param written how far the queue was written a moment ago; null when nothing was
-     * @throws IOException when a file can't be looked at, which does not mean that it is lost
-     * @return what was lost; empty text when nothing was
+     * @param written how far the queue was written at the last read; null when nothing was
+     * @throws IOException when a file can't be checked, which does not mean that it is lost
+     * @return what was lost; empty when nothing was
      */
     public String look(Journal.Written written) throws IOException {
         takeEntered();
@@ -112,7 +112,10 @@ public final class QueueWatch {
         }
     }
 
-    /** Two changes may lie within one tick of the file system's clock: so the look after a change takes all files, too. */
+    /**
+     * Returns whether the directory changed. Two changes may lie within one tick of the file system's clock: so the
+     * check after a change covers all files, too.
+     */
     private boolean hasDirectoryChanged() throws IOException {
         FileTime changed;
         try {
@@ -176,7 +179,7 @@ public final class QueueWatch {
                     : before.file() + " was cut or overwritten: record " + (before.nextSequence() - 1) + " at "
                             + before.start() + " is not there any more";
         } catch (NoSuchFileException e) {
-            return ""; // what was lost, the look at its name tells
+            return ""; // the check of its name reports what was lost
         }
     }
 }

@@ -13,14 +13,15 @@ import java.util.Deque;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How far the space of a queue's current file is reserved, and how far its writer may go while a helper fills pages ahead with zeros.
+ * Reserved space of a queue's current file, and the limit up to which its writer may go while a background thread fills
+ * pages ahead with zeros.
  *
- * <p><b>Threads.</b> {@link #fits} and {@link #enter} belong to the appending thread, {@link #topUp}, {@link #fill} and {@link #touch} to
- * a helper; both may extend.
+ * <p><b>Threads.</b> {@link #fits} and {@link #enter} belong to the appending thread, {@link #topUp}, {@link #fill} and
+ * {@link #touch} to a background thread; both may extend.
  */
 final class Reservation {
 
-    /** Beside the record, Chronicle may write index pages of up to this size. */
+    /** In addition to the record, Chronicle may write index pages of up to this size. */
     private static final long SLACK_BYTES = 1 << 20;
 
     /**
@@ -30,10 +31,10 @@ final class Reservation {
      */
     private static final long PIECE_BYTES = 1 << 20;
 
-    /** Behind the last record Chronicle still writes that the file ends. */
+    /** Room for the end mark that Chronicle writes after the last record. */
     private static final long KEPT_BYTES = 64 << 10;
 
-    /** What was reserved in a file that is left. */
+    /** Unused reserved range of a file that was left. */
     private record Unused(Path file, long from, long to) {}
 
     private final DiskSpace disk;
@@ -42,7 +43,10 @@ final class Reservation {
     private final Deque<Unused> unused = new ArrayDeque<>(); // guarded by extending
     private volatile Path file;
     private volatile long reservedTo;
-    /** Up to where the appending thread may write without the lock: behind it the helper may be filling pages with zeros. */
+    /**
+     * Position up to which the appending thread may write without the lock: after it the background thread may be
+     * filling pages with zeros.
+     */
     private volatile long openTo;
     // Written by the appending thread with release, read by the helper.
     private final AtomicLong writtenTo = new AtomicLong();
@@ -52,7 +56,7 @@ final class Reservation {
         this.reserveBytes = reserveBytes;
     }
 
-    /** The first file of a writer begins, or is gone on with. */
+    /** Begins or continues the first file of a writer. */
     void enter(Path newFile, long position) throws JournalFullException {
         synchronized (extending) {
             file = newFile;
@@ -64,9 +68,9 @@ final class Reservation {
     }
 
     /**
-     * A new file begins, if there is room for one.
+     * Begins a new file, if there is room for one.
      *
-     * @return whether there is; when not, nothing is left of the attempt and the file before is gone on with
+     * @return whether there is; if not, nothing is left of the attempt and the previous file is continued
      */
     boolean tryEnter(Path newFile) {
         synchronized (extending) {
@@ -91,13 +95,13 @@ final class Reservation {
                 disk.reserve(newFile, 0, bytes);
                 return bytes;
             } catch (IOException e) {
-                // less may be had
+                // less may be available
             }
         }
         return 0;
     }
 
-    /** When nothing was written into the file, it goes: a reader would not get past it. */
+    /** Leaves the file; removes it when nothing was written to it, because a reader would not get past it. */
     private void leave() {
         if (!removeEmpty(file)) {
             unused.add(new Unused(file, writtenTo.get() + KEPT_BYTES, reservedTo));
@@ -117,9 +121,9 @@ final class Reservation {
     }
 
     /**
-     * Makes sure that a record of this length fits behind {@code position}.
+     * Ensures that a record of this length fits after {@code position}.
      *
-     * @throws JournalFullException when it does not and no more can be had
+     * @throws JournalFullException when it does not and no more space can be reserved
      */
     void fits(long position, long length) throws JournalFullException {
         long needed = position + length + SLACK_BYTES;
@@ -133,10 +137,13 @@ final class Reservation {
         }
     }
 
-    /** Fills what lies between the writer's reach and {@code position}, the last piece whole, with zeros, if the file is still this one. */
+    /**
+     * Fills the range between the writer's limit and {@code position}, rounded up to a piece, with zeros, if the file
+     * is still the current one.
+     */
     void fill(Path ofFile, long position) throws IOException {
         while (fillSome(ofFile, position)) {
-            // each under the lock for itself: the writer may want to go on
+            // each under the lock by itself: the writer may need it
         }
     }
 
@@ -154,15 +161,15 @@ final class Reservation {
     }
 
     /**
-     * Brings pages of a file from one position to another into memory, as far as they are reserved, if the file is still this one: where
-     * nothing is reserved, or was and is given back, that would take disk space that was not granted.
+     * Loads pages of a file between two positions into memory, as far as they are reserved, if the file is still the
+     * current one: outside of the reservation this would take disk space that was not granted.
      *
-     * @return up to where it did
+     * @return the position that was reached
      */
     long touch(Path ofFile, long from, long to, Touchable.Pages pages) throws IOException {
         long at = from;
         for (long next = touchSome(ofFile, at, to, pages); next > at; next = touchSome(ofFile, at, to, pages)) {
-            at = next; // each under the lock for itself: the writer may want to go on
+            at = next; // each under the lock by itself: the writer may need it
         }
         return at;
     }
@@ -178,7 +185,7 @@ final class Reservation {
         }
     }
 
-    /** Says how far was written, for the helper to see in its own time. */
+    /** Publishes the written position to the background thread, with a delay. */
     void written(long position) {
         writtenTo.lazySet(position);
     }
@@ -187,7 +194,10 @@ final class Reservation {
         return writtenTo.get();
     }
 
-    /** Whether half of the reserve is there: below that a worker refuses new work, so that what is in flight can still be answered. */
+    /**
+     * Returns whether half of the reserve is left: below that a worker rejects new requests, so that those in flight
+     * can still be completed.
+     */
     boolean isComfortable() {
         return room() >= reserveBytes / 2;
     }
@@ -197,7 +207,7 @@ final class Reservation {
         return room() >= reserveBytes / 8;
     }
 
-    /** What can be written for certain. */
+    /** Returns the space that is certainly writable. */
     private long room() {
         return reservedTo - writtenTo.get() - SLACK_BYTES;
     }
@@ -237,7 +247,7 @@ final class Reservation {
         }
     }
 
-    /** Reserves the whole reserve beyond what is written, or at least {@code neededBytes} of it. */
+    /** Extends the reservation by the whole reserve beyond the written position, or at least {@code neededBytes}. */
     private void extend(long neededBytes) throws JournalFullException {
         long from = reservedTo;
         long wanted = writtenTo.get() + Math.max(reserveBytes + SLACK_BYTES, neededBytes) + reserveBytes / 2;

@@ -3,9 +3,9 @@
  *
  * <h2>Starting points</h2>
  * <ul>
- *   <li>{@link io.waybill.journal.append.Journal} to append
- *   <li>{@link io.waybill.journal.append.QueueSync} to bring what was appended to the disk
- *   <li>{@link io.waybill.journal.append.QueueCopy} to write a queue from records that exist
+ * <li>{@link io.waybill.journal.append.Journal} to append
+ * <li>{@link io.waybill.journal.append.QueueSync} to sync appended records
+ * <li>{@link io.waybill.journal.append.QueueCopy} to write a queue from existing records
  * </ul>
  */
 package io.waybill.journal.append;

@@ -13,20 +13,20 @@ import java.io.IOException;
 import org.agrona.collections.LongArrayList;
 
 /**
- * Compares what Chronicle wrote into a queue's file beside the records with what the records say, byte by byte: header, indexes, the
- * mark at the end, and that nothing lies behind it. A tailer goes by these when it is moved, and an appender when it is opened, and
- * neither would notice a bit that changed.
+ * Compares everything that Chronicle wrote to a queue's file apart from the records with what the records imply, byte
+ * by byte: header, indexes, the end mark, and that nothing follows it. A tailer relies on these when it is moved, and
+ * an appender when it is opened, and neither would detect a changed bit.
  *
- * <p>What a crash leaves at the end is reported as a note, for the writer continues from there. A live writer may append meanwhile: what
- * seems
- * to be ahead of the records is looked at again. Where a frame can't be followed the check ends: {@link QueueReader} tells about that.
+ * <p>Remains of a crash at the end are reported as a note, because the writer continues from there. A live writer may
+ * append meanwhile: what seems to be ahead of the records is checked again. The check ends at a frame that can't be
+ * followed; {@link QueueReader} reports such frames.
  *
  * <p><b>Threads.</b> One, once. <b>Memory.</b> A window, and 8 bytes for every record that is indexed.
  */
 public final class FileCheck implements Closeable {
 
     private static final int LOOKS = 5;
-    /** What Chronicle writes behind the frame that ends a file. */
+    /** End mark that Chronicle writes after the last frame of a file. */
     private static final int MARK = 0x464f45c3;
 
     private final RollFile file;
@@ -82,7 +82,7 @@ public final class FileCheck implements Closeable {
         return true;
     }
 
-    /** Goes from document to document as far as they are written now. */
+    /** Follows the documents as far as they are written now. */
     private void follow() throws IOException {
         window.forget();
         while (followed && window.covers(position, Frame.LENGTH, FileWindow.CAPACITY)) {
@@ -141,7 +141,7 @@ public final class FileCheck implements Closeable {
     private void checkWritePosition() throws IOException {
         long written = numberAt(own.writePositionAt());
         for (int look = 1; look < LOOKS && written > last && followed; look++) {
-            follow(); // the writer went on
+            follow(); // the writer continued
             written = numberAt(own.writePositionAt());
         }
         long at = own.writePositionAt();
@@ -222,7 +222,7 @@ public final class FileCheck implements Closeable {
             long entryAt = numbers + (i + 1L) * Long.BYTES;
             long found = numberAt(entryAt);
             for (int look = 1; look < LOOKS && found != 0 && first + i >= all.size() && followed; look++) {
-                follow(); // the writer went on
+                follow(); // the writer continued
             }
             long expected = first + i < all.size() ? all.getLong((int) (first + i)) : 0;
             if (found == expected) {

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Checks all of a queue's files that is no record. By positional reads: nothing is mapped, locked or written, and nothing that lies there
- * can make it wait. Reads every file once. Stateless.
+ * Checks everything in a queue's files apart from the records. Uses positional reads: nothing is mapped, locked or
+ * written, and no content can block it. Reads every file once. Stateless.
  */
 public final class StructureCheck {
 
@@ -44,7 +44,9 @@ public final class StructureCheck {
         }
     }
 
-    /** The first thing in a queue's directory that is not what it must be, for people; empty text when nothing is. Reads all records. */
+    /**
+     * Returns a description of the first damage in a queue's directory; empty when there is none. Reads all records.
+     */
     public static String firstDamage(Path directory, JournalSettings settings, SafeFiles files) {
         List<Damage> damages = new ArrayList<>();
         try (QueueReader reader = QueueReader.open(directory, files, settings)) {

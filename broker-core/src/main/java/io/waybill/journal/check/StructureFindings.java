@@ -2,12 +2,12 @@ package io.waybill.journal.check;
 
 import io.waybill.journal.Damage;
 
-/** Takes what {@link StructureCheck} finds. Called by its thread. */
+/** Receiver of the findings of {@link StructureCheck}. Called by its thread. */
 public interface StructureFindings {
 
-    /** What is there is not what was written, or prevents that the queue is read or written. */
+    /** Reports damage: data that differs from what was written, or that prevents reading or writing the queue. */
     void damaged(Damage damage);
 
-    /** What a crash may leave, and readers and writers of the queue cope with. */
+    /** Reports remains of a crash that readers and writers of the queue handle. */
     void noted(Damage damage);
 }

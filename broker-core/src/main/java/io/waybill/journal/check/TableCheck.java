@@ -16,8 +16,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Compares the entries of Chronicle's table with what it writes, byte by byte. All of it is derived, and its owner recreates it or frees
- * its locks when it starts: so all that is found is a note. What keeps readers out is {@link QueueStructure}'s to tell.
+ * Compares the entries of Chronicle's table with what it writes, byte by byte. The table is derived, and its owner
+ * recreates it or frees its locks when it starts, so all findings are notes. {@link QueueStructure} reports what blocks
+ * readers.
  *
  * <p>One thread, once.
  */
@@ -64,7 +65,11 @@ final class TableCheck {
         this.bytes = ByteBuffer.wrap(files.readSmall(file, MAX_BYTES)).order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** @param rolled the files of the queue that were begun, oldest first */
+    /**
+     * Checks the table of a queue.
+     *
+     * @param rolled the files of the queue that were begun, oldest first
+     */
     static void check(Path directory, List<RollFile> rolled, SafeFiles files, StructureFindings findings) {
         try {
             new TableCheck(directory.resolve(QueueStructure.TABLE), rolled, files, findings).check();
@@ -91,7 +96,7 @@ final class TableCheck {
         }
     }
 
-    /** Where the document behind this one begins; -1 when that is nowhere. */
+    /** Returns where the document after this one begins; -1 when there is none. */
     private int end(int at) {
         long behind = Frame.behind(at, Frame.bytes(bytes.getInt(at)));
         return behind <= bytes.limit() ? (int) behind : -1;

@@ -16,7 +16,7 @@ import net.openhft.chronicle.queue.RollCycle;
  */
 public final class ChronicleDocuments {
 
-    /** Where the index of indexes begins: behind the header. */
+    /** Name of the index of indexes, which follows the header. */
     public static final String ROOT = "index2index";
 
     public static final String INDEX = "index";
@@ -90,17 +90,17 @@ public final class ChronicleDocuments {
         return at >= from && at < from + (long) numbers * Long.BYTES;
     }
 
-    /** Where the position of the last record stands; behind it the same with its number. */
+    /** Returns the offset of the position of the last record; the position with its sequence follows. */
     public long writePositionAt() {
         return writePositionAt;
     }
 
-    /** Where the position of the index of indexes stands. */
+    /** Returns the offset of the position of the index of indexes. */
     public long rootAt() {
         return rootAt;
     }
 
-    /** Where the number of the record stands that is indexed next. */
+    /** Returns the offset of the sequence of the record that is indexed next. */
     public long nextIndexedAt() {
         return nextIndexedAt;
     }
@@ -109,7 +109,7 @@ public final class ChronicleDocuments {
         return Frame.behind(0, header.length - Frame.LENGTH);
     }
 
-    /** What stands beside the position of the last record. */
+    /** Returns the value that follows the position of the last record. */
     public long positionAndSequence(long position, long sequence) {
         return (position << sequenceBits) + sequence;
     }
@@ -128,7 +128,7 @@ public final class ChronicleDocuments {
         return start.length + Long.BYTES + (long) entries * Long.BYTES;
     }
 
-    /** How many bytes the frame of one must say that begins here. */
+    /** Returns the length that the frame of a document at this position must have. */
     public int bytesAt(long position) {
         if (position == 0) {
             return header.length - Frame.LENGTH;
@@ -137,12 +137,12 @@ public final class ChronicleDocuments {
         return (int) listBytes(start) - Frame.LENGTH;
     }
 
-    /** How many numbers a list has. */
+    /** Returns the capacity of a list. */
     public int entries() {
         return entries;
     }
 
-    /** Every so many-th record is indexed. */
+    /** Returns the distance between indexed records. */
     public int spacing() {
         return spacing;
     }

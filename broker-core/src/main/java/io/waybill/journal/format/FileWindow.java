@@ -11,16 +11,17 @@ import org.agrona.BufferUtil;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * A part of a file, copied into private memory by positional reads. What the file says afterwards does not matter, and nothing that
- * happens to it can do more than make a read come back short.
+ * A part of a file, copied into private memory by positional reads. Later changes of the file have no effect, and a
+ * truncated file only causes a short read.
  *
- * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes what it opened. <b>Memory.</b> As much as the largest read.
+ * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes the file that it opened. <b>Memory.</b> As much as the
+ * largest read.
  */
 public final class FileWindow implements Closeable {
 
-    /** What one read brings when records are read in their order. */
+    /** Size of a read when records are read in order. */
     public static final int CAPACITY = 256 << 10;
-    /** What one read brings otherwise. */
+    /** Size of a read otherwise. */
     public static final int SMALL = 4 << 10;
 
     private static final int ALIGNMENT = 64;
@@ -51,16 +52,16 @@ public final class FileWindow implements Closeable {
         return file.size();
     }
 
-    /** Makes the next look at the file a new one. */
+    /** Discards the window, so that the next access reads the file. */
     public void forget() {
         length = 0;
     }
 
     /**
-     * Sees to it that a range is in memory.
+     * Ensures that a range is in memory.
      *
-     * @param least bytes that must be there, at most {@link #CAPACITY}
-     * @param max bytes to read at once when something must be read
+     * @param least bytes that must be available, at most {@link #CAPACITY}
+     * @param max bytes to read at once when a read is necessary
      * @return false when the file ends before
      */
     public boolean covers(long at, int least, int max) throws IOException {
@@ -77,7 +78,7 @@ public final class FileWindow implements Closeable {
         return least <= length;
     }
 
-    /** How many bytes from a covered position on are in memory. */
+    /** Returns how many bytes from a covered position on are in memory. */
     public int available(long at) {
         return (int) (start + length - at);
     }

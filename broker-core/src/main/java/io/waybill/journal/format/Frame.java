@@ -10,7 +10,7 @@ public final class Frame {
 
     /** Length of the frame's own header. */
     public static final int LENGTH = 4;
-    /** The file ends here; a newer one goes on. */
+    /** End of this file; a newer one continues. */
     public static final int END = 0xc0000000;
 
     private static final int UNFINISHED = 0x80000000;
@@ -33,7 +33,7 @@ public final class Frame {
         return frame & LENGTH_MASK;
     }
 
-    /** Where the frame behind one of this length lies. */
+    /** Returns the position of the frame that follows one of this length. */
     public static long behind(long position, int bytes) {
         return position + LENGTH + bytes + 3 & ~3L;
     }

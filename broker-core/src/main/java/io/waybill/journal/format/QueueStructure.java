@@ -27,8 +27,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Looks at the files of a queue before Chronicle does: over a damaged table of its own Chronicle waits for seconds, and over a file that
- * was cut it faults. A look costs a read of a few hundred bytes for each file. Stateless.
+ * Checks the files of a queue before Chronicle opens them: Chronicle waits for seconds on a damaged table, and faults
+ * on a truncated file. A check reads a few hundred bytes of each file. Stateless.
  */
 public final class QueueStructure {
 
@@ -36,7 +36,7 @@ public final class QueueStructure {
     public static final String TABLE = "metadata.cq4t";
 
     public static final int HEAD_BYTES = 4096;
-    /** What Chronicle maps of its table. */
+    /** Size of Chronicle's mapping of its table. */
     public static final int TABLE_BYTES = 128 << 10;
 
     private static final int MAX_TABLE_ENTRY_BYTES = 256;
@@ -56,9 +56,9 @@ public final class QueueStructure {
     private QueueStructure() {}
 
     /**
-     * What keeps the readers that map a queue from reading it, and makes them refuse it. Neither a FIFO nor a link can make this wait.
+     * Returns the damage that prevents readers from mapping a queue. Neither a FIFO nor a link can block this.
      *
-     * @throws IOException when something in the directory is not what it must be
+     * @throws IOException when the directory contains something unexpected
      */
     public static Optional<Damage> damage(Path directory, SafeFiles files) throws IOException {
         files.requireQueueDirectory(directory);
@@ -66,7 +66,7 @@ public final class QueueStructure {
         return damage.isEmpty() ? damage : damage(directory); // a live writer may have begun a file between two looks
     }
 
-    /** What keeps Chronicle from reading the queue; empty text when nothing does. */
+    /** Returns what prevents Chronicle from reading the queue; empty when nothing does. */
     public static String problem(Path directory) throws IOException {
         return damage(directory)
                 .map(damage -> damage.file() + ": " + damage.text())
@@ -89,7 +89,10 @@ public final class QueueStructure {
         return Optional.empty();
     }
 
-    /** What is wrong with Chronicle's table, by itself or beside the files; empty text when nothing is, or there is none. */
+    /**
+     * Returns a problem of Chronicle's table, by itself or compared with the files; empty when there is none, or no
+     * table.
+     */
     public static String tableProblem(Path directory) throws IOException {
         Table table = table(directory.resolve(TABLE));
         if (!table.problem.isEmpty()) {
@@ -127,7 +130,7 @@ public final class QueueStructure {
         return problem.isEmpty() ? "" : file + ": " + problem;
     }
 
-    /** Where in the table locks lie that are held: 8 bytes each, of which the holder's process id is a part. */
+    /** Returns the offsets of held locks in the table: 8 bytes each, which include the holder's process id. */
     public static List<Long> heldLocks(Path directory) throws IOException {
         return table(directory.resolve(TABLE)).heldLocks;
     }
@@ -145,10 +148,10 @@ public final class QueueStructure {
         return hasHeader(head, header -> FILE_HEADER.stream().allMatch(header::contains));
     }
 
-    /** Chronicle's table of files and locks, as far as it says which files there are. */
+    /** Chronicle's table of files and locks, as far as it lists the files. */
     private record Table(String problem, Roll roll, long lowest, long highest, List<Long> heldLocks) {
 
-        /** Nothing is said. */
+        /** An empty table. */
         static final Table NONE = new Table("", Roll.DAILY, Long.MIN_VALUE, Long.MAX_VALUE, List.of());
 
         static Table damaged(String problem) {
@@ -280,8 +283,8 @@ public final class QueueStructure {
     }
 
     /**
-     * The header of a table as Chronicle's binary wire has it. It waits for a lock when a byte of this is another: so all of it is
-     * compared.
+     * Returns the header of a table in Chronicle's binary wire. Chronicle waits for a lock if any byte differs, so all
+     * of it is compared.
      */
     private static String tableHeader(Roll roll) {
         String format = roll.cycle().format();
@@ -320,7 +323,7 @@ public final class QueueStructure {
         return "\u0082" + int32(content.length() + padding) + content;
     }
 
-    /** In two bytes, when that is enough. */
+    /** Encodes a number in two bytes, if possible. */
     private static String number(int number) {
         return number <= 0xffff ? '\u00a2' + int32(number).substring(0, Short.BYTES) : '\u00a6' + int32(number);
     }
@@ -334,7 +337,7 @@ public final class QueueStructure {
     private static long writePosition(ByteBuffer head) {
         String header = text(head, 0, head.limit());
         int behindName = header.indexOf(WRITE_POSITION) + WRITE_POSITION.length();
-        int list = (behindName + 1 + 7) & ~7; // one byte says that a list follows
+        int list = (behindName + 1 + 7) & ~7; // one byte marks a list
         int first = list + 2 * Long.BYTES;
         return first + Long.BYTES <= head.limit() ? head.getLong(first) : -1;
     }

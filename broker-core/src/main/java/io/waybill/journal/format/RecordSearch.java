@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
 
-/** Looks for records in a file whose own documents can't be believed. Stateless. */
+/** Searches for records in a file whose own documents are unreliable. Stateless. */
 public final class RecordSearch {
 
     private static final int CHUNK = 64 << 10;
@@ -40,7 +40,7 @@ public final class RecordSearch {
         return false;
     }
 
-    /** Most of what is reserved and not written yet. */
+    /** Skips zeros: most of the space that is reserved and not written yet. */
     private static void skipZeros(ByteBuffer chunk) {
         int zeros = chunk.mismatch(ZEROS.duplicate().limit(chunk.limit()));
         int end = zeros < 0 ? chunk.limit() : zeros;

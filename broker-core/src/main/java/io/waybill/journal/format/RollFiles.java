@@ -26,7 +26,7 @@ public final class RollFiles {
         this.safeFiles = safeFiles;
     }
 
-    /** One file, whatever others there are. */
+    /** Returns a list of one file, whatever others exist. */
     public static RollFiles of(RollFile file) {
         RollFiles only = new RollFiles(null, null);
         only.files = List.of(file);
@@ -65,8 +65,8 @@ public final class RollFiles {
             if (changed.equals(listedAt)) {
                 return;
             }
-            // two changes may lie within one tick of the file system's clock: only what stays unchanged for two looks
-            // is believed
+            // two changes may lie within one tick of the file system's clock: only what two checks found unchanged is
+            // valid
             boolean settled = changed.equals(seenAt);
             seenAt = changed;
             files = RollFile.in(directory, safeFiles);

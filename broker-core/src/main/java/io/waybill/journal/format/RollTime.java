@@ -3,8 +3,9 @@ package io.waybill.journal.format;
 import net.openhft.chronicle.core.time.TimeProvider;
 
 /**
- * The clock by which a queue rolls: it stands at the time of the current file, and is put forward when a new one is to begin. It never goes
- * back, not even behind the last file of an earlier run: Chronicle would append to an older file, where readers no longer look.
+ * Clock for the rolls of a queue: stands at the time of the current file, and is moved forward when a new one begins.
+ * It never moves back, not even before the last file of an earlier run: Chronicle would append to an older file, which
+ * readers have finished.
  *
  * <p>For the queue's appending thread.
  */

@@ -75,7 +75,7 @@ public final class WireBytes {
         return put(0xb6).put(name.length()).text(name);
     }
 
-    /** Padding, so that what comes behind one more byte stands at a multiple of 8. */
+    /** Adds padding, so that data after one more byte is aligned to a multiple of 8. */
     public WireBytes align() {
         int padding = (int) (-(at() + 1) & ALIGNMENT - 1);
         if (padding < LONG_PADDING) {

@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.util.Optional;
 
 /**
- * The last record of a queue that is in the index, with what tells it from any other record that may lie there by now. Immutable.
+ * The last indexed record of a queue, with the values that identify it. Immutable.
  *
  * @param sequence number of the record in its queue
  * @param checksum of the record, as written in it
@@ -31,7 +31,7 @@ record Checkpoint(RecordPosition place, long sequence, long id, int checksum) {
                 .map(place -> new Checkpoint(place, rest.getLong(), rest.getLong(), rest.getInt()));
     }
 
-    /** A place as the index keeps it: roll cycle (1 byte), index (8), offset (8), big-endian. */
+    /** Codec of a position in the index: roll cycle (1 byte), index (8), offset (8), big-endian. */
     static final class PlaceCode {
 
         static final int LENGTH = 1 + 8 + 8;
@@ -48,7 +48,7 @@ record Checkpoint(RecordPosition place, long sequence, long id, int checksum) {
                     .array();
         }
 
-        /** Empty when the bytes, of which there may be more, are no place. */
+        /** Decodes a position; empty when the bytes are none. Further bytes are ignored. */
         static Optional<RecordPosition> place(byte[] bytes) {
             ByteBuffer from = ByteBuffer.wrap(bytes);
             int roll = from.get();

@@ -14,21 +14,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Builds the index of a worker's own queues, behind them: it reads what was appended, in its own time, and never meets a caller.
+ * Builds the index of a worker's own queues in the background: it reads appended records and never blocks a caller.
  *
- * <p>The index is derived. What is damaged, belongs to other queues or is no index at all is removed and rebuilt from the queues.
- * What can't be written now (a full disk) is tried again later; meanwhile {@link JournalIndex} reads the queues themselves.
+ * <p>The index is derived. If it is damaged, belongs to other queues or is not an index, it is removed and rebuilt from
+ * the queues. A failed write (a full disk) is retried later; meanwhile {@link JournalIndex} reads the queues
+ * themselves.
  *
- * <p><b>Threads.</b> One calls {@link #step} and {@link #close}; RocksDB adds two of its own, at low priority. <b>Errors.</b> None are
- * thrown: no call must fail for the index. They are logged, and {@link #problem()} tells the latest.
+ * <p><b>Threads.</b> One calls {@link #step} and {@link #close}; RocksDB adds two of its own, at low priority.
+ * <b>Errors.</b> None are thrown: no call must fail for the index. They are logged, and {@link #problem()} returns the
+ * latest.
  */
 public final class IndexBuilder implements Closeable {
 
-    /** How far the index is. */
+    /** Progress of the index. */
     public enum Progress {
         /** Everything that was in the queues is in the index. */
         CAUGHT_UP,
-        /** There is more to do. */
+        /** More records are to be indexed. */
         BEHIND,
         /** The index can't be written at present; it will be tried again. */
         SUSPENDED
@@ -36,7 +38,7 @@ public final class IndexBuilder implements Closeable {
 
     private static final Logger LOG = LoggerFactory.getLogger(IndexBuilder.class);
     private static final long RETRY_NS = 30_000_000_000L;
-    /** More than this many unwritten entries are put into files when there is nothing else to do: readers need not look for them. */
+    /** With more unwritten entries than this, they are flushed to files when idle, so that readers find them there. */
     private static final long FLUSH_RECORDS = 20_000;
 
     private final Path workerDirectory;
@@ -157,7 +159,7 @@ public final class IndexBuilder implements Closeable {
         }
     }
 
-    /** How many times an index was removed to be rebuilt. */
+    /** Returns how often an index was removed to be rebuilt. */
     public long rebuilds() {
         return rebuilds;
     }
@@ -167,7 +169,7 @@ public final class IndexBuilder implements Closeable {
         return queues.stream().mapToLong(QueueIndexing::indexed).sum();
     }
 
-    /** What went wrong last; empty text when nothing did. */
+    /** Returns the last problem; empty when there was none. */
     public String problem() {
         return problem;
     }

@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 
-/** Where a worker's index lies, and how its owner makes room for a new one. Immutable. */
+/** Directory of a worker's index; its owner can replace the content. Immutable. */
 final class IndexDirectory {
 
     private static final String NAME = "index";
@@ -24,12 +24,12 @@ final class IndexDirectory {
         return path;
     }
 
-    /** Whether anything lies there. */
+    /** Returns whether the directory exists. */
     boolean exists() {
         return Files.exists(path, LinkOption.NOFOLLOW_LINKS);
     }
 
-    /** Makes the directory when it is missing, and checks all that lies in it. For its owner. */
+    /** Creates the directory when it is missing, and checks its content. For its owner. */
     void prepare() throws IOException {
         files.createPrivateDirectory(path);
         IndexStore.requireSafe(path, files);

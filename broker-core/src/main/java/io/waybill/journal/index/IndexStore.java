@@ -264,7 +264,7 @@ final class IndexStore implements Closeable {
     void removeBelow(JournalQueue queue, int sender, long id) throws RocksDBException {
         byte[] from = key(queue, MessageId.of(sender, 0));
         byte[] to = id != LowestIds.NONE ? key(queue, id) : keyBehind(queue, sender);
-        // what lies in whole files goes at once; the rest when RocksDB puts files together
+        // whole files are deleted at once; the rest when RocksDB compacts
         database.deleteFilesInRanges(database.getDefaultColumnFamily(), List.of(from, to), false);
         database.deleteRange(writing, from, to);
     }
@@ -275,7 +275,7 @@ final class IndexStore implements Closeable {
                 : key(queue, MessageId.of(sender + 1, 0));
     }
 
-    /** Forgets the children that lay in files before this one. Looks at all of them. */
+    /** Removes the children in files before this one. Reads all of them. */
     void removeChildrenBefore(int oldestFile) throws RocksDBException {
         try (RocksIterator each = database.newIterator(reading)) {
             for (each.seek(new byte[] {CHILD}); each.isValid() && each.key()[0] == CHILD; each.next()) {

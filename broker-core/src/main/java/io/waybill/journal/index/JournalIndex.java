@@ -17,14 +17,15 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * Finds the messages of one worker's journal by their id, from any process, whether the worker lives or not.
+ * Finds the messages of one worker's journal by id, from any process, whether the worker is running or not.
  *
- * <p>A lookup that starts after an append finds it. It does not matter for what is found whether there is an index, how far it is, or
- * whether it tells the truth: every place that it gives is read and checked, and what it does not have yet is looked for in the queue
- * itself. Without an index a lookup takes as long as reading the queue.
+ * <p>A lookup that starts after an append finds it. The result does not depend on the state of the index: every
+ * position from it is read and checked, and records without an entry are searched in the queue itself. Without an index
+ * a lookup takes as long as reading the queue.
  *
- * <p><b>Threads.</b> One at a time. <b>Memory.</b> Up to about 40 MB for each queue, for what is not in the index yet. Nothing is written
- * and no lock is taken. <b>Errors.</b> {@link IOException} when the journal's files can't be read; never for the index.
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> Up to about 40 MB for each queue, for records that are not in the
+ * index yet. Nothing is written and no lock is taken. <b>Errors.</b> {@link IOException} when the journal's files can't
+ * be read; never for the index.
  */
 public final class JournalIndex implements Closeable {
 
@@ -43,7 +44,11 @@ public final class JournalIndex implements Closeable {
         return open(workerDirectory, settings, host, QueueLookup.MAX_RECENT);
     }
 
-    /** @param maxRecent how many records of each queue may be remembered beside the index */
+    /**
+     * Opens the index of a worker.
+     *
+     * @param maxRecent how many records of each queue may be remembered in addition to the index
+     */
     static JournalIndex open(Path workerDirectory, JournalSettings settings, Host host, int maxRecent) {
         return new JournalIndex(workerDirectory, settings, host, maxRecent);
     }
@@ -59,10 +64,10 @@ public final class JournalIndex implements Closeable {
     }
 
     /**
-     * The requests of this worker that the handler of another request, their parent, sent, in the order of their ids.
+     * Returns the requests that the handler of another request, their parent, sent, in the order of their ids.
      *
-     * @param max no more than these
-     * @return empty when there is no index, and too much to know it without: only reading the queue can tell
+     * @param max upper bound of the result
+     * @return empty when there is no index and too much to read without it
      */
     public Optional<List<Long>> children(long parent, int max) throws IOException {
         return queues.get(JournalQueue.REQUESTS).children(parent, max);
@@ -73,7 +78,7 @@ public final class JournalIndex implements Closeable {
         return queues.get(queue).record();
     }
 
-    /** What lies where the last lookup in the queue expected its record. */
+    /** Returns the damage at the position where the last lookup expected its record. */
     public Optional<Damage> damage(JournalQueue queue) {
         return Optional.ofNullable(queues.get(queue).damage());
     }

@@ -10,15 +10,15 @@ import org.agrona.collections.Int2ObjectHashMap;
 import org.agrona.collections.Long2LongHashMap;
 
 /**
- * The lowest id of each sender in each file of a queue: what tells, when files were removed, which entries of the index are to go. What a
- * sender's messages have below the lowest id in all files that stay lies in files that are gone. One thread.
+ * The lowest id of each sender in each file of a queue: shows which index entries to remove after files were removed.
+ * Messages of a sender below the lowest id in all remaining files were in removed files. One thread.
  */
 final class LowestIds {
 
-    /** No message of the sender is in a file. */
+    /** Marks a sender without a message in a file. */
     static final long NONE = -1;
 
-    /** Of one sender, from this id on; {@link #NONE} when nothing of it stays. */
+    /** Lower bound of one sender's ids; {@link #NONE} when nothing of it remains. */
     record Bound(int sender, long id) {}
 
     private final NavigableMap<Integer, Long2LongHashMap> bySender = new TreeMap<>();
@@ -45,7 +45,7 @@ final class LowestIds {
         return bySender.headMap(oldest, false);
     }
 
-    /** For each sender of a file below this number, from which id on something of it stays. */
+    /** Returns, for each sender in files below this number, the first id that remains. */
     List<Bound> bounds(int oldest) {
         Int2ObjectHashMap<Bound> bounds = new Int2ObjectHashMap<>();
         for (Long2LongHashMap file : below(oldest).values()) {

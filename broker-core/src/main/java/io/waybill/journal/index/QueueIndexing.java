@@ -19,7 +19,7 @@ import java.util.Optional;
 import org.agrona.collections.Long2LongHashMap;
 import org.rocksdb.RocksDBException;
 
-/** How far one queue is in the index. One thread at a time. */
+/** Indexing state of one queue. One thread at a time. */
 final class QueueIndexing implements Closeable {
 
     private final JournalQueue queue;
@@ -43,9 +43,9 @@ final class QueueIndexing implements Closeable {
     }
 
     /**
-     * Goes on from where the index ends.
+     * Continues at the end of the index.
      *
-     * @return empty when the queue does not hold what the index says it does
+     * @return empty when the queue does not match the index
      */
     static Optional<QueueIndexing> open(
             JournalQueue queue, Path workerDirectory, SafeFiles files, JournalSettings settings, IndexStore store)
@@ -63,7 +63,7 @@ final class QueueIndexing implements Closeable {
         return Optional.of(new QueueIndexing(queue, reader, store.lowestIds(queue)));
     }
 
-    /** Whether the record of the checkpoint is there; the reader then stands behind it. */
+    /** Moves the reader after the record of the checkpoint. Returns whether that exists. */
     static boolean moveBehind(QueueReader reader, Checkpoint checkpoint) throws IOException {
         return reader.moveTo(checkpoint.place())
                 && reader.skim() == Step.RECORD
@@ -80,9 +80,9 @@ final class QueueIndexing implements Closeable {
     }
 
     /**
-     * Puts the next records into the store.
+     * Adds the next records to the store.
      *
-     * @return how many; fewer than asked for when there are no more
+     * @return how many; fewer than requested when there are no more
      */
     int step(int maxRecords, IndexStore store) throws IOException, RocksDBException {
         reader.leaveIfRemoved();
@@ -121,7 +121,7 @@ final class QueueIndexing implements Closeable {
         return seen;
     }
 
-    /** The entries of files that are gone go, too. */
+    /** Removes the entries of removed files. */
     private void forgetRemoved(IndexStore store) throws IOException, RocksDBException {
         int oldest = reader.oldestCycle();
         if (oldest == Integer.MAX_VALUE || oldest <= removedBelow) {

@@ -21,12 +21,12 @@ import org.agrona.collections.Long2ObjectHashMap;
 import org.rocksdb.RocksDBException;
 
 /**
- * Finds the records of one queue by id: in the store as far as that reaches, in memory what came later, by reading the queue what is in
- * neither. What is found was read and checked. One thread at a time.
+ * Finds the records of one queue by id: in the store, then in memory for later records, then by reading the queue.
+ * Every result was read and checked. One thread at a time.
  */
 final class QueueLookup implements Closeable {
 
-    /** Most records that are remembered beside the store: about 40 MB. */
+    /** Max records that are remembered in addition to the store: about 40 MB. */
     static final int MAX_RECENT = 400_000;
 
     private final JournalQueue queue;
@@ -88,9 +88,9 @@ final class QueueLookup implements Closeable {
     }
 
     /**
-     * The requests that a parent's handler sent, in the order of their ids.
+     * Returns the requests that a parent's handler sent, in the order of their ids.
      *
-     * @return empty when only reading the queue can tell
+     * @return empty when only reading the queue can find them
      */
     Optional<List<Long>> children(long parent, int max) throws IOException {
         catchUp();
@@ -157,7 +157,7 @@ final class QueueLookup implements Closeable {
         }
     }
 
-    /** Whether a hole hid records. Asked once: later the writer has long gone on behind what was the end. */
+    /** Returns whether a hole hid records. Called once: later the writer has moved beyond the former end. */
     private boolean continuesBehindEnd() throws IOException {
         if (lookedBehindEnd) {
             return false;
@@ -222,12 +222,12 @@ final class QueueLookup implements Closeable {
         return newest;
     }
 
-    /** What the last find or search that found something found. */
+    /** Returns the record of the last successful find or search. */
     RecordView record() {
         return found.record();
     }
 
-    /** What lies where the last lookup expected a record; null when it was one. */
+    /** Returns the damage where the last lookup expected a record; null when there was none. */
     Damage damage() {
         return damage;
     }

@@ -10,9 +10,9 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.util.Environment;
 
 /**
- * RocksDB's native part, loaded once per process: where it lies, when the property {@value #DIRECTORY_PROPERTY} names a directory that
- * has it, as the launcher of a distribution does; else from a private directory that is removed at once, so that nothing stays behind,
- * even when the process is killed later. Thread-safe.
+ * RocksDB's native library, loaded once per process: from the directory in the property {@value #DIRECTORY_PROPERTY},
+ * if set, as the launcher of a distribution does; else from a private directory that is removed at once, so that
+ * nothing remains even if the process is killed later. Thread-safe.
  */
 final class RocksLibrary {
 
@@ -39,7 +39,7 @@ final class RocksLibrary {
         }
     }
 
-    /** As RocksDB looks for it in a directory. */
+    /** Returns the file name that RocksDB expects in a directory. */
     private static String fileName() {
         return Environment.getJniLibraryFileName("rocksdbjni");
     }

@@ -12,13 +12,14 @@ import java.util.Optional;
 import org.rocksdb.RocksDBException;
 
 /**
- * The worker's store as a reader of any process has it open: a view of one moment, or none at all. One thread at a time.
+ * Read-only snapshot of the worker's store, for a reader in any process; may be absent. One thread at a time.
  *
- * <p>Nothing is written and no lock is taken: the worker does not notice. What it removes while this is open stays readable here.
+ * <p>Nothing is written and no lock is taken: the worker is not affected. Files that it removes while this is open stay
+ * readable here.
  */
 final class SharedStore implements Closeable {
 
-    /** Files may be removed between the look at their list and their opening. */
+    /** Files may be removed between listing and opening them. */
     private static final int OPEN_TRIES = 5;
 
     private static final long REFRESH_NS = 1_000_000_000L;
@@ -72,7 +73,7 @@ final class SharedStore implements Closeable {
         }
     }
 
-    /** Gives up a store that says what is not so. */
+    /** Discards a store with a false entry. */
     void distrust(String text) {
         close();
         opened++;
@@ -88,7 +89,7 @@ final class SharedStore implements Closeable {
         return Optional.ofNullable(store);
     }
 
-    /** How far a queue is in the store, or was when it was opened. */
+    /** Returns how far a queue was indexed when the store was opened. */
     Optional<Checkpoint> checkpoint(JournalQueue queue) {
         if (store == null) {
             return Optional.empty();

@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
 public final class AnsweredIds {
 
     private static final Logger LOG = LoggerFactory.getLogger(AnsweredIds.class);
-    /** What is read of one peer's newest files at most, some seconds of reading. */
+    /** Max bytes read of one peer's newest files: some seconds of reading. */
     private static final long MAX_READ_BYTES = 2L << 30;
 
     private AnsweredIds() {}

@@ -25,16 +25,16 @@ import net.openhft.chronicle.queue.TailerDirection;
 import net.openhft.chronicle.wire.DocumentContext;
 
 /**
- * Reads a queue, one's own or a peer's, without writing a byte of it.
+ * Tail of a queue, of this worker or a peer, that writes nothing to it.
  *
- * <p>A record is copied into private memory before it is checked, and only what was checked is used: what the peer's mapping says
- * afterwards does not matter. Records for others are skipped by one look at their receiver.
+ * <p>A record is copied into private memory before it is checked, and only the checked copy is used: later changes of
+ * the peer's mapping have no effect. Records for other receivers are skipped after a read of one field.
  *
  * <p><b>Threads.</b> One at a time.
  */
 public final class JournalTail implements Closeable {
 
-    /** Every record is for this receiver. */
+    /** Accepts records for every receiver. */
     public static final int ANY_RECEIVER = -1;
 
     /** Max number of records for others that one poll skips. */
@@ -165,9 +165,9 @@ public final class JournalTail implements Closeable {
     }
 
     /**
-     * Looks whether a file that was read before has been cut since, or can't be read. Touches no mapping.
+     * Checks whether a file that was read before has been truncated since, or can't be read. Touches no mapping.
      *
-     * @return what is wrong; empty text when nothing is
+     * @return the problem; empty when there is none
      */
     public String cut() {
         try {
@@ -223,7 +223,7 @@ public final class JournalTail implements Closeable {
         return Poll.SKIPPED;
     }
 
-    /** How many records were removed by the queue's owner before this tail came to them. */
+    /** Returns how many records the queue's owner removed before this tail reached them. */
     public long lost() {
         return progress.lost();
     }
@@ -247,7 +247,7 @@ public final class JournalTail implements Closeable {
         }
     }
 
-    /** From here on reads only records before this index: those behind it are as if they were not there. */
+    /** Hides the records from this index on. */
     public void readBefore(long firstHidden) {
         limit = firstHidden;
     }
@@ -262,12 +262,12 @@ public final class JournalTail implements Closeable {
         return damage + ", at index " + Long.toHexString(index) + " of " + directory;
     }
 
-    /** Where the record that was read last is. */
+    /** Returns the position of the record that was read last. */
     public long lastIndex() {
         return index;
     }
 
-    /** Where the next poll begins. */
+    /** Returns where the next poll begins. */
     public long nextIndex() {
         return tailer.index();
     }
@@ -283,7 +283,7 @@ public final class JournalTail implements Closeable {
     }
 
     /**
-     * The same, and when the file in which that is was removed meanwhile, the next poll tells how many records were.
+     * Moves to a position; if its file was removed meanwhile, the next poll counts the removed records.
      *
      * @param sequenceOfFirst of that file; -1 when unknown
      */
@@ -318,8 +318,8 @@ public final class JournalTail implements Closeable {
     }
 
     /**
-     * The next poll begins behind the last record that is there now. Chronicle's own way there looks at every number that a file could have
-     * had since the last record, and each look is a deeper call.
+     * Moves after the last present record. Chronicle's own method tries every number that a file could have had since
+     * the last record, each in a deeper call.
      */
     public void moveToEnd() {
         for (int cycle : cyclesNewestFirst()) {
@@ -380,7 +380,9 @@ public final class JournalTail implements Closeable {
                 .finishUnchecked();
     }
 
-    /** JDK 17 may tell of a fault in the file as late as here: no reason to leave open what follows. */
+    /**
+     * Closes a resource; JDK 17 may report a fault in the file as late as here, and the remaining ones must be closed.
+     */
     private void closeDespiteFault(Runnable close) {
         try {
             close.run();

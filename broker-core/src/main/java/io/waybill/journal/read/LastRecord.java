@@ -15,19 +15,20 @@ import java.nio.file.StandardOpenOption;
 import java.util.Set;
 
 /**
- * The last whole record of a queue: where its writer goes on.
+ * The last complete record of a queue, after which its writer continues.
  *
  * @param sequence of the record; -1 when there is none
- * @param id of its message, or a greater one of the records before it when it repeats an earlier message; {@link MessageId#NONE} when there is none
+ * @param id of its message, or a greater one of the records before it when it repeats an earlier message;
+ * {@link MessageId#NONE} when there is none
  * @param index of the record; -1 when there is none
- * @param cycle the number of the roll file that it lies in; {@link Integer#MIN_VALUE} when there is none
- * @param endPosition where in the file it ends
+ * @param cycle the number of its roll file; {@link Integer#MIN_VALUE} when there is none
+ * @param endPosition position after it in the file
  */
 public record LastRecord(long sequence, long id, long index, int cycle, long endPosition) {
 
     private static final LastRecord NONE = new LastRecord(-1, MessageId.NONE, -1, Integer.MIN_VALUE, 0);
 
-    /** Whether a record lies in a file, as a reader of the file and not of its mapping finds it. */
+    /** Returns whether a record is in a file, by reading the file and not its mapping. */
     public static boolean isWhole(Path file, long start, int length, long sequence) {
         try {
             return read(file, start, length, sequence);
@@ -36,7 +37,7 @@ public record LastRecord(long sequence, long id, long index, int cycle, long end
         }
     }
 
-    /** The same, where it matters that a file can't be read. */
+    /** Reads a record as {@link #isWhole} does, and throws when the file can't be read. */
     public static boolean read(Path file, long start, int length, long sequence) throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(length);
         try (SeekableByteChannel channel =
@@ -91,7 +92,7 @@ public record LastRecord(long sequence, long id, long index, int cycle, long end
         }
     }
 
-    /** The same, when others are known to have been behind it that are gone. */
+    /** Returns a copy with a higher sequence, when later records are known to be lost. */
     public LastRecord withSequence(long known) {
         return known <= sequence ? this : new LastRecord(known, id, index, cycle, endPosition);
     }

@@ -1,13 +1,13 @@
 package io.waybill.journal.read;
 
-/** What a {@link JournalTail} found. */
+/** Result of a poll of a {@link JournalTail}. */
 public enum Poll {
-    /** Nothing new yet. */
+    /** No new record. */
     NONE,
     /** Records for others, which were skipped; there may be more to read. */
     SKIPPED,
     /** A record for the receiver, checked, in the buffer. */
     RECORD,
-    /** A record that is not whole; the reason is in {@link JournalTail#damage()}. The tail stands behind it. */
+    /** A damaged record; the reason is in {@link JournalTail#damage()}. The tail stands after it. */
     DAMAGED
 }

@@ -21,23 +21,23 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * Reads a queue's files by positional reads: nothing is mapped, locked or written, and whatever lies in the files can neither hang
- * nor crash the reader. For what does not stand in the path of a call: the index, the journal commands, the search for damage.
+ * Reads a queue's files by positional reads: nothing is mapped, locked or written, and no content of the files can
+ * block or crash the reader. For uses off the path of a call: the index, the journal commands, the search for damage.
  *
- * <p>Where a frame can't be right, the reader looks for the next record that is whole, and reports what lies between as
- * {@link Step#DAMAGED}. What it gives as {@link Step#RECORD} was checked in private memory.
+ * <p>After an invalid frame, the reader searches for the next complete record, and reports the bytes in between as
+ * {@link Step#DAMAGED}. A record that it reports as {@link Step#RECORD} was checked in private memory.
  *
  * <p><b>Threads.</b> One at a time. <b>Memory.</b> A window of 256 KiB, and one record.
  */
 public final class QueueReader implements Closeable {
 
-    /** What a step found. */
+    /** Result of a step. */
     public enum Step {
         /** A record; {@link #record()} and {@link #place()} describe it. */
         RECORD,
         /** Something that is no record, skipped; see {@link #damage()}. */
         DAMAGED,
-        /** Nothing more yet. */
+        /** No more records yet. */
         END
     }
 
@@ -97,10 +97,10 @@ public final class QueueReader implements Closeable {
     }
 
     /**
-     * Looks whether an {@link Step#END} is no more than a hole in the newest file, with whole records behind. Costs a look at the
+     * Checks whether an {@link Step#END} is only a hole in the newest file, with complete records after it. Reads the
      * rest of that file.
      *
-     * @return {@link Step#DAMAGED} when there was a hole, which is skipped now; {@link Step#END} when not
+     * @return {@link Step#DAMAGED} when there was a hole, which is skipped now; {@link Step#END} otherwise
      */
     public Step searchBehindEnd() throws IOException {
         if (!window.isOpen()) {
@@ -111,9 +111,9 @@ public final class QueueReader implements Closeable {
     }
 
     /**
-     * Like {@link #searchBehindEnd}, but reads nothing where the file's header says that the last record begins before this end, as it
-     * does in every file that is whole. What is reserved behind the end is much, and whatever brought it into the page cache makes it look
-     * like data.
+     * Does {@link #searchBehindEnd}, but reads nothing if according to the file's header the last record begins before
+     * this end, as in every intact file. The reserved space after the end is large, and its pages look like data once
+     * they are in the page cache.
      */
     public Step searchBehindEndIfWritten() throws IOException {
         // in this order: the writer notes where a record begins when the record is there
@@ -122,9 +122,9 @@ public final class QueueReader implements Closeable {
     }
 
     /**
-     * Reads the rest of the record whose header {@link #skim} just gave, and checks all of it.
+     * Reads the rest of the record whose header {@link #skim} returned, and checks all of it.
      *
-     * @return false when it is damaged, as {@link #damage()} says; the next step is the same then
+     * @return false when it is damaged, see {@link #damage()}; the next step is the same then
      */
     public boolean complete() throws IOException {
         String problem = probe.readWhole(recordAt, recordBytes);
@@ -142,7 +142,7 @@ public final class QueueReader implements Closeable {
         return step;
     }
 
-    /** Returns null when there is to be gone on from where the reader stands then. */
+    /** Takes a step in the current file. Returns null to continue at the reader's current position. */
     private Step stepInFile(Depth depth) throws IOException {
         if (!window.covers(position, Frame.LENGTH, readAhead)) {
             return fileEnds();
@@ -205,7 +205,7 @@ public final class QueueReader implements Closeable {
             return Step.END;
         }
         if (!isOpenNow()) {
-            return null; // the writer's last record in this file came just before the newer file
+            return null; // the writer's last record in this file was published just before the newer file
         }
         if (frame != Frame.END) {
             long found = probe.wholeRecordBehind(position);
@@ -234,7 +234,7 @@ public final class QueueReader implements Closeable {
         return found == RecordProbe.NOWHERE ? deadEnd(text + ", and none lies behind") : skipTo(found, text);
     }
 
-    /** No record lies behind: says so once, and waits here for the writer or goes on in the next file. */
+    /** Reports once that no record follows, and waits here for the writer or continues in the next file. */
     private Step deadEnd(String text) throws IOException {
         boolean said = deadEndAt == position;
         deadEndAt = position;
@@ -250,8 +250,8 @@ public final class QueueReader implements Closeable {
     }
 
     /**
-     * Skips a frame by its length. When that leads to no document, what is here was written elsewhere, and its length says nothing of this
-     * place: then it goes on with the first whole record, which may lie before.
+     * Skips a frame by its length. If no document follows there, the frame was written elsewhere and its length is
+     * meaningless: then it continues with the first complete record, which may come earlier.
      */
     private Step skipDamaged(int bytes, String text) throws IOException {
         long behind = Frame.behind(position, bytes);
@@ -284,7 +284,7 @@ public final class QueueReader implements Closeable {
         return Step.DAMAGED;
     }
 
-    /** Opens the oldest file that is newer than the current one. Returns null when that went well. */
+    /** Opens the oldest file that is newer than the current one. Returns null on success. */
     private Step enterNewer() throws IOException {
         RollFile next = files.after(current);
         return next == null ? Step.END : enter(next, 0, 0);
@@ -311,7 +311,7 @@ public final class QueueReader implements Closeable {
     }
 
     /**
-     * The next step reads the record at this position.
+     * Moves to this position, which the next step reads.
      *
      * @return false when there is no such file, or none that may be opened; the reader then stands before the next one
      */
@@ -329,8 +329,8 @@ public final class QueueReader implements Closeable {
     }
 
     /**
-     * Leaves the file that is read when its owner has removed it: it takes its space as long as it is open. What is still to be read of it
-     * is not read; the next step reads the oldest file that is there.
+     * Closes the current file when its owner has removed it: it uses disk space as long as it is open. Its remaining
+     * records are skipped; the next step reads the oldest present file.
      *
      * @return whether it was removed
      */
@@ -354,12 +354,12 @@ public final class QueueReader implements Closeable {
         return there.isEmpty() ? Integer.MAX_VALUE : there.get(0).cycle();
     }
 
-    /** What the last {@link Step#RECORD} gave. */
+    /** Returns the record of the last {@link Step#RECORD}. */
     public RecordView record() {
         return view;
     }
 
-    /** Where the record that was read last lies. */
+    /** Returns the position of the record that was read last. */
     public RecordPosition place() {
         if (place == null) {
             place = new RecordPosition(current.roll(), recordIndex, recordAt);

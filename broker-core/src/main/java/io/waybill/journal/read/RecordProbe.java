@@ -12,7 +12,8 @@ import java.io.IOException;
 import java.nio.ByteOrder;
 
 /**
- * Tells whether bytes in a queue's file are a record, whatever lies there: by the frame, the header in it, and the whole of it.
+ * Decides whether bytes in a queue's file are a record, for any content: by the frame, the header in it, and the whole
+ * of it.
  *
  * <p><b>Threads.</b> Belongs to the reader whose window and buffer it uses.
  */
@@ -32,7 +33,7 @@ final class RecordProbe {
         this.maxRecordBytes = maxRecordBytes;
     }
 
-    /** Where the last record begins, as the writer says; {@link Long#MAX_VALUE} when it does not. */
+    /** Returns where the last record begins, as the writer noted; {@link Long#MAX_VALUE} without a note. */
     long lastWritten(Roll roll) throws IOException {
         buffer.reserve(Long.BYTES);
         long at = new ChronicleDocuments(roll).writePositionAt();
@@ -62,7 +63,7 @@ final class RecordProbe {
     String readWhole(long at, int bytes) throws IOException {
         long from = at + Frame.LENGTH;
         boolean isCovered = window.available(from) >= bytes;
-        if (!isCovered && from + bytes > window.size()) { // no memory for what a length says that lies
+        if (!isCovered && from + bytes > window.size()) { // no memory for a false length
             return "the file ends inside a record of " + bytes + " bytes";
         }
         buffer.reserve(bytes);
@@ -72,7 +73,7 @@ final class RecordProbe {
                 return "";
             }
         }
-        // not in the window, or the copy there is older than the frame that says that all is there
+        // not in the window, or the copy there is older than the frame that completes it
         return window.read(from, buffer.memory(), bytes)
                 ? check()
                 : "the file ends inside a record of " + bytes + " bytes";
@@ -121,7 +122,7 @@ final class RecordProbe {
         return NOWHERE;
     }
 
-    /** What is wrong with a frame that is marked as a document of the queue's own; empty text when nothing is. */
+    /** Returns the problem of a frame that is marked as a document of Chronicle; empty when there is none. */
     String metaProblem(long at, int bytes, Roll roll) throws IOException {
         int expected = new ChronicleDocuments(roll).bytesAt(at);
         if (bytes != expected) {

@@ -20,7 +20,7 @@ final class SequenceCount {
         lost = false;
     }
 
-    /** One record could not be read, as far as its frame tells. */
+    /** Counts one record that could not be read, according to its frame. */
     void skippedOne() {
         inFile++;
         lost = true;

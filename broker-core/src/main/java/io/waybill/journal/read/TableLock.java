@@ -17,11 +17,11 @@ import java.util.concurrent.locks.LockSupport;
  */
 public final class TableLock {
 
-    /** What the table is opened for, and how often to look while another process has it open. */
+    /** Purpose of opening the table, and how often to retry while another process has it open. */
     public enum Mode {
         /** A link to the peer is made while others wait. */
         READER(10),
-        /** It would recreate the table. */
+        /** Opens to recreate the table. */
         WRITER(50);
 
         private final int looks;

@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.util.OptionalInt;
 import java.util.stream.Stream;
 
-/** What the directory of a queue says, looked at before Chronicle maps its files. Stateless. */
+/** Checks the directory of a queue before Chronicle maps its files. Stateless. */
 final class TailedQueue {
 
     private TailedQueue() {}

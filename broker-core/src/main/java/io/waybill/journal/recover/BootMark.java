@@ -12,16 +12,16 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a queue's directory says of the boot of the host in which the queue was last made ready: in the same boot nothing that was written
- * can have been lost. Immutable.
+ * Note in a queue's directory about the boot of the host in which the queue was last prepared: in the same boot no
+ * written data can have been lost. Immutable.
  *
  * @param boot id of the boot; {@link #FAILED} when a sync failed since
  * @param firstCycle the number of the first file that was begun in it
- * @param firstCounter the first counter of a message id that was given in it
+ * @param firstCounter the first counter of a message id that was assigned in it
  */
 public record BootMark(String boot, int firstCycle, long firstCounter) {
 
-    /** No boot is called so: what the kernel holds of the files need not be what the disk has. */
+    /** Not the id of any boot: the disk may differ from the kernel's cache. */
     static final String FAILED = "failed";
 
     private static final String FILE = "boot";
@@ -54,7 +54,7 @@ public record BootMark(String boot, int firstCycle, long firstCounter) {
         files.replaceAtomically(directory.resolve(FILE), bytes());
     }
 
-    /** Replaces the one before: after a power cut it may be gone, and then the queue is checked. */
+    /** Replaces the previous note without a sync: if a power cut loses it, the queue is checked. */
     void writeUnsynced(Path directory, SafeFiles files) throws IOException {
         files.replaceUnsynced(directory.resolve(FILE), bytes());
     }

@@ -24,23 +24,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes a queue whole again from which a power cut may have taken pages. The kernel writes pages in any order: at the end there can be
- * holes
- * with whole records behind them, and what Chronicle notes beside the records can be older or newer than they are. What stays is every
- * record before the first that is not whole. A file that is not exactly what its records ask for is rewritten from them; what stood
- * behind the first hole is set aside under the name of its file with {@value #SET_ASIDE}, and nothing reads it again.
+ * Recovers a queue after a power cut that may have lost pages. The kernel writes pages in any order: at the end there
+ * can be holes with complete records after them, and Chronicle's notes can be older or newer than the records. Every
+ * record before the first incomplete one remains. A file that does not exactly match its records is rewritten from
+ * them; the rest after the first hole is copied to a file with the suffix {@value #SET_ASIDE}, which nothing reads
+ * again.
  *
- * <p>Damage among what was on the disk before, or long before the end, is no power cut's: it is left for {@code journal verify} to tell.
+ * <p>Damage in data that was already on the disk, or long before the end, does not come from a power cut: it is left to
+ * {@code journal verify}.
  *
- * <p><b>Threads.</b> One, once, under the worker's lock. <b>Errors.</b> When it is interrupted at any point, it starts from scratch the
- * next time.
+ * <p><b>Threads.</b> One, once, under the worker's lock. <b>Errors.</b> When it is interrupted at any point, it starts
+ * from scratch the next time.
  */
 final class PowerCut {
 
     static final String SET_ASIDE = ".cut";
 
     private static final Logger LOG = LoggerFactory.getLogger(PowerCut.class);
-    /** More than a kernel keeps unwritten: where nothing was synced, only so much of the newest files is looked at. */
+    /** More than a kernel keeps unwritten: if nothing was synced, only this much of the newest files is checked. */
     static final long MAX_UNWRITTEN_BYTES = 2L << 30;
     /** Longer than a kernel keeps anything unwritten. */
     private static final long MAX_UNWRITTEN_NS = 600_000_000_000L;
@@ -67,22 +68,25 @@ final class PowerCut {
     }
 
     /**
-     * A position at which something is not whole.
+     * First position with incomplete data.
      *
-     * @param file that it lies in
-     * @param kept records of the file that lie before it
+     * @param file that contains it
+     * @param kept records of the file before it
      * @param index of the record that would be there
      * @param sentNs when the record before it was sent
-     * @param nextCounter as it is before it
+     * @param nextCounter before it
      */
     private record Suspicion(RollFile file, int kept, long index, long sentNs, long nextCounter, String text) {}
 
-    /** Makes the queue whole. */
+    /** Recovers the queue. */
     RecoveredQueue recover() throws IOException {
         return recover(false);
     }
 
-    /** The same, and rewrites all that need not be on the disk, whole or not: the kernel forgot that it is not. */
+    /**
+     * Recovers the queue, and rewrites all data that may not be on the disk, complete or not: the kernel no longer
+     * knows that it is not.
+     */
     RecoveredQueue writeAnew() throws IOException {
         return recover(true);
     }

@@ -18,18 +18,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Where a queue's writer begins in this incarnation, so that no sequence and no id is ever given twice: neither those that a power cut
- * took, nor those
- * in files that are gone, nor those that a peer may remember of them.
+ * Start of a queue's writer in this incarnation, chosen so that no sequence and no id is used twice: neither those lost
+ * in a power cut, nor those in lost files, nor those that a peer may remember.
  *
  * <p><b>Threads.</b> The thread that joins. Call under the worker's lock: no other process may write here.
  */
 public final class QueueBeginning {
 
-    /** More calls than a worker makes in the time for which a kernel keeps what it has not written. */
+    /** More calls than a worker makes in the time for which a kernel keeps unwritten data. */
     private static final long LOST_IDS = 1L << 32;
 
-    /** More than a worker writes between two notes of how far it is. */
+    /** More bytes than a worker writes between two notes of its position. */
     private static final long MAX_UNNOTED_BYTES = 256L << 20;
     /** More ids and records than a worker makes while its host runs: a claim beyond is damage. */
     private static final long MAX_BEYOND = 1L << 40;
@@ -65,13 +64,13 @@ public final class QueueBeginning {
     }
 
     /**
-     * Checks whether the host was restarted since the queue was written, and if so makes it whole again.
+     * Checks whether the host was restarted since the queue was written, and if so recovers it.
      *
-     * @param epoch which incarnation of the worker this is
-     * @param onDiskBefore the index before which records were on the disk, as the worker said in its last incarnation; less than 1 when it
-     *     did not
+     * @param epoch of the worker
+     * @param onDiskBefore the index before which records were on the disk, as noted by the last incarnation; less than
+     * 1 when it was not
      * @param evidence of how far the queue was written
-     * @throws IOException when a queue that is not whole could not be made so
+     * @throws IOException when a damaged queue could not be recovered
      */
     public static QueueBeginning find(
             Path directory,
@@ -118,11 +117,11 @@ public final class QueueBeginning {
     }
 
     /**
-     * Compares what is left of the queue with what is known of it. When records are gone that were there, the queue goes on in a new file
-     * behind all that a reader may stand in, with sequences behind those that are known, and with ids far behind them.
+     * Compares the remaining queue with the evidence. If records were lost, the queue continues in a new file after all
+     * positions at which a reader may stand, with sequences after the known ones, and with ids far after them.
      *
-     * @param last record that is left
-     * @return the same, with the greatest sequence that is known
+     * @param last remaining record
+     * @return the record, with the greatest known sequence
      */
     public LastRecord reconcile(LastRecord last) throws IOException {
         QueueEvidence.Claim furthest = furthest(last);
@@ -154,7 +153,7 @@ public final class QueueBeginning {
         return last.withSequence(furthest.nextSequence() - 1);
     }
 
-    /** What is there and damaged may be put back from a copy: nothing is written behind it. */
+    /** Throws when present data is damaged: it may be restored from a copy, so nothing is written after it. */
     private void requireWhole() {
         boolean madeWhole = !before.map(BootMark::boot).equals(Optional.of(now.boot()));
         String damage = madeWhole ? "" : StructureCheck.firstDamage(directory, settings, files);
@@ -223,17 +222,20 @@ public final class QueueBeginning {
         }
     }
 
-    /** What of the queue is gone, for people; empty text when nothing is. */
+    /** Returns a description of the lost part of the queue; empty when nothing is lost. */
     public String loss() {
         return loss;
     }
 
-    /** The counter of the first id that may have been given to a message in the files that are gone. */
+    /** Returns the counter of the first id that may have been assigned to a message in the lost files. */
     public long lostFrom() {
         return lostFrom;
     }
 
-    /** Behind the counter of the last id that is known to have been given to one; not above {@link #lostFrom} when nothing is gone. */
+    /**
+     * Returns the counter after the last id that is known to have been assigned; not above {@link #lostFrom} when
+     * nothing is lost.
+     */
     public long lostTo() {
         return lostTo;
     }

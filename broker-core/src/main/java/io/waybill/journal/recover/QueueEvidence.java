@@ -4,25 +4,25 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * What is known of a worker's queue beside its files: how far it was written, as the worker itself noted and as its peers have read it.
- * When files were lost, this tells what must not be used a second time. All of it is claims, which a damaged file can make wrong.
- * Immutable.
+ * Evidence of how far a worker's queue was written, apart from its files: the worker's own notes and the positions of
+ * its peers. After files were lost, it shows which ids must not be used again. These are claims, which a damaged file
+ * can falsify. Immutable.
  *
- * @param nextCounter above the counters of all message ids that the worker gave, as it noted; 0 when unknown
+ * @param nextCounter above the counters of all message ids that the worker assigned, as it noted; 0 when unknown
  * @param oldestCycle the number of the oldest file that retention left; -1 when unknown
- * @param responses of the peers: the ids in them prove that they were given. Empty where the queue gives no ids
- * @param workerId whose queue it is
+ * @param responses of the peers: the ids in them prove that they were assigned. Empty where the queue assigns no ids
+ * @param workerId owner of the queue
  */
 public record QueueEvidence(List<Claim> claims, long nextCounter, int oldestCycle, List<Path> responses, int workerId) {
 
-    /** Nothing is known. */
+    /** Empty evidence. */
     public static final QueueEvidence NONE = new QueueEvidence(List.of(), 0, -1, List.of(), 0);
 
     /**
-     * How far the queue was written.
+     * Claim of how far the queue was written.
      *
-     * @param witness who says so, for people
-     * @param endIndex behind a record that was there
+     * @param witness source of the claim, for messages
+     * @param endIndex after a record that existed
      * @param nextSequence above the sequence of that record; 0 when unknown
      */
     public record Claim(String witness, long endIndex, long nextSequence) {}

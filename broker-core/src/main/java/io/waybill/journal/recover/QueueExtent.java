@@ -14,25 +14,25 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * Which files a queue has, and what its directory tells of files that it had. Immutable.
+ * Files of a queue, and what its directory shows of lost files. Immutable.
  *
  * @param newest the number of its newest file that was begun; empty when none was
- * @param empty its newest file of which only the name is left, or none of the content yet
- * @param lost a newer file than all that are there, which Chronicle's table lists: it was removed, and not by retention, which takes the
- *     oldest
- * @param wasReady whether the directory says that its worker once opened the queue, and with that began a file
+ * @param empty its newest file without content
+ * @param lost a file newer than all present ones, which Chronicle's table lists: it was removed, and not by retention,
+ * which removes the oldest
+ * @param wasReady whether its worker once opened the queue, and so began a file
  */
 public record QueueExtent(OptionalInt newest, Optional<Path> empty, Optional<Path> lost, boolean wasReady) {
 
     private static final QueueExtent NOTHING =
             new QueueExtent(OptionalInt.empty(), Optional.empty(), Optional.empty(), false);
 
-    /** Whether files are known to be gone, or their content. */
+    /** Returns whether files, or their content, are known to be lost. */
     public boolean isLost() {
         return lost.isPresent() || wasReady && newest.isEmpty();
     }
 
-    /** Looks at the names and the first bytes of the files, the table before the files. */
+    /** Reads the names and the first bytes of the files, the table before the files. */
     public static QueueExtent of(Path directory, SafeFiles files) throws IOException {
         if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
             return NOTHING;

@@ -20,8 +20,8 @@ import net.openhft.chronicle.queue.ExcerptAppender;
 import net.openhft.chronicle.wire.DocumentContext;
 
 /**
- * Rewrites a queue's file from its records, beside the queue, and replaces the file when the new one is on the disk. Each record keeps
- * its sequence in the file; instead of one that is not whole stands a document that is no record.
+ * Rewrites a queue's file from its records, outside of the queue, and replaces the file when the new one is on the
+ * disk. Each record keeps its sequence in the file; an incomplete one is replaced by a document that is not a record.
  *
  * <p>One thread at a time.
  */
@@ -46,7 +46,7 @@ final class RewrittenFile {
         this.disk = disk;
     }
 
-    /** What an attempt left that was ended. */
+    /** Removes the remains of an interrupted attempt. */
     void removeLeftovers() throws IOException {
         if (!Files.isDirectory(beside, LinkOption.NOFOLLOW_LINKS)) {
             return;

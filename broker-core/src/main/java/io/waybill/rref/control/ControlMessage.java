@@ -39,7 +39,7 @@ public final class ControlMessage {
     private final RRefId rref; // null in an accept
     private final ForkId fork;
     private final int ownerEpoch;
-    private final CallException failure; // null unless it says why a creation failed
+    private final CallException failure; // null unless it contains the error of a creation
     private final byte[] payload;
 
     private ControlMessage(
@@ -61,7 +61,7 @@ public final class ControlMessage {
         return new ControlMessage(MessageType.RREF_USER_DELETE, rref, fork, 0, null, content);
     }
 
-    /** The end of a reference whose creation failed: others that have forks of it are to hear why. */
+    /** Creates the message for the end of a reference whose creation failed: other holders of forks get its error. */
     public static ControlMessage userDelete(RRefId rref, ForkId fork, CallException why) {
         Value content = Value.tuple(
                 Value.of(rref.createdOn()),

@@ -2,12 +2,12 @@ package io.waybill.rref.control;
 
 import io.waybill.api.ErrorCode;
 
-/** Hears how one attempt to send a control message ended. Any thread; what comes after the first word is ignored. */
+/** Callback for the outcome of one attempt to send a control message. Any thread; only the first call counts. */
 public interface ControlOutcome {
 
-    /** {@code RREF_ACK} came. */
+    /** Called when {@code RREF_ACK} arrived. */
     void acknowledged();
 
-    /** It could not be sent, was refused, or nothing came in time. */
+    /** Called when it could not be sent, was rejected, or timed out. */
     void failed(ErrorCode code, String text);
 }

@@ -4,13 +4,13 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * How often, and when, a control message is sent again that was not acknowledged.
+ * Retry policy of control messages that were not acknowledged.
  *
  * @param count retries until a request has failed, and until other messages are sent {@code slow}ly
- * @param first before the first retry and before the second; each of the others waits half as long again as the one before it
+ * @param first before the first retry and before the second; each later wait is 1.5 times the previous one
  * @param slow the wait after those
- * @param attemptTimeout how long an attempt waits for its acknowledgement; zero for as long as a call that says nothing, and
- *     {@link #ATTEMPT_TIMEOUT_DEFAULT} where such a call waits indefinitely
+ * @param attemptTimeout how long an attempt waits for its acknowledgement; zero for the default timeout of calls, and
+ * {@link #ATTEMPT_TIMEOUT_DEFAULT} if that is indefinite
  */
 public record ControlRetries(int count, Duration first, Duration slow, Duration attemptTimeout) {
 
@@ -36,12 +36,15 @@ public record ControlRetries(int count, Duration first, Duration slow, Duration 
         }
     }
 
-    /** How long to wait after so many failures. PyTorch counts a retry after it has computed its wait, so that the first comes twice. */
+    /**
+     * Returns the wait after so many failures. PyTorch counts a retry after it has computed its wait, so the first wait
+     * occurs twice.
+     */
     public long waitNs(int failures) {
         return (long) (first.toNanos() * Math.pow(GROWTH, Math.max(0, failures - 1)));
     }
 
-    /** How long an attempt waits where calls that say nothing wait this long. */
+    /** Returns the timeout of an attempt for a default timeout of calls. */
     public Duration attemptTimeout(Duration defaultTimeout) {
         if (!attemptTimeout.isZero()) {
             return attemptTimeout;

@@ -6,6 +6,6 @@ import io.waybill.rref.References;
 @FunctionalInterface
 public interface ControlTransport {
 
-    /** Sends once; the outcome is told exactly once, before or after this returns. Must not throw. */
+    /** Sends once; reports the outcome exactly once, before or after this method returns. Must not throw. */
     void send(ControlMessage message, int to, ControlOutcome outcome);
 }

@@ -12,10 +12,10 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * What a {@code SCRIPT_RREF_FETCH_CALL} says: a tuple of four ints.
+ * Payload of a {@code SCRIPT_RREF_FETCH_CALL}: a tuple of four ints.
  *
  * @param owner id of the worker that has the value
- * @param epoch the owner's life in which the value was made, as far as the sender knows
+ * @param epoch the owner's epoch when the value was created, as far as the sender knows
  */
 public record FetchRequest(RRefId id, int owner, int epoch) {
 

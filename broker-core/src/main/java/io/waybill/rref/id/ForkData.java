@@ -6,13 +6,13 @@ import io.waybill.rref.Forks;
 import java.util.Objects;
 
 /**
- * A reference on its way to another worker. Made by {@link Forks#fork}, for one receiver.
+ * A reference as sent to another worker. Made by {@link Forks#fork}, for one receiver.
  *
  * @param owner id of the worker that has the value
  * @param rref the reference
  * @param fork the receiver's fork
  * @param parent id of the worker that shared it
- * @param ownerEpoch the owner's life in which the value was made, as far as the parent knows
+ * @param ownerEpoch the owner's epoch when the value was created, as far as the parent knows
  * @param type of the value, as its creator named it
  */
 public record ForkData(int owner, RRefId rref, ForkId fork, int parent, int ownerEpoch, String type) {
@@ -30,7 +30,7 @@ public record ForkData(int owner, RRefId rref, ForkId fork, int parent, int owne
         }
     }
 
-    /** The content of a {@code REMOTE_RET} that says that the value was created. */
+    /** Returns the content of a {@code REMOTE_RET} for a created value. */
     public Value ids() {
         return Value.tuple(
                 Value.of(rref.createdOn()),

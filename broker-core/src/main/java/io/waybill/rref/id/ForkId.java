@@ -12,7 +12,7 @@ public record ForkId(int createdOn, long localId) {
         UniqueId.check(createdOn, localId);
     }
 
-    /** The fork that stands for the owner itself, which has none. */
+    /** Returns the fork that represents the owner itself, which has none. */
     public static ForkId ofOwner(RRefId rref) {
         return new ForkId(rref.createdOn(), rref.localId());
     }
@@ -21,7 +21,7 @@ public record ForkId(int createdOn, long localId) {
         return createdOn == rref.createdOn() && localId == rref.localId();
     }
 
-    /** As PyTorch writes it. */
+    /** Returns PyTorch's text form. */
     @Override
     public String toString() {
         return UniqueId.text(createdOn, localId);

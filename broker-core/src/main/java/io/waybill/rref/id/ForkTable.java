@@ -30,7 +30,7 @@ import java.util.List;
  */
 public final class ForkTable {
 
-    /** Most references in one message. */
+    /** Max references in one message. */
     public static final int MAX_REFERENCES = 1024;
 
     private static final int FIXED_LENGTH = 29;

@@ -12,7 +12,7 @@ public record RRefId(int createdOn, long localId) {
         UniqueId.check(createdOn, localId);
     }
 
-    /** As PyTorch writes it. */
+    /** Returns PyTorch's text form. */
     @Override
     public String toString() {
         return UniqueId.text(createdOn, localId);

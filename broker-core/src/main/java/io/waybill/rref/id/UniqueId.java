@@ -3,7 +3,7 @@ package io.waybill.rref.id;
 import io.waybill.api.MessageId;
 import io.waybill.api.WorkerInfo;
 
-/** What {@link RRefId} and {@link ForkId} share: bounds, and PyTorch's text. */
+/** Bounds and PyTorch's text form, shared by {@link RRefId} and {@link ForkId}. */
 final class UniqueId {
 
     private UniqueId() {}

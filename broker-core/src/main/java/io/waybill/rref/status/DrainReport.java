@@ -1,10 +1,10 @@
 package io.waybill.rref.status;
 
 /**
- * How the references of a worker ended.
+ * Result of draining the references of a worker.
  *
  * @param complete whether nothing was left before the limit
  * @param left what was left
- * @param text for people: PyTorch's sentences where it waited without success; empty when complete
+ * @param text PyTorch's sentences about what was left; empty when complete
  */
 public record DrainReport(boolean complete, RRefCounters left, String text) {}

@@ -3,7 +3,7 @@ package io.waybill.rref.status;
 import io.waybill.api.WorkerInfo;
 
 /**
- * One life of a worker.
+ * One incarnation of a worker.
  *
  * @param worker its id
  * @param epoch how often its name had joined, itself included; from 1

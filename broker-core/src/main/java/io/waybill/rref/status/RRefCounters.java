@@ -4,7 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * How many references there are, at one moment.
+ * Counts of references at one moment.
  *
  * @param ownerRRefs values that this worker owns and that other workers may reach
  * @param forks forks of them that are known
@@ -12,7 +12,7 @@ import java.util.Map;
  * @param pendingFutures control messages without an acknowledgement
  * @param confirmedUsers references that their owner has confirmed
  * @param pendingChildren forks made here whose receivers have not reported
- * @param ignored messages that came twice, or too late, and did nothing
+ * @param ignored duplicate or late messages, which had no effect
  */
 public record RRefCounters(
         int ownerRRefs,

@@ -3,13 +3,13 @@ package io.waybill.rref.status;
 import io.waybill.rref.References;
 import io.waybill.rref.control.ControlMessage;
 
-/** Hears what an operator should read. Called without the lock of {@link References}. */
+/** Listener for events that an operator should see. Called without the lock of {@link References}. */
 public interface ReferenceListener {
 
     /** The forks of a worker that died were given back, after the grace period. */
     void onReleasedForDead(Holder dead, int forks);
 
-    /** A control message was not acknowledged after all retries; it is sent again now and then. */
+    /** Called when a control message was not acknowledged after all retries; it is retried slowly. */
     void onOverdue(ControlMessage message, int to, String why);
 
     /**
@@ -18,6 +18,8 @@ public interface ReferenceListener {
      */
     void onLeak(ReferenceStatus leaked);
 
-    /** The worker closes, and so many values stay on the disk for those who have forks of them. */
+    /**
+     * Called when the worker closes, with the number of values that stay on the disk for the holders of their forks.
+     */
     void onKept(int values);
 }

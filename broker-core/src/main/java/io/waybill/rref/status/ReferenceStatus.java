@@ -4,14 +4,15 @@ import io.waybill.rref.id.ForkId;
 import io.waybill.rref.id.RRefId;
 
 /**
- * What a worker has to do with one fork, at one moment.
+ * Role of a worker for one fork, at one moment.
  *
  * @param part its role
  * @param rref the reference
  * @param fork the fork; the {@linkplain ForkId#ofOwner owner's own} where only the owner has handles
- * @param peer who is at the other end: the fork's holder, the value's owner, or the receiver, by {@code part}
- * @param state in lower case: of the value {@code awaited}, {@code creating}, {@code completed} or {@code failed}, of a held fork
- *     {@code pending}, {@code confirmed}, {@code failed} or {@code orphan}, and {@code pending} of one that was passed on
+ * @param peer the worker at the other end: the fork's holder, the value's owner, or the receiver, by {@code part}
+ * @param state in lower case: of the value {@code awaited}, {@code creating}, {@code completed} or {@code failed}, of a
+ * held fork {@code pending}, {@code confirmed}, {@code failed} or {@code orphan}, and {@code pending} of one that was
+ * passed on
  * @param handles that are open on this worker, of the reference as a whole
  * @param kept whether this worker has the value, and has it on the disk too
  * @param type of the value, as its creator named it
@@ -19,13 +20,13 @@ import io.waybill.rref.id.RRefId;
 public record ReferenceStatus(
         Part part, RRefId rref, ForkId fork, Holder peer, String state, int handles, boolean kept, String type) {
 
-    /** What a worker is to a fork. */
+    /** Role of a worker for a fork. */
     public enum Part {
-        /** It has the value. */
+        /** It owns the value. */
         OWNS,
         /** The fork is its own, of another's value. */
         HOLDS,
-        /** It made the fork of one that it holds, and waits to hear of it. */
+        /** It made the fork from one that it holds, and waits for the report of its receiver. */
         PASSES
     }
 }

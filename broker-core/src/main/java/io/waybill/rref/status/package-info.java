@@ -1,2 +1,2 @@
-/** What can be observed of references: counts, states, and who holds them. */
+/** Observable state of references: counts, states, and holders. */
 package io.waybill.rref.status;

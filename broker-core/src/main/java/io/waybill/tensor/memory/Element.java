@@ -13,7 +13,11 @@ public final class Element {
 
     private Element() {}
 
-    /** Where an element lies, in elements from the storage's start. @param number in row-major order */
+    /**
+     * Returns the position of an element, in elements from the storage's start.
+     *
+     * @param number in row-major order
+     */
     public static long place(Tensor tensor, long number) {
         long place = tensor.storageOffset();
         long rest = number;

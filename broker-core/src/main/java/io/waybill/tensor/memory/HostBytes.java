@@ -11,7 +11,7 @@ public interface HostBytes extends Storage {
      */
     long readAddress();
 
-    /** Where the broker reads the bytes of any storage in host memory. */
+    /** Returns the address at which the broker reads the bytes of a storage in host memory. */
     static long readAddress(Storage storage) {
         return storage instanceof HostBytes ours ? ours.readAddress() : storage.address();
     }

@@ -22,7 +22,10 @@ import org.agrona.UnsafeApi;
  */
 public final class NativeMemory {
 
-    /** From here on libc copies: outside the JVM's safepoints, so that a long copy or a slow page holds up no other thread. */
+    /**
+     * Min size for a copy by libc: outside the JVM's safepoints, so that a long copy or a slow page delays no other
+     * thread.
+     */
     private static final long LIBC_COPY_FROM = 32 << 10;
 
     private final NativeCalls calls;
@@ -43,7 +46,10 @@ public final class NativeMemory {
         }
     }
 
-    /** A buffer over memory, writable, in native byte order once it is sliced. Nothing ties the memory's life to it. */
+    /**
+     * Returns a buffer over memory, writable, in native byte order once it is sliced. It does not keep the memory
+     * allocated.
+     */
     ByteBuffer buffer(long address, int length) {
         return calls.bufferAt(address, length);
     }

@@ -3,12 +3,14 @@ package io.waybill.tensor.memory;
 import io.waybill.api.tensor.Tensor;
 import org.agrona.UnsafeApi;
 
-/** Copies the elements of a tensor, however they are strided, in row-major order and without what lies between them. Stateless. */
+/** Copies the elements of a tensor with any strides in row-major order, without gaps. Stateless. */
 public final class StridedCopy {
 
     private StridedCopy() {}
 
     /**
+     * Copies the elements.
+     *
      * @param storage the address of the first byte of the tensor's storage
      * @param to room for the tensor's elements
      */

@@ -2,7 +2,7 @@ package io.waybill.tensor.memory;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** How many hold a storage. Starts at one. Thread-safe. */
+/** Reference count of a storage. Starts at one. Thread-safe. */
 public final class UseCount {
 
     private final AtomicInteger count = new AtomicInteger(1);

@@ -4,10 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Regions that one receiver may read until it says that it is done with them.
+ * Regions that one receiver may read until it releases them.
  *
- * <p>A receiver can be done, or be gone, before the sender knows that its message is in the journal: then the lease ends when the sender
- * learns it, because until then it may still be writing.
+ * <p>A receiver can release them, or end, before the sender knows that its message is in the journal: then the lease
+ * ends when the sender learns it, because until then it may still be writing.
  *
  * <p><b>Threads.</b> Guarded by {@link Leases}.
  */

@@ -1,9 +1,9 @@
 package io.waybill.tensor.segment;
 
-/** Takes what receivers say they are done with. */
+/** Receives the ids of leases that receivers have released. */
 @FunctionalInterface
 public interface LeaseSink {
 
-    /** The receiver says that it has released a lease; a claim, not yet checked. */
+    /** Called with a lease that the receiver claims to have released; not yet checked. */
     void released(int receiver, long leaseId);
 }

@@ -26,7 +26,7 @@ public final class LeasedBytes {
         return region.segment().path();
     }
 
-    /** Of the first byte in the segment's file. */
+    /** Returns the offset of the first byte in the segment's file. */
     public long offset() {
         return offset;
     }

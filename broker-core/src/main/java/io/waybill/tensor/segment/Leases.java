@@ -10,16 +10,16 @@ import org.agrona.collections.Int2ObjectHashMap;
 import org.agrona.collections.Long2ObjectHashMap;
 
 /**
- * What this worker has leased to whom. What a receiver claims to have released is checked against it.
+ * Table of this worker's leases and their receivers. Claims of a receiver to have released one are checked against it.
  *
  * <p><b>Threads.</b> Thread-safe. Its lock is taken before the {@link SegmentPool}'s, never after.
  */
 public final class Leases implements LeaseSink {
 
-    /** Most leases of one receiver: as many as its ring of released leases has places, so that the ring can't overflow. */
+    /** Max leases of one receiver: the size of its ring of released leases, so that the ring can't overflow. */
     public static final int MAX_OUTSTANDING = 256;
 
-    /** A look at what a receiver released costs a cache miss or two, and serves many leases at once. */
+    /** Min leases before released ones are read: a read costs a cache miss or two, and serves many leases at once. */
     private static final int POLLED_FROM = 32;
 
     private final ReleasedLeases released;
@@ -72,7 +72,7 @@ public final class Leases implements LeaseSink {
         }
     }
 
-    /** The message never got into the journal. */
+    /** Cancels the lease of a message that was not appended to the journal. */
     public synchronized void cancel(Lease lease) {
         if (lease.state() == Lease.State.PLANNED) {
             forget(lease);
@@ -105,7 +105,7 @@ public final class Leases implements LeaseSink {
         outstanding--;
     }
 
-    /** Ends all leases of a receiver that is gone. */
+    /** Ends all leases of a receiver that has ended. */
     public synchronized void receiverGone(int receiver) {
         Long2ObjectHashMap<Lease> its = byReceiver.get(receiver);
         if (its != null) {

@@ -14,8 +14,8 @@ import org.agrona.collections.Long2ObjectHashMap;
 /**
  * The segment files of one peer, mapped when a message first names them.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Made by {@link TensorReceiver#peer}; its caller closes it when the peer is
- * gone. Storages in use keep their mapping until they are released.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> Created by {@link TensorReceiver#peer}; its caller closes it when
+ * the peer has ended. Storages in use keep their mapping until they are released.
  */
 public final class PeerSegments implements AutoCloseable {
 
@@ -41,8 +41,10 @@ public final class PeerSegments implements AutoCloseable {
     }
 
     /**
-     * @throws RejectedMessageException {@link ErrorCode#TENSORS_GONE} when the file isn't there, {@link ErrorCode#PEER_CORRUPT} when the
-     *     part isn't
+     * Returns a part of a segment, and maps its file if necessary.
+     *
+     * @throws RejectedMessageException {@link ErrorCode#TENSORS_GONE} when the file does not exist,
+     * {@link ErrorCode#PEER_CORRUPT} when it is too short
      */
     public synchronized SegmentMapping.Part use(long segment, long offset, long length)
             throws RejectedMessageException {
@@ -86,7 +88,7 @@ public final class PeerSegments implements AutoCloseable {
         });
     }
 
-    /** How many segment files are mapped. */
+    /** Returns how many segment files are mapped. */
     public synchronized int mappedCount() {
         return mappings.size();
     }

@@ -26,7 +26,7 @@ public final class Region {
         return segment;
     }
 
-    /** From the segment's start. */
+    /** Returns the offset from the segment's start. */
     public long offset() {
         return offset;
     }
@@ -40,7 +40,7 @@ public final class Region {
         return segment.span().address() + offset;
     }
 
-    /** False when it has gone back already. */
+    /** Takes one more hold; returns false when the region was released already. */
     public boolean tryHold() {
         int seen;
         do {

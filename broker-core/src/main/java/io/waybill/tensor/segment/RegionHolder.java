@@ -3,7 +3,7 @@ package io.waybill.tensor.segment;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 
-/** Who holds regions beside senders and receivers, and how it gives way. Thread-safe. */
+/** Further holder of regions apart from senders and receivers, which can give some up. Thread-safe. */
 public interface RegionHolder {
 
     /** Holds nothing. */
@@ -18,16 +18,16 @@ public interface RegionHolder {
     };
 
     /**
-     * Asked before each message with tensors.
+     * Called before each message with tensors.
      *
      * @throws CallException {@link ErrorCode#BACK_PRESSURE} when it holds so much that the message has to wait
      */
     void requireRoom();
 
     /**
-     * Asked when there is no memory for tensors.
+     * Called when there is no memory for tensors.
      *
-     * @return whether some was let go
+     * @return whether some was released
      * @throws CallException {@link ErrorCode#BACK_PRESSURE} when some will be
      */
     boolean giveWay();

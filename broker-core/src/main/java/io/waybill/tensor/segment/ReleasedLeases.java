@@ -1,6 +1,6 @@
 package io.waybill.tensor.segment;
 
-/** Where a sender learns which of its leases a receiver has given back. Polled by one thread at a time. */
+/** Source of the leases that a receiver has released, for their sender. Polled by one thread at a time. */
 @FunctionalInterface
 public interface ReleasedLeases {
 

@@ -13,10 +13,10 @@ import java.util.List;
 import java.util.TreeMap;
 
 /**
- * One of this worker's segment files, preallocated and mapped, and which parts of it are free.
+ * One of this worker's segment files, preallocated and mapped, with its free parts.
  *
- * <p>The free parts below {@link #touchedEnd} have been written before and are fast to write again; what lies above has never been
- * used.
+ * <p>The free parts below {@link #touchedEnd} have been written before and are fast to write again; the parts above
+ * were never used.
  *
  * <p><b>Threads.</b> Guarded by the {@link SegmentPool}'s lock, but for the immutable fields.
  */
@@ -35,7 +35,7 @@ public final class Segment {
         this.span = span;
     }
 
-    /** Makes the file, with all its space. Leaves nothing behind when that fails. */
+    /** Creates the file, with all its space. Removes it when that fails. */
     static Segment create(long id, Path directory, long size, SafeFiles files, NativeMemory memory) throws IOException {
         Path path = path(directory, id);
         // looked at first: an attempt that fails would take all that is left for a moment, from the journals too
@@ -93,12 +93,12 @@ public final class Segment {
         return span.length() - touchedEnd;
     }
 
-    /** One more region of it is held. */
+    /** Counts a region of it as held. */
     void taken() {
         inUse++;
     }
 
-    /** One less is. Returns whether none is any more. */
+    /** Counts a region of it as released. Returns whether it was the last one. */
     boolean givenBack() {
         return --inUse == 0;
     }

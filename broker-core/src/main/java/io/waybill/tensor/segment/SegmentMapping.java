@@ -15,16 +15,20 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A peer's segment file, mapped copy-on-write: reading copies nothing, and what is written here stays here.
+ * A peer's segment file, mapped copy-on-write: reading copies nothing, and writes are private to this process.
  *
- * <p>Two storages over the same bytes at the same time would see each other's writes; the second one gets a mapping of its own.
+ * <p>Two storages over the same bytes at the same time would see each other's writes; the second one gets a mapping of
+ * its own.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> {@link PeerSegments} closes it, once; it lives on until the last storage in it is
- * released.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> {@link PeerSegments} closes it, once; it stays mapped until the
+ * last storage in it is released.
  */
 public final class SegmentMapping {
 
-    /** A file that is cut while its bytes are in use is found out afterwards; this only keeps most of them from being touched. */
+    /**
+     * Max age of the file size. Truncation during use is detected afterwards; this check only prevents most accesses
+     * beyond the end.
+     */
     private static final long SIZE_HOLDS_NS = 1_000_000;
 
     private final NativeFile file;
@@ -45,7 +49,7 @@ public final class SegmentMapping {
         this.sizeAskedNs = clock.monotonicNs();
     }
 
-    /** Maps the file as long as it is. Takes the file over. */
+    /** Maps the whole file. Takes over the file. */
     static SegmentMapping map(NativeFile file, NativeMemory memory, Clock clock) throws IOException {
         try {
             long size = file.size();
@@ -81,7 +85,10 @@ public final class SegmentMapping {
             return mapping.endsBefore(offset + length);
         }
 
-        /** Makes it show the file again, after a receiver may have written. Whole pages: only when nothing else in them is in use. */
+        /**
+         * Discards private pages that a receiver may have written, so that it shows the file again. Whole pages: only
+         * when nothing else in them is in use.
+         */
         public void dropPrivatePages() {
             if (length > 0 && !isAlone()) {
                 mapping.memory.dropPages(address(), length);
@@ -125,7 +132,10 @@ public final class SegmentMapping {
         return new Part(this, span, offset, offset, length);
     }
 
-    /** How much of the file can be used, as far as a moment ago: asking costs as much as all else here. */
+    /**
+     * Returns how much of the file can be used, from a recent read: reading the size costs as much as everything else
+     * here.
+     */
     private long size() throws IOException {
         long nowNs = clock.monotonicNs();
         if (nowNs - sizeAskedNs >= SIZE_HOLDS_NS) {

@@ -22,18 +22,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * This worker's segment files, and the regions in them: handed out by whole pages, taken back when neither the worker nor any receiver
- * uses them, and handed out again, the ones that were written before first. Writing into pages that were never touched is an order of
- * magnitude slower.
+ * This worker's segment files, and the regions in them: allocated in whole pages, freed when neither the worker nor a
+ * receiver uses them, and reused, those written before first. Writing to untouched pages is an order of magnitude
+ * slower.
  *
  * <p><b>Threads.</b> Thread-safe. A new segment is made under the lock.
  *
- * <p><b>Ownership.</b> The worker closes it, which removes the files; receivers that have mapped them keep what they have, and so does
- * this process: a segment stays mapped until the last region of it is let go, by the last thread that copies into it or holds a storage. Files that an earlier process of this worker left behind are the worker's to remove
- * ({@link #removeLeftovers}) when no worker will read the messages that name them.
+ * <p><b>Ownership.</b> The worker closes it, which removes the files; receivers that have mapped them keep what they
+ * have, and so does this process: a segment stays mapped until its last region is released, by the last thread that
+ * copies into it or holds a storage. Files that an earlier process of this worker left behind are the worker's to
+ * remove ({@link #removeLeftovers}) when no worker will read the messages that name them.
  *
- * <p><b>Errors.</b> {@link CallException} with {@link ErrorCode#DEVICE_FULL} when the limit or the disk leaves no room, with
- * {@link ErrorCode#CLOSED} once it is closed.
+ * <p><b>Errors.</b> {@link CallException} with {@link ErrorCode#DEVICE_FULL} when the limit or the disk leaves no room,
+ * with {@link ErrorCode#CLOSED} once it is closed.
  */
 public final class SegmentPool implements TensorBuffers, AutoCloseable {
 
@@ -65,10 +66,11 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
 
     /**
      * @param directory where the segment files lie; made when missing
-     * @param firstId of segments and of leases: larger than any that an earlier process of this worker may have used, such as the wall
-     *     clock in ns, so that no peer takes a new segment for an old one
-     * @param released where receivers say what they are done with
-     * @param holder who else holds regions
+     *
+     * @param firstId of segments and of leases: larger than any that an earlier process of this worker may have used,
+     * such as the wall clock in ns, so that no peer takes a new segment for an old one
+     * @param released source of released leases
+     * @param holder further holder of regions
      */
     public SegmentPool(
             Path directory,
@@ -108,7 +110,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
     public Region take(long bytes) {
         Region region = tryTake(bytes, Room.TOUCHED);
         if (region == null) {
-            leases.pollAll(); // outside the lock: what comes back is put into the pool from here
+            leases.pollAll(); // outside the lock: the holder releases regions to the pool from here
             region = tryTake(bytes, Room.ANY);
         }
         if (region == null && bytes <= config.totalBytes() && holder.giveWay()) {
@@ -124,7 +126,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         return noSegment;
     }
 
-    /** Null when there is no room. */
+    /** Takes a region; null when there is no room. */
     private synchronized Region tryTake(long bytes, Room room) {
         requireOpen();
         if (bytes > config.totalBytes()) {
@@ -174,7 +176,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         return null;
     }
 
-    /** Makes a segment in which {@code length} fits; removes unused ones when the limit asks for it. */
+    /** Creates a segment with room for {@code length}; removes unused ones if the limit requires it. */
     private boolean makeRoom(long length) {
         long size = Math.max(config.segmentBytes(), length);
         if (totalBytes + size > config.totalBytes()) {
