@@ -47,6 +47,7 @@ class ArchitectureTest {
             Map.entry("rref", List.of("api", "host")),
             Map.entry("kept", List.of("api", "host", "rref")),
             Map.entry("injection", List.of("api")),
+            Map.entry("broker", List.of("api", "host", "home", "dispatch")),
             Map.entry("testing", List.of("api")),
             Map.entry(
                     "worker",
@@ -60,6 +61,7 @@ class ArchitectureTest {
                             "archive",
                             "device",
                             "dispatch",
+                            "broker",
                             "handling",
                             "rref",
                             "kept",
@@ -77,13 +79,14 @@ class ArchitectureTest {
                             "archive",
                             "device",
                             "dispatch",
+                            "broker",
                             "handling",
                             "rref",
                             "kept",
                             "query",
                             "osgi")),
             Map.entry("salvage", List.of("api", "host", "wire", "home", "journal", "query", "kept")),
-            Map.entry("osgi", List.of("api", "host", "device", "dispatch"))));
+            Map.entry("osgi", List.of("api", "host", "device", "dispatch", "broker"))));
 
     /** The rooms of the worker, lowest first: each uses those before it, but recovery and upkeep know nothing of each other. */
     private static final List<String> ROOMS = List.of(

@@ -7,11 +7,15 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.Rpc;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.broker.Broker;
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.archive.ArchiveStatus;
+import io.waybill.broker.Brokers;
+import io.waybill.broker.OwnedBroker;
 import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
+import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
@@ -47,12 +51,14 @@ public final class Worker implements Caller, AutoCloseable {
     final WorkerParts parts;
     private final WorkerClosing closing;
     private final ServedKeys served;
+    private final OwnedBroker broker;
     private final CompletableFuture<IOException> failure = new CompletableFuture<>();
 
     private Worker(WorkerParts parts) {
         this.parts = parts;
         this.closing = new WorkerClosing(parts);
         this.served = new ServedKeys(parts.registry);
+        this.broker = parts.brokers.open(new Provider(parts.directory.name(), "(program)"));
     }
 
     /**
@@ -179,6 +185,16 @@ public final class Worker implements Caller, AutoCloseable {
     public Rpc rpc() {
         parts.rpc.requireServing();
         return parts.rpc;
+    }
+
+    /** Returns the program's broker, which bundles get as a service. It is revoked when this worker closes. */
+    public Broker broker() {
+        return broker;
+    }
+
+    /** Returns the brokers of bundles, and their counters. */
+    public Brokers brokers() {
+        return parts.brokers;
     }
 
     /** Returns the converters that move tensors of other device types in and out of messages. */

@@ -107,7 +107,8 @@ final class WorkerClosing {
     }
 
     private void leave(CloseSteps steps) {
-        steps.attempt(parts.references::close)
+        steps.attempt(parts.brokers::close)
+                .attempt(parts.references::close)
                 .attempt(parts.requestWriter::close)
                 .attempt(parts.earlierCalls::close)
                 .attempt(parts.sender::close)

@@ -2,6 +2,7 @@ package io.waybill.worker;
 
 import io.waybill.api.MessageId;
 import io.waybill.archive.Archive;
+import io.waybill.broker.Brokers;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
@@ -111,6 +112,7 @@ final class WorkerParts {
     final PendingCalls pending;
     final WorkerReferences references;
     final WorkerRpc rpc;
+    final Brokers brokers;
     final GroupShutdown groupShutdown;
     final UnclaimedScan unclaimed;
     final EarlierCalls earlierCalls;
@@ -210,6 +212,7 @@ final class WorkerParts {
                 counters);
         references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
         rpc = new WorkerRpc(calls, references, CallOrigin.PROGRAM);
+        brokers = new Brokers(new WorkerBackend(directory, calls, rpc, links), host);
         groupShutdown = new GroupShutdown(directory, host, waiting, pending, registry, counters);
         links.onIncarnation(references);
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
@@ -309,6 +312,7 @@ final class WorkerParts {
                 faults,
                 lowWatermarks,
                 counters,
+                brokers,
                 ownQueues,
                 requests,
                 responses);

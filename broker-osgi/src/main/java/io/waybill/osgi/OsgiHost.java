@@ -1,6 +1,7 @@
 package io.waybill.osgi;
 
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.broker.Brokers;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Clock;
@@ -23,6 +24,7 @@ import io.waybill.osgi.script.ScriptShelf;
 import io.waybill.osgi.script.ScriptStaging;
 import io.waybill.osgi.script.ScriptStatus;
 import io.waybill.osgi.watch.HandlerWatch;
+import io.waybill.osgi.whiteboard.BrokerService;
 import io.waybill.osgi.whiteboard.ConverterWhiteboard;
 import io.waybill.osgi.whiteboard.DeviceConverters;
 import io.waybill.osgi.whiteboard.HandlerWhiteboard;
@@ -83,14 +85,26 @@ public final class OsgiHost implements AutoCloseable {
     private final List<PeriodicCheck> check = new ArrayList<>();
     private final Map<Path, String> notStarted = new LinkedHashMap<>(); // while it starts
 
+    /** Starts a framework whose bundles have no {@link io.waybill.api.broker.Broker}. */
+    public static OsgiHost start(
+            OsgiSettings settings, HandlerRegistry registry, DeviceConverters converters, Host machine)
+            throws IOException {
+        return start(settings, registry, converters, Optional.empty(), machine);
+    }
+
     /**
      * Starts a framework.
      *
+     * @param brokers gives each bundle that uses it a {@link io.waybill.api.broker.Broker}
      * @throws IOException when one of the directories can't be made or read
      * @throws IllegalStateException when the framework or a bundle of the system does not start
      */
     public static OsgiHost start(
-            OsgiSettings settings, HandlerRegistry registry, DeviceConverters converters, Host machine)
+            OsgiSettings settings,
+            HandlerRegistry registry,
+            DeviceConverters converters,
+            Optional<Brokers> brokers,
+            Host machine)
             throws IOException {
         Staging.createPrivate(settings.cache());
         Staging staging = new Staging(settings.cache().resolve("staging"), OsgiSettings.MAX_JAR_BYTES);
@@ -99,6 +113,7 @@ public final class OsgiHost implements AutoCloseable {
         registry.expectMore();
         try {
             framework.init();
+            brokers.ifPresent(given -> BrokerService.register(framework.getBundleContext(), given));
             host = new OsgiHost(settings, framework, staging, registry, converters, machine);
             host.run(staging, machine);
             return host;

@@ -2,6 +2,7 @@ package io.waybill.osgi;
 
 import io.waybill.api.Value;
 import io.waybill.api.device.DeviceConverter;
+import io.waybill.broker.Brokers;
 import io.waybill.dispatch.Absence;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerKey;
@@ -18,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -53,6 +55,19 @@ final class TestNode implements AutoCloseable {
         this(directory, SYSTEM_BUNDLES, Duration.ofSeconds(20), Duration.ofSeconds(20), Map.of(), registry);
     }
 
+    /** One whose bundles have a broker. */
+    TestNode(Path directory, Brokers brokers) throws IOException {
+        this(
+                directory,
+                SYSTEM_BUNDLES,
+                Duration.ofSeconds(20),
+                Duration.ofSeconds(20),
+                Map.of(),
+                newRegistry(),
+                OsgiSettings.UnrecordedInputs.LEFT_ALONE,
+                Optional.of(brokers));
+    }
+
     /** One that notes what handlers read by themselves. */
     static TestNode watching(Path directory) throws IOException {
         return new TestNode(
@@ -62,7 +77,8 @@ final class TestNode implements AutoCloseable {
                 Duration.ofSeconds(20),
                 Map.of(),
                 newRegistry(),
-                OsgiSettings.UnrecordedInputs.NOTED);
+                OsgiSettings.UnrecordedInputs.NOTED,
+                Optional.empty());
     }
 
     private static HandlerRegistry newRegistry() {
@@ -88,7 +104,15 @@ final class TestNode implements AutoCloseable {
             Map<String, String> framework,
             HandlerRegistry registry)
             throws IOException {
-        this(directory, bundles, drainLimit, startLimit, framework, registry, OsgiSettings.UnrecordedInputs.LEFT_ALONE);
+        this(
+                directory,
+                bundles,
+                drainLimit,
+                startLimit,
+                framework,
+                registry,
+                OsgiSettings.UnrecordedInputs.LEFT_ALONE,
+                Optional.empty());
     }
 
     private TestNode(
@@ -98,7 +122,8 @@ final class TestNode implements AutoCloseable {
             Duration startLimit,
             Map<String, String> framework,
             HandlerRegistry registry,
-            OsgiSettings.UnrecordedInputs unrecordedInputs)
+            OsgiSettings.UnrecordedInputs unrecordedInputs,
+            Optional<Brokers> brokers)
             throws IOException {
         Host real = Host.real();
         watched = directory.resolve("watched");
@@ -123,7 +148,7 @@ final class TestNode implements AutoCloseable {
                 converters.remove(deviceType, converter);
             }
         };
-        host = OsgiHost.start(settings, registry, seen, real);
+        host = OsgiHost.start(settings, registry, seen, brokers, real);
     }
 
     BundleControl bundles() {

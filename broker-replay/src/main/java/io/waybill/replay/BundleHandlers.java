@@ -1,5 +1,7 @@
 package io.waybill.replay;
 
+import io.waybill.api.WorkerInfo;
+import io.waybill.broker.Brokers;
 import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.DirectoryTree;
@@ -39,6 +41,7 @@ final class BundleHandlers implements Closeable {
     /**
      * Starts a framework.
      *
+     * @param self whose requests are replayed
      * @param worker the worker's own directory, of which its bundles are copied; empty for none
      * @param candidate put in the place of the bundle of its name, if there is one; empty for none
      * @throws IOException when the candidate is refused, too
@@ -46,6 +49,7 @@ final class BundleHandlers implements Closeable {
     static BundleHandlers start(
             Host host,
             HandlerRegistry registry,
+            WorkerInfo self,
             NodeDistribution distribution,
             Optional<Path> worker,
             Optional<Path> candidate)
@@ -55,8 +59,14 @@ final class BundleHandlers implements Closeable {
             if (worker.isPresent()) {
                 copyBundles(worker.get(), directory);
             }
+            Brokers brokers = // each is revoked when the framework ends, and none has a thread until then
+                    new Brokers(new ReplayBackend(self), host);
             OsgiHost osgi = OsgiHost.start(
-                    settings(distribution, directory), registry, DeviceConverters.into(new DeviceRegistry()), host);
+                    settings(distribution, directory),
+                    registry,
+                    DeviceConverters.into(new DeviceRegistry()),
+                    Optional.of(brokers),
+                    host);
             BundleHandlers handlers = new BundleHandlers(directory, osgi);
             if (candidate.isPresent()) {
                 handlers.install(candidate.get());

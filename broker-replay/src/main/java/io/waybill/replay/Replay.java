@@ -272,7 +272,8 @@ public final class Replay {
         }
         Optional<Path> own = home.map(path -> path.resolve("workers").resolve(worker.id() + "-" + worker.name()))
                 .filter(path -> Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS));
-        BundleHandlers bundles = BundleHandlers.start(machine, registry, distribution.get(), own, candidate.bundle());
+        BundleHandlers bundles =
+                BundleHandlers.start(machine, registry, worker, distribution.get(), own, candidate.bundle());
         List<String> problems = new ArrayList<>(bundles.problems());
         if (!problems.isEmpty() && frameworks > 0) {
             problems.add(ONE_AT_A_TIME);

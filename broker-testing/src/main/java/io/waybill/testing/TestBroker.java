@@ -29,6 +29,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -89,7 +90,8 @@ public final class TestBroker implements AutoCloseable {
                         directory.resolve(BUNDLES), node.resolve("watched"), node, node.resolve("conf"))
                 .limits(DRAIN_LIMIT, OsgiSettings.START_LIMIT_DEFAULT, OsgiSettings.SETTLE_LIMIT_DEFAULT)
                 .build();
-        return OsgiHost.start(settings, registry, DeviceConverters.into(server.devices()), host);
+        return OsgiHost.start(
+                settings, registry, DeviceConverters.into(server.devices()), Optional.of(server.brokers()), host);
     }
 
     private HandlerRegistry registry() {

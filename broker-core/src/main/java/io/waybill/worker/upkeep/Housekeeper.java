@@ -1,5 +1,6 @@
 package io.waybill.worker.upkeep;
 
+import io.waybill.broker.Brokers;
 import io.waybill.home.error.HomeException;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Clock;
@@ -63,6 +64,7 @@ public final class Housekeeper implements Agent {
     private final ChangeWatch changes;
     private final LowWatermarks finished;
     private final WorkerCounters counters;
+    private final Brokers brokers;
     private final PageToucher requestPages;
     private final PageToucher responsePages;
     private final ChangeIdleStrategy idle;
@@ -88,6 +90,7 @@ public final class Housekeeper implements Agent {
             FaultAlarm faults,
             LowWatermarks finished,
             WorkerCounters counters,
+            Brokers brokers,
             OwnQueues own,
             Journal requests,
             Journal responses) {
@@ -103,6 +106,7 @@ public final class Housekeeper implements Agent {
         this.faults = faults;
         this.finished = finished;
         this.counters = counters;
+        this.brokers = brokers;
         this.requests = requests;
         this.responses = responses;
         this.requestPages = new PageToucher(requests, host.calls());
@@ -208,6 +212,7 @@ public final class Housekeeper implements Agent {
         try {
             links.refresh();
             homeUnreadable = false;
+            brokers.look();
         } catch (IOException | RuntimeException e) { // an unreadable home may become readable again
             if (!homeUnreadable) {
                 homeUnreadable = true;

@@ -58,7 +58,12 @@ public final class Node implements AutoCloseable {
         ServedRecord record = null;
         try {
             OsgiSettings osgiSettings = osgiSettings(worker, distribution, conf, watched);
-            osgi = OsgiHost.start(osgiSettings, registry, DeviceConverters.into(worker.devices()), host);
+            osgi = OsgiHost.start(
+                    osgiSettings,
+                    registry,
+                    DeviceConverters.into(worker.devices()),
+                    Optional.of(worker.brokers()),
+                    host);
             record = new ServedRecord(worker, host, shown(conf, osgiSettings));
             registry.onChange(record::changed);
             record.publish();

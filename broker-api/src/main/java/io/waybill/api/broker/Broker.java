@@ -1,0 +1,75 @@
+package io.waybill.api.broker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Caller;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Rpc;
+import java.time.Duration;
+import java.util.List;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * The worker that a bundle or a program runs in: its identity, calls outside of a handler, peers, timers, ids and counters.
+ *
+ * <p>In a node it is an OSGi service, which a component gets by {@code @Reference Broker}. Each bundle has an object of its own. A program
+ * gets one from its worker.
+ *
+ * <p><b>Revocation.</b> When the bundle stops, or gives the service back, its object is revoked; a program's is revoked when its worker
+ * closes. Listeners and timers of it end then, callbacks that run are interrupted, futures of calls in flight and their listeners fail with a
+ * {@link CallException} of {@link ErrorCode#CLOSED}, and references that it made and did not close are closed. From then on
+ * {@link #caller} and {@link #rpc} fail with such a {@link CallException}, and every other method with an {@link IllegalStateException}.
+ * A thread that waits inside a blocking call gets the outcome of that call.
+ *
+ * <p><b>Threads.</b> Thread-safe. Callbacks run on threads of the bundle's own, and may block. What a callback throws is logged and
+ * counted, and has no other effect. Callbacks that don't return block only other callbacks of the same bundle, from the 64th on.
+ */
+@ProviderType
+public interface Broker {
+
+    /** This worker, in its current incarnation. */
+    Incarnation self();
+
+    /** Calls of this bundle or program, on behalf of no request. Inside a handler use the outbox's, whose calls carry the request's id. */
+    Caller caller();
+
+    /**
+     * Calls of operators and functions, and remote references, on behalf of no request. {@link Rpc#shutdown} is refused.
+     *
+     * @throws IllegalStateException when this worker only calls: others must be able to reach it
+     */
+    Rpc rpc();
+
+    /** The other workers of the home that are there, as of the last look at the home. */
+    List<Incarnation> peers();
+
+    /**
+     * Calls a listener for each other worker that is there, and then when workers come and go, until the subscription or the bundle ends.
+     *
+     * @throws IllegalStateException when there are 1,000 subscriptions
+     */
+    Subscription listen(PeerListener listener);
+
+    /**
+     * Runs a task once, not before the delay has passed, by the worker's monotonic clock. Several tasks may run at the same time.
+     *
+     * @param delay a negative one counts as zero
+     * @throws IllegalStateException when 10,000 tasks are scheduled
+     */
+    ScheduledTask schedule(Duration delay, Runnable task);
+
+    /**
+     * An id that no worker of the home gives again, in any incarnation: this worker's id in the high 16 bits, a counter in the low 48.
+     * Positive. Not recorded: a handler that puts one into its response can't be replayed with an equal result.
+     *
+     * @throws IllegalStateException when the worker's file of ids is damaged or can't be written
+     */
+    long nextId();
+
+    /**
+     * A counter of this bundle or program. It keeps its count while the worker runs, also when the bundle is updated.
+     *
+     * @param name 1 to 64 of {@code a-z 0-9 . - _}
+     * @throws IllegalStateException when the bundle has 256 other counters
+     */
+    Counter counter(String name);
+}

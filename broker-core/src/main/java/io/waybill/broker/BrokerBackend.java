@@ -1,0 +1,33 @@
+package io.waybill.broker;
+
+import io.waybill.api.Caller;
+import io.waybill.api.Rpc;
+import io.waybill.api.broker.Incarnation;
+import io.waybill.home.Peer;
+import java.util.List;
+
+/** What {@link Brokers} get from the worker, or from what stands for one in a replay. Thread-safe. */
+public interface BrokerBackend {
+
+    /** The worker. */
+    Incarnation self();
+
+    /** Calls on behalf of no request. */
+    Caller caller();
+
+    /**
+     * References and calls of operators on behalf of no request.
+     *
+     * @throws IllegalStateException when there are none
+     */
+    Rpc rpc();
+
+    /** All workers of the home as of the last look; the same list object as long as nothing has changed. */
+    List<Peer> peers();
+
+    /** An id that is never given again. */
+    long nextId();
+
+    /** Whether time passes, so that scheduled tasks run. */
+    boolean runsTimers();
+}

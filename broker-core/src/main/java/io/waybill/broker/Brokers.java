@@ -1,0 +1,124 @@
+package io.waybill.broker;
+
+import io.waybill.api.broker.Incarnation;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.Peer;
+import io.waybill.host.Host;
+import io.waybill.host.failure.CloseSteps;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.SortedMap;
+
+/**
+ * The brokers of one worker: one for each bundle that uses it, and one for the program.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The worker closes it, which revokes all.
+ */
+public final class Brokers implements AutoCloseable {
+
+    private final BrokerBackend backend;
+    private final Host host;
+    private final Timers timers;
+    private final NamedCounters counters = new NamedCounters();
+    private final Object lock = new Object();
+    private final Set<OwnedBroker> open = new LinkedHashSet<>(); // guarded by lock
+    private List<Peer> seen = List.of(); // the housekeeper's
+    private boolean closed; // guarded by lock
+
+    public Brokers(BrokerBackend backend, Host host) {
+        this.backend = backend;
+        this.host = host;
+        this.timers = new Timers(backend.self().worker().name(), host);
+    }
+
+    /**
+     * A broker for an owner. It is revoked by {@link OwnedBroker#revoke}, or when the worker closes.
+     *
+     * @throws IllegalStateException when the worker is closed
+     */
+    public OwnedBroker open(Provider owner) {
+        synchronized (lock) {
+            if (closed) {
+                throw new IllegalStateException(
+                        "worker " + backend.self().worker().name() + " is closed");
+            }
+            OwnedBroker opened = new OwnedBroker(owner, this);
+            open.add(opened);
+            return opened;
+        }
+    }
+
+    void forget(OwnedBroker revoked) {
+        synchronized (lock) {
+            open.remove(revoked);
+        }
+    }
+
+    private List<OwnedBroker> open() {
+        synchronized (lock) {
+            return new ArrayList<>(open);
+        }
+    }
+
+    /** Number of owners whose broker is not revoked. */
+    public int size() {
+        synchronized (lock) {
+            return open.size();
+        }
+    }
+
+    /** Named counters, as {@code owner/name}. */
+    public SortedMap<String, Long> counts() {
+        return counters.sums();
+    }
+
+    /** Notifies listeners of peers that changed, and reports callbacks that don't return. By the housekeeper, after each look at the home. */
+    public void look() {
+        List<Peer> now = backend.peers();
+        boolean changed = now != seen;
+        seen = now;
+        long nowNs = host.clock().monotonicNs();
+        for (OwnedBroker broker : open()) {
+            broker.look(changed, nowNs);
+        }
+    }
+
+    BrokerBackend backend() {
+        return backend;
+    }
+
+    Host host() {
+        return host;
+    }
+
+    Timers timers() {
+        return timers;
+    }
+
+    NamedCounters counters() {
+        return counters;
+    }
+
+    boolean isSelf(Peer peer) {
+        return peer.id() == backend.self().worker().id();
+    }
+
+    static Incarnation incarnationOf(Peer peer) {
+        return new Incarnation(peer.info(), peer.epoch());
+    }
+
+    /** Revokes all brokers. Does nothing when repeated. */
+    @Override
+    public void close() {
+        synchronized (lock) {
+            closed = true;
+        }
+        CloseSteps steps = new CloseSteps();
+        for (OwnedBroker broker : open()) {
+            steps.attempt(() -> broker.revoke("its worker has closed"));
+        }
+        steps.attempt(timers::close).finishUnchecked();
+    }
+}

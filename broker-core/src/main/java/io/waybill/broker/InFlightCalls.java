@@ -1,0 +1,119 @@
+package io.waybill.broker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.RRef;
+import io.waybill.api.ResponseListener;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.WeakHashMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The calls of an owner that have no outcome yet, and its references. Once failed it fails what is added at once.
+ *
+ * <p><b>Threads.</b> Thread-safe.
+ */
+final class InFlightCalls {
+
+    private final Set<CompletableFuture<?>> futures = ConcurrentHashMap.newKeySet();
+    private final Set<LeasedListener> listeners = ConcurrentHashMap.newKeySet();
+    private final Map<RRef, Boolean> references = new WeakHashMap<>(); // guarded by itself
+    private volatile String revoked = ""; // why; set before what was added is failed
+
+    /** Fails with {@link ErrorCode#CLOSED} unless the reason is empty. */
+    static void requireNotRevoked(String why) {
+        if (!why.isEmpty()) {
+            throw closed(why);
+        }
+    }
+
+    private static CallException closed(String why) {
+        return new CallException(ErrorKind.UNKNOWN_ERROR, ErrorCode.CLOSED, MessageId.NONE, why);
+    }
+
+    <T> CompletableFuture<T> add(CompletableFuture<T> future) {
+        if (!future.isDone()) {
+            futures.add(future);
+            future.whenComplete((result, failure) -> futures.remove(future));
+            if (!revoked.isEmpty()) {
+                future.completeExceptionally(closed(revoked));
+            }
+        }
+        return future;
+    }
+
+    LeasedListener lease(ResponseListener listener) {
+        LeasedListener leased = new LeasedListener(Objects.requireNonNull(listener), listeners::remove);
+        listeners.add(leased);
+        if (!revoked.isEmpty()) {
+            leased.take();
+            throw closed(revoked);
+        }
+        return leased;
+    }
+
+    RRef add(RRef reference) {
+        synchronized (references) {
+            references.put(reference, true);
+        }
+        if (!revoked.isEmpty()) {
+            reference.close();
+            throw closed(revoked);
+        }
+        return reference;
+    }
+
+    /** Fails all, on the owner's threads because its code runs then, and closes the references. */
+    void fail(String why, OwnerThreads threads, Duration limit) {
+        revoked = why;
+        List<CompletableFuture<?>> waiting = new ArrayList<>(futures);
+        List<LeasedListener> notified = new ArrayList<>(listeners);
+        if (!waiting.isEmpty() || !notified.isEmpty()) {
+            CountDownLatch done = new CountDownLatch(1);
+            boolean runs = threads.run(() -> {
+                waiting.forEach(future ->
+                        threads.call("stage of a future", future, () -> future.completeExceptionally(closed(why))));
+                notified.forEach(leased -> failListener(leased, why, threads));
+                done.countDown();
+            });
+            if (runs) {
+                await(done, limit);
+            }
+            notified.forEach(LeasedListener::take); // those that hang or had no thread
+        }
+        futures.clear();
+        List<RRef> open;
+        synchronized (references) {
+            open = new ArrayList<>(references.keySet());
+            references.clear();
+        }
+        open.forEach(RRef::close);
+    }
+
+    private static void failListener(LeasedListener leased, String why, OwnerThreads threads) {
+        ResponseListener listener = leased.take();
+        if (listener != null) {
+            threads.call("ResponseListener.onFailure", listener, () -> listener.onFailure(closed(why)));
+        }
+    }
+
+    private static void await(CountDownLatch done, Duration limit) {
+        try {
+            if (!done.await(limit.toNanos(), TimeUnit.NANOSECONDS)) {
+                return; // a stage or a listener does not return: its thread ends with the others
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

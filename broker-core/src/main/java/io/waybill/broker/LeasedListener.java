@@ -1,0 +1,42 @@
+package io.waybill.broker;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+
+/** Refers to an owner's listener until the first outcome. Thread-safe. */
+final class LeasedListener implements ResponseListener {
+
+    private final AtomicReference<ResponseListener> listener;
+    private final Consumer<LeasedListener> endListener;
+
+    LeasedListener(ResponseListener listener, Consumer<LeasedListener> endListener) {
+        this.listener = new AtomicReference<>(listener);
+        this.endListener = endListener;
+    }
+
+    /** The listener, for the one who notifies it; null once another has it. */
+    ResponseListener take() {
+        ResponseListener taken = listener.getAndSet(null);
+        endListener.accept(this);
+        return taken;
+    }
+
+    @Override
+    public void onResponse(Response response) {
+        ResponseListener taken = take();
+        if (taken != null) {
+            taken.onResponse(response);
+        }
+    }
+
+    @Override
+    public void onFailure(CallException failure) {
+        ResponseListener taken = take();
+        if (taken != null) {
+            taken.onFailure(failure);
+        }
+    }
+}

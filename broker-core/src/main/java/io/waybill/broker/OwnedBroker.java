@@ -1,0 +1,211 @@
+package io.waybill.broker;
+
+import io.waybill.api.Caller;
+import io.waybill.api.Rpc;
+import io.waybill.api.broker.Broker;
+import io.waybill.api.broker.Counter;
+import io.waybill.api.broker.Incarnation;
+import io.waybill.api.broker.PeerListener;
+import io.waybill.api.broker.ScheduledTask;
+import io.waybill.api.broker.Subscription;
+import io.waybill.dispatch.Provider;
+import io.waybill.host.failure.CloseSteps;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The broker of one owner, until it is revoked. Every object of the owner that the worker refers to is referred to from here, and is let go by
+ * {@link #revoke}.
+ *
+ * <p><b>Threads.</b> Thread-safe.
+ */
+public final class OwnedBroker implements Broker {
+
+    private static final Logger LOG = LoggerFactory.getLogger(OwnedBroker.class);
+    private static final int MAX_SUBSCRIPTIONS = 1_000;
+    private static final int MAX_TIMERS = 10_000;
+    /** How long the owner's callbacks may take to end, once for the failures of calls in flight, and once for all others. */
+    private static final Duration END_LIMIT = Duration.ofSeconds(1);
+
+    private final Provider owner;
+    private final Brokers shared;
+    private final OwnerThreads threads;
+    private final InFlightCalls calls;
+    private final Caller caller;
+    private final Set<PeerSubscription> subscriptions = new LinkedHashSet<>(); // guarded by itself
+    private final Set<PendingTimer> timers = new LinkedHashSet<>(); // guarded by itself
+    private volatile String revoked = ""; // why; empty while it is not
+
+    OwnedBroker(Provider owner, Brokers shared) {
+        this.owner = owner;
+        this.shared = shared;
+        this.threads = new OwnerThreads(owner, shared.host(), shared.counters().of(owner.name(), "callback-errors"));
+        this.calls = new InFlightCalls();
+        this.caller = new OwnedCaller(shared.backend().caller(), this, calls);
+    }
+
+    /** Who has it. */
+    public Provider owner() {
+        return owner;
+    }
+
+    void requireOpen() {
+        if (!revoked.isEmpty()) {
+            throw new IllegalStateException(revoked);
+        }
+    }
+
+    /** Empty while it is not revoked. */
+    String whyRevoked() {
+        return revoked;
+    }
+
+    @Override
+    public Incarnation self() {
+        requireOpen();
+        return shared.backend().self();
+    }
+
+    @Override
+    public Caller caller() {
+        requireOpen();
+        return caller;
+    }
+
+    @Override
+    public Rpc rpc() {
+        requireOpen();
+        return new OwnedRpc(shared.backend().rpc(), this, calls);
+    }
+
+    @Override
+    public List<Incarnation> peers() {
+        requireOpen();
+        return shared.backend().peers().stream()
+                .filter(peer -> peer.state().isThere() && !shared.isSelf(peer))
+                .map(Brokers::incarnationOf)
+                .toList();
+    }
+
+    @Override
+    public Subscription listen(PeerListener listener) {
+        Objects.requireNonNull(listener);
+        PeerSubscription subscription;
+        synchronized (subscriptions) {
+            requireOpen();
+            if (subscriptions.size() >= MAX_SUBSCRIPTIONS) {
+                throw new IllegalStateException(owner + " has " + MAX_SUBSCRIPTIONS
+                        + " subscriptions, and at most as many" + " are possible; close those that are not needed");
+            }
+            subscription = new PeerSubscription(listener, shared, threads, this::ended);
+            subscriptions.add(subscription);
+        }
+        subscription.changed();
+        return subscription;
+    }
+
+    private void ended(PeerSubscription subscription) {
+        synchronized (subscriptions) {
+            subscriptions.remove(subscription);
+        }
+    }
+
+    @Override
+    public ScheduledTask schedule(Duration delay, Runnable task) {
+        Objects.requireNonNull(task);
+        long dueNs = shared.host().clock().monotonicNs() + nanos(delay);
+        PendingTimer timer = new PendingTimer(task, dueNs, shared.timers(), threads, this::ended);
+        synchronized (timers) {
+            requireOpen();
+            if (timers.size() >= MAX_TIMERS) {
+                throw new IllegalStateException(owner + " has " + MAX_TIMERS
+                        + " scheduled tasks, and at most as many are" + " possible; cancel those that are not needed");
+            }
+            timers.add(timer);
+        }
+        if (shared.backend().runsTimers()) {
+            shared.timers().add(timer);
+        }
+        return timer;
+    }
+
+    private void ended(PendingTimer timer) {
+        synchronized (timers) {
+            timers.remove(timer);
+        }
+    }
+
+    /** At most a quarter of the range, so that times can be compared by their difference. */
+    private static long nanos(Duration delay) {
+        if (delay.isNegative()) {
+            return 0;
+        }
+        return delay.compareTo(Duration.ofNanos(Long.MAX_VALUE / 4)) > 0 ? Long.MAX_VALUE / 4 : delay.toNanos();
+    }
+
+    @Override
+    public long nextId() {
+        requireOpen();
+        return shared.backend().nextId();
+    }
+
+    @Override
+    public Counter counter(String name) {
+        requireOpen();
+        return shared.counters().of(owner.name(), name);
+    }
+
+    void look(boolean peersChanged, long nowNs) {
+        List<PeerSubscription> all;
+        synchronized (subscriptions) {
+            all = new ArrayList<>(subscriptions);
+        }
+        for (PeerSubscription subscription : all) {
+            if (peersChanged) {
+                subscription.changed();
+            } else {
+                subscription.resume(); // for one that found no thread
+            }
+        }
+        threads.look(nowNs);
+    }
+
+    /**
+     * Ends what the owner has: see {@link Broker}. Waits a limited time for callbacks that run. Does nothing when repeated.
+     *
+     * @param why the end of a sentence, such as "the bundle has stopped"
+     */
+    public void revoke(String why) {
+        List<PeerSubscription> listeners;
+        List<PendingTimer> scheduled;
+        synchronized (subscriptions) {
+            synchronized (timers) {
+                if (!revoked.isEmpty()) {
+                    return;
+                }
+                revoked = "the Broker of " + owner + " is revoked: " + why;
+                listeners = new ArrayList<>(subscriptions);
+                scheduled = new ArrayList<>(timers);
+            }
+        }
+        CloseSteps steps = new CloseSteps();
+        listeners.forEach(each -> steps.attempt(each::close));
+        scheduled.forEach(each -> steps.attempt(each::cancel));
+        steps.attempt(() -> calls.fail(revoked, threads, END_LIMIT)).attempt(this::endThreads);
+        shared.forget(this);
+        steps.finishUnchecked();
+    }
+
+    private void endThreads() {
+        int left = threads.close(END_LIMIT);
+        if (left > 0) {
+            LOG.warn("{} leaves {} callbacks of its Broker behind that do not end", owner, left);
+        }
+    }
+}

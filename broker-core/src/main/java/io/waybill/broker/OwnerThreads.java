@@ -1,0 +1,124 @@
+package io.waybill.broker;
+
+import io.waybill.api.broker.Counter;
+import io.waybill.dispatch.ExecutorRefusedException;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.Provider;
+import io.waybill.host.Clock;
+import io.waybill.host.Host;
+import io.waybill.host.failure.ForeignErrors;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The threads on which callbacks of one owner run: none while there is nothing to run, and at most {@value #MAX_CALLBACKS}. The one boundary
+ * between the worker and those callbacks.
+ *
+ * <p><b>Threads.</b> Thread-safe. <b>Errors.</b> Whatever a callback throws is logged and counted. One that does not return is logged with
+ * the line where it is.
+ */
+final class OwnerThreads {
+
+    static final int MAX_CALLBACKS = 64;
+
+    private static final Logger LOG = LoggerFactory.getLogger(OwnerThreads.class);
+    private static final long STUCK_NS = 10_000_000_000L;
+
+    private final Provider owner;
+    private final Clock clock;
+    private final Counter errors;
+    private final HandlerExecutor executor;
+    private final Set<Callback> running = ConcurrentHashMap.newKeySet();
+
+    OwnerThreads(Provider owner, Host host, Counter errors) {
+        this.owner = owner;
+        this.clock = host.clock();
+        this.errors = errors;
+        ExecutorSettings settings = new ExecutorSettings(
+                1, MAX_CALLBACKS, ExecutorSettings.GROW_DELAY_NS_DEFAULT, 0, ExecutorSettings.KEEP_ALIVE_DEFAULT);
+        this.executor = new HandlerExecutor(owner.name() + "-broker", settings, host.threads(), host.clock(), () -> {});
+    }
+
+    /** Runs a task of the worker's that calls the owner through {@link #call}. Returns whether there is a thread for it. */
+    boolean run(Runnable task) {
+        try {
+            executor.execute(task);
+            return true;
+        } catch (ExecutorRefusedException e) { // full or closed: the one who asked knows which
+            return false;
+        }
+    }
+
+    /**
+     * Calls the owner, on this thread.
+     *
+     * @param of the object that is called, whose class loader is the thread's meanwhile
+     */
+    void call(String what, Object of, Runnable callback) {
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        Callback call = new Callback(what, thread, clock.monotonicNs());
+        running.add(call);
+        try {
+            thread.setContextClassLoader(of.getClass().getClassLoader());
+            callback.run();
+        } catch (Throwable e) { // the boundary around foreign code
+            errors.increment();
+            ForeignErrors.warn(LOG, owner + ": its " + what + " failed", e);
+        } finally {
+            thread.setContextClassLoader(before);
+            running.remove(call);
+        }
+    }
+
+    /** Reports callbacks that don't return, once each. */
+    void look(long nowNs) {
+        for (Callback call : running) {
+            if (!call.reported && nowNs - call.sinceNs >= STUCK_NS) {
+                call.reported = true;
+                StackTraceElement[] stack = call.thread.getStackTrace();
+                LOG.warn(
+                        "{} does not come back from its {} for {} ms, on {}, at {}",
+                        owner,
+                        call.what,
+                        (nowNs - call.sinceNs) / 1_000_000,
+                        call.thread.getName(),
+                        stack.length == 0 ? "its end" : stack[0]);
+            }
+        }
+    }
+
+    /** Ends all threads, and interrupts what runs, but for the callback that calls this. Returns how many did not end. */
+    int close(Duration limit) {
+        Thread self = Thread.currentThread();
+        boolean inside = running.stream().anyMatch(call -> call.thread == self);
+        if (!inside) {
+            return executor.close(limit);
+        }
+        boolean interrupted = Thread.interrupted();
+        int left = executor.close(Duration.ZERO) - 1;
+        Thread.interrupted(); // the close that this callback has begun goes on
+        if (interrupted) {
+            self.interrupt();
+        }
+        return left;
+    }
+
+    /** One that runs now. */
+    private static final class Callback {
+        private final String what;
+        private final Thread thread;
+        private final long sinceNs;
+        private boolean reported; // the housekeeper's
+
+        Callback(String what, Thread thread, long sinceNs) {
+            this.what = what;
+            this.thread = thread;
+            this.sinceNs = sinceNs;
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package io.waybill.broker;
+
+import io.waybill.api.broker.Incarnation;
+import io.waybill.api.broker.PeerListener;
+import io.waybill.api.broker.Subscription;
+import io.waybill.home.Peer;
+import io.waybill.home.PeerState;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+
+/**
+ * A listener, and the workers as it was last notified of them. Compares those with the workers that are there when a thread is free for it, so
+ * that a listener that is slow or hangs costs no memory for changes.
+ *
+ * <p><b>Threads.</b> Thread-safe; the listener is called by one thread at a time.
+ */
+final class PeerSubscription implements Subscription {
+
+    private final Brokers shared;
+    private final OwnerThreads threads;
+    private final Consumer<PeerSubscription> endListener;
+    private final AtomicBoolean running = new AtomicBoolean();
+    private final Map<Integer, Known> known = new HashMap<>(); // of the thread that runs
+    private volatile boolean changed;
+    private volatile PeerListener listener; // null once it is closed
+
+    /** A worker as the listener was last notified of it. */
+    private record Known(Incarnation incarnation, boolean there) {}
+
+    PeerSubscription(
+            PeerListener listener, Brokers shared, OwnerThreads threads, Consumer<PeerSubscription> endListener) {
+        this.listener = listener;
+        this.shared = shared;
+        this.threads = threads;
+        this.endListener = endListener;
+    }
+
+    /** The workers may have changed. */
+    void changed() {
+        changed = true;
+        resume();
+    }
+
+    /** Begins, unless it runs or nothing has changed. */
+    void resume() {
+        if (changed && listener != null && running.compareAndSet(false, true) && !threads.run(this::deliver)) {
+            running.set(false); // no thread is free: at a later look
+        }
+    }
+
+    private void deliver() {
+        try {
+            while (changed && listener != null) {
+                changed = false;
+                compare(shared.backend().peers());
+            }
+        } finally {
+            running.set(false);
+        }
+        resume(); // for a change since the last look
+    }
+
+    private void compare(List<Peer> peers) {
+        Set<Integer> listed = new HashSet<>();
+        for (Peer peer : peers) {
+            listed.add(peer.id());
+            if (!shared.isSelf(peer) && peer.state() != PeerState.UNREADABLE) {
+                compare(peer);
+            }
+        }
+        for (Integer gone : List.copyOf(known.keySet())) {
+            Known before = known.get(gone);
+            if (!listed.contains(gone)) {
+                known.remove(gone);
+                if (before.there) {
+                    notify("lost", each -> each.lost(before.incarnation));
+                }
+            }
+        }
+    }
+
+    private void compare(Peer peer) {
+        Known before = known.get(peer.id());
+        boolean there = peer.state().isThere();
+        if (before == null && !there) {
+            return; // it was gone before this listener began
+        }
+        Incarnation now = Brokers.incarnationOf(peer);
+        known.put(peer.id(), new Known(now, there));
+        if (before == null) {
+            notify("joined", each -> each.joined(now));
+        } else if (there && !now.equals(before.incarnation)) {
+            notify("restarted", each -> each.restarted(now, before.incarnation));
+        } else if (there && !before.there) {
+            notify("joined", each -> each.joined(now)); // it was taken for dead
+        } else if (!there && before.there && peer.state() == PeerState.LEFT) {
+            notify("left", each -> each.left(now));
+        } else if (!there && before.there) {
+            notify("lost", each -> each.lost(now));
+        }
+    }
+
+    private void notify(String what, Consumer<PeerListener> event) {
+        PeerListener notified = listener;
+        if (notified != null) {
+            threads.call("PeerListener." + what, notified, () -> event.accept(notified));
+        }
+    }
+
+    @Override
+    public void close() {
+        listener = null;
+        endListener.accept(this);
+    }
+}

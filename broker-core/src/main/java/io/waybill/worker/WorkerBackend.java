@@ -1,0 +1,61 @@
+package io.waybill.worker;
+
+import io.waybill.api.Caller;
+import io.waybill.api.Rpc;
+import io.waybill.api.broker.Incarnation;
+import io.waybill.broker.BrokerBackend;
+import io.waybill.broker.UniqueIds;
+import io.waybill.home.Peer;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.worker.call.WorkerRpc;
+import io.waybill.worker.peer.Links;
+import java.util.List;
+
+/** What the brokers of a worker use of it. Thread-safe. */
+final class WorkerBackend implements BrokerBackend {
+
+    private final Incarnation self;
+    private final Caller caller;
+    private final WorkerRpc rpc;
+    private final Links links;
+    private final UniqueIds ids;
+
+    WorkerBackend(WorkerDirectory directory, Caller caller, WorkerRpc rpc, Links links) {
+        this.self = new Incarnation(directory.info(), directory.epoch());
+        this.caller = caller;
+        this.rpc = rpc;
+        this.links = links;
+        this.ids = new UniqueIds(directory);
+    }
+
+    @Override
+    public Incarnation self() {
+        return self;
+    }
+
+    @Override
+    public Caller caller() {
+        return caller;
+    }
+
+    @Override
+    public Rpc rpc() {
+        rpc.requireServing();
+        return rpc;
+    }
+
+    @Override
+    public List<Peer> peers() {
+        return links.members();
+    }
+
+    @Override
+    public long nextId() {
+        return ids.next();
+    }
+
+    @Override
+    public boolean runsTimers() {
+        return true;
+    }
+}

@@ -1,0 +1,49 @@
+package io.waybill.osgi.whiteboard;
+
+import io.waybill.api.broker.Broker;
+import io.waybill.broker.Brokers;
+import io.waybill.broker.OwnedBroker;
+import io.waybill.dispatch.Provider;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.ServiceFactory;
+import org.osgi.framework.ServiceRegistration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Gives each bundle that uses the service {@link Broker} an object of its own, and revokes it when the bundle stops or gives the service back.
+ *
+ * <p><b>Threads.</b> Any: the framework calls on the thread that gets or gives back.
+ */
+public final class BrokerService implements ServiceFactory<Broker> {
+
+    private static final Logger LOG = LoggerFactory.getLogger(BrokerService.class);
+
+    private final Brokers brokers;
+
+    private BrokerService(Brokers brokers) {
+        this.brokers = brokers;
+    }
+
+    /** Registers the service. It ends with the framework. */
+    public static void register(BundleContext context, Brokers brokers) {
+        context.registerService(Broker.class, new BrokerService(brokers), null);
+    }
+
+    @Override
+    public Broker getService(Bundle bundle, ServiceRegistration<Broker> registration) {
+        return brokers.open(
+                new Provider(bundle.getSymbolicName(), bundle.getVersion().toString()));
+    }
+
+    @Override
+    public void ungetService(Bundle bundle, ServiceRegistration<Broker> registration, Broker broker) {
+        try {
+            boolean stays = bundle.getState() == Bundle.ACTIVE || bundle.getState() == Bundle.STARTING;
+            ((OwnedBroker) broker).revoke(stays ? "the bundle gave the service back" : "the bundle has stopped");
+        } catch (RuntimeException | Error e) { // the bundle stops all the same
+            LOG.error("The Broker of {} was not revoked in order", bundle.getSymbolicName(), e);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package io.waybill.replay;
+
+import io.waybill.api.Caller;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import io.waybill.api.Rpc;
+import io.waybill.api.WorkerInfo;
+import io.waybill.api.broker.Incarnation;
+import io.waybill.broker.BrokerBackend;
+import io.waybill.home.Peer;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * The worker behind the brokers of replayed bundles: alone, in its first incarnation, and without time. A call outside of a handler is refused,
+ * because no record says which one it was; a scheduled task does not run. Thread-safe.
+ */
+final class ReplayBackend implements BrokerBackend {
+
+    private final Incarnation self;
+    private final AtomicLong ids = new AtomicLong();
+
+    ReplayBackend(WorkerInfo worker) {
+        this.self = new Incarnation(worker, 1);
+    }
+
+    @Override
+    public Incarnation self() {
+        return self;
+    }
+
+    @Override
+    public Caller caller() {
+        return new Caller() {
+            @Override
+            public Response call(Request request) {
+                throw refused();
+            }
+
+            @Override
+            public CompletableFuture<Response> callAsync(Request request) {
+                throw refused();
+            }
+
+            @Override
+            public long call(Request request, ResponseListener listener) {
+                throw refused();
+            }
+        };
+    }
+
+    @Override
+    public Rpc rpc() {
+        throw refused();
+    }
+
+    private static IllegalStateException refused() {
+        return new IllegalStateException(
+                "a replay has no calls outside of a handler: a handler that is to be replayed calls through its outbox");
+    }
+
+    @Override
+    public List<Peer> peers() {
+        return List.of();
+    }
+
+    @Override
+    public long nextId() {
+        return (long) self.worker().id() << 48 | ids.getAndIncrement();
+    }
+
+    @Override
+    public boolean runsTimers() {
+        return false;
+    }
+}
