@@ -24,13 +24,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies the tensors that a worker sends through segments into its archive, behind the calls. A region is not used again before its bytes
- * were copied or given up; nothing else of a call waits for it, unless {@link ArchiveOverflow#WAIT} says so.
+ * Copies the tensors that a worker sends through segments to its archive, off the path of a call. A region is not
+ * reused before its bytes were copied or dropped; a call waits for the archive only with {@link ArchiveOverflow#WAIT}.
  *
- * <p><b>Threads.</b> Thread-safe. Copies on a thread of its own, of the lowest priority, which polls for work at intervals: waking it for
- * each message would cost the caller more than the message.
+ * <p><b>Threads.</b> Thread-safe. Copies on a thread of its own, of the lowest priority, which polls for work at
+ * intervals: waking it for each message would cost the caller more than the message.
  *
- * <p><b>Ownership.</b> The worker closes it before its segments; what waits then is still archived, for at most 10 s.
+ * <p><b>Ownership.</b> The worker closes it before its segments; waiting storages are then still archived, for at most
+ * 10 s.
  */
 public final class Archive implements RegionHolder, Agent, AutoCloseable {
 
@@ -116,12 +117,12 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         }
     }
 
-    /** Takes what requests name in segments. */
+    /** Returns the receiver of the storages of requests. */
     public SentStorages requests() {
         return settings.policy() == ArchivePolicy.NONE ? SentStorages.NONE : requests;
     }
 
-    /** Takes what responses name in segments. */
+    /** Returns the receiver of the storages of responses. */
     public SentStorages responses() {
         return settings.policy() == ArchivePolicy.NONE ? SentStorages.NONE : responses;
     }
@@ -133,7 +134,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         }
     }
 
-    /** On the path of a call. */
+    /** Adds a storage. On the path of a call. */
     void take(WaitingStorage storage) {
         if (storage.size > storage.queue.largestKept()) {
             giveUp(storage, Omission.TOO_LARGE);
@@ -159,7 +160,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         return waited;
     }
 
-    /** The same for one that the backlog counts. */
+    /** Drops a storage that the backlog counts. */
     private boolean drop(WaitingStorage storage, Omission why) {
         boolean waited = giveUp(storage, why);
         if (waited) {
@@ -329,7 +330,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         diskFull = full;
     }
 
-    /** Writes down what was not kept and could not be noted before. */
+    /** Writes the omissions that could not be written before. */
     private void writeNotes() {
         backlog.takeSpilled().forEach(gap -> gap.queue.remember(gap));
         try {
@@ -355,7 +356,7 @@ public final class Archive implements RegionHolder, Agent, AutoCloseable {
         }
     }
 
-    /** How far it is behind, and what it has not kept. */
+    /** Returns the lag, and counts of omissions. */
     public ArchiveStatus status() {
         return counters.status(settings.policy(), host.clock(), backlog, space.usedBytes());
     }

@@ -13,8 +13,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * One archive file, for reading, while its worker may write it: finds records by sequence, by the index records in it and by going through
- * what they do not name. A file whose index is damaged is gone through from its start.
+ * Reader of one archive file, which its worker may be writing: finds records by sequence, with the index records and a
+ * scan of the records after them. A file with a damaged index is scanned from its start.
  *
  * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes the file. <b>Memory.</b> Bounded.
  */
@@ -41,7 +41,11 @@ final class ArchiveFile implements Closeable {
         this.scan = new ArchiveScan(bytes, tag(), blocks.end());
     }
 
-    /** @throws java.nio.file.NoSuchFileException when it is not there */
+    /**
+     * Opens a file.
+     *
+     * @throws java.nio.file.NoSuchFileException when it does not exist
+     */
     static ArchiveFile open(Path path, SafeFiles files) throws IOException {
         NativeFile file = files.openNative(path, ArchiveLayout.MAX_FILE_BYTES);
         try {
@@ -91,7 +95,7 @@ final class ArchiveFile implements Closeable {
         return header.map(ArchiveHeader::tag).orElse(0);
     }
 
-    /** Goes through the whole file. */
+    /** Scans the whole file. */
     private Optional<ArchiveRecord> search(long sequence, int storage) throws IOException {
         List<ArchiveRecord> found = new ArrayList<>(1);
         isDamaged |= !scanAll(
@@ -104,11 +108,11 @@ final class ArchiveFile implements Closeable {
         return found.stream().findFirst();
     }
 
-    /** From one offset to another there is no record. */
+    /** Range of offsets without a record. */
     record Range(long from, long to) {}
 
     /**
-     * Gives all records, and the damage between them, in their order.
+     * Passes on all records, and the damage between them, in order.
      *
      * @return whether there is no damage
      */
@@ -174,7 +178,7 @@ final class ArchiveFile implements Closeable {
         return all;
     }
 
-    /** How many records it remembers that no index names. */
+    /** Returns how many records outside of the index it remembers. */
     int remembered() {
         return tail.size();
     }

@@ -16,7 +16,7 @@ import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The archive files of a worker: which there are, and how its owner opens one to go on with it. Stateless. */
+/** Lists the archive files of a worker, and opens one for its owner to continue. Stateless. */
 final class ArchiveFiles {
 
     private static final Logger LOG = LoggerFactory.getLogger(ArchiveFiles.class);
@@ -25,7 +25,7 @@ final class ArchiveFiles {
 
     private ArchiveFiles() {}
 
-    /** Those of a queue, oldest first; their names sort by time. */
+    /** Lists the files of a queue, oldest first; their names sort by time. */
     static List<Path> in(Path workerDirectory, JournalQueue queue, SafeFiles files) throws IOException {
         Path directory = ArchiveLayout.directory(workerDirectory, queue);
         if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
@@ -37,7 +37,7 @@ final class ArchiveFiles {
                 .toList();
     }
 
-    /** How many bytes it has now; 0 when it is gone. */
+    /** Returns the size of a file; 0 when it does not exist. */
     static long size(Path path) throws IOException {
         try {
             return (Long) Files.getAttribute(path, "size", LinkOption.NOFOLLOW_LINKS);
@@ -47,10 +47,10 @@ final class ArchiveFiles {
     }
 
     /**
-     * Opens a file of our own to append to, and makes it when it is not there. What a killed process did not finish is cut off; what is
-     * damaged stays where it is, and is gone round.
+     * Opens a file of this worker to append to; creates it when it does not exist. An incomplete record of a killed
+     * process is truncated; damage is left in place and skipped.
      *
-     * @param fresh the header for a new one
+     * @param fresh the header of a new file
      */
     static ArchiveWriter open(Path path, ArchiveHeader fresh, SafeFiles files) throws IOException {
         NativeFile file = files.openOwnNative(path);

@@ -18,7 +18,7 @@ final class ArchiveLayout {
 
     static final int FORMAT = 1;
 
-    /** So many bytes of a file's header have a checksum. */
+    /** Length of the part of a file's header that is checksummed. */
     static final int CHECKED_BYTES = 96;
 
     static final int LAST_INDEX_AT = 96;
@@ -31,13 +31,13 @@ final class ArchiveLayout {
     static final int ENTRY_BYTES = 32;
     static final int ALIGNMENT = 64;
 
-    /** So many entries make an index record. */
+    /** Entries of an index record. */
     static final int MAX_ENTRIES = 512;
 
-    /** And up to so many when none could be written before. */
+    /** Max entries of an index record after earlier ones could not be written. */
     static final int MAX_LATE_ENTRIES = 4096;
 
-    /** No archive is larger, and no file that claims to be one is looked at. */
+    /** Max size of an archive; larger files are not read. */
     static final long MAX_FILE_BYTES = 1L << 43;
 
     private ArchiveLayout() {}
@@ -46,7 +46,7 @@ final class ArchiveLayout {
         return offset + (ALIGNMENT - 1) & -ALIGNMENT;
     }
 
-    /** Where the archive of a queue lies. */
+    /** Returns the directory of a queue's archive. */
     static Path directory(Path workerDirectory, JournalQueue queue) {
         return workerDirectory.resolve(DIRECTORY).resolve(queue.directoryName());
     }

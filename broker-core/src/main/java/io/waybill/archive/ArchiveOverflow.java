@@ -1,9 +1,9 @@
 package io.waybill.archive;
 
-/** What happens when the archive does not keep up. */
+/** Policy for an archive that lags too far. */
 public enum ArchiveOverflow {
     /** The bytes are not kept, which is counted and written into the archive. */
     DROP,
-    /** Senders of tensors wait, as long as their deadlines allow. */
+    /** Senders of tensors wait, up to their deadlines. */
     WAIT
 }

@@ -4,6 +4,6 @@ package io.waybill.archive;
 public enum ArchivePolicy {
     NONE,
     ALL,
-    /** Those of at most so many bytes. */
+    /** Storages up to a max size. */
     UP_TO
 }

@@ -16,14 +16,14 @@ import java.util.function.Consumer;
 import java.util.zip.CRC32C;
 
 /**
- * The archive of one worker, for looking at, while the worker may write it: nothing is mapped, nothing is written, and nothing that lies
- * in the files can make a look hang.
+ * Reader of the archive of one worker, which the worker may be writing: nothing is mapped or written, and no content of
+ * the files can block a read.
  *
- * <p>A storage is named by the position and the sequence of its message's record, and by its number in the record's tensor section.
- * Storages that are inlined in the record are in no archive.
+ * <p>A storage is named by the position and the sequence of its message's record, and by its number in the record's
+ * tensor section. Storages that are inlined in the record are in no archive.
  *
- * <p><b>Threads.</b> One at a time. <b>Memory.</b> Bounded, whatever the archive's size. <b>Errors.</b> {@link IOException} when a file
- * can't be read, or is not what it must be; damage in it is an {@link Omission}.
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> Bounded, whatever the archive's size. <b>Errors.</b>
+ * {@link IOException} when a file can't be read, or is not what it must be; damage in it is an {@link Omission}.
  */
 public final class ArchiveReader implements Closeable {
 
@@ -44,13 +44,13 @@ public final class ArchiveReader implements Closeable {
         return new ArchiveReader(workerDirectory, files);
     }
 
-    /** What is known of a storage. */
+    /** Finds a storage by the position of its record. */
     public ArchivedStorage find(JournalQueue queue, RecordPosition place, long sequence, int storage)
             throws IOException {
         return find(queue, place.fileName(), sequence, storage);
     }
 
-    /** What is known of a storage of a record in this file of the queue, such as {@code 20261120-08F.cq4}. */
+    /** Finds a storage of a record in this file of the queue, such as {@code 20261120-08F.cq4}. */
     public ArchivedStorage find(JournalQueue queue, String queueFileName, long sequence, int storage)
             throws IOException {
         Path path = path(queue, queueFileName);
@@ -107,16 +107,20 @@ public final class ArchiveReader implements Closeable {
     @FunctionalInterface
     public interface Sink {
 
-        /** @param piece the next bytes, valid during this call alone */
+        /**
+         * Accepts a piece.
+         *
+         * @param piece the next bytes, valid during this call alone
+         */
         void accept(ByteBuffer piece) throws IOException;
     }
 
     /**
-     * Gives the bytes of a storage in their order, in pieces of at most 256 KiB. Whether they are those that were archived is known when
-     * the last was given.
+     * Passes on the bytes of a storage in order, in pieces of at most 256 KiB. They are verified only after the last
+     * one.
      *
-     * @return false when they are not: what was given must not be used
-     * @throws IllegalArgumentException when the bytes are not there
+     * @return false when they are not the archived bytes: they must not be used
+     * @throws IllegalArgumentException when the storage was not kept
      */
     public boolean read(JournalQueue queue, String queueFileName, ArchivedStorage storage, Sink sink)
             throws IOException {
@@ -145,7 +149,10 @@ public final class ArchiveReader implements Closeable {
         return (int) checksum.getValue() == storage.checksum();
     }
 
-    /** Whether the archive's file is as long as the record of a storage that is kept says: worth making room for its bytes. */
+    /**
+     * Returns whether the archive's file is long enough for a kept storage, so that memory for its bytes may be
+     * allocated.
+     */
     public boolean reaches(JournalQueue queue, String queueFileName, ArchivedStorage storage) throws IOException {
         Optional<ArchiveFile> file = file(path(queue, queueFileName));
         return file.isPresent()
@@ -170,10 +177,10 @@ public final class ArchiveReader implements Closeable {
     }
 
     /**
-     * Goes through one archive file.
+     * Scans one archive file.
      *
-     * @param storages takes what is known of each storage that has a record, in the order of the file
-     * @param damage takes what is damaged, in words
+     * @param storages accepts each storage with a record, in file order
+     * @param damage accepts descriptions of damage
      */
     public void scan(
             JournalQueue queue, String queueFileName, Consumer<ArchivedStorage> storages, Consumer<String> damage)

@@ -31,7 +31,7 @@ record ArchiveRecord(
     private static final int MAGIC_AT = 4;
     private static final int TAG_AT = 8;
 
-    /** What a record is about. Their order is that of their numbers in files, from 1 on. */
+    /** Kind of a record. The order is that of the numbers in files, from 1 on. */
     enum Kind {
         STORAGE,
         SESSION,
@@ -50,7 +50,7 @@ record ArchiveRecord(
         }
     }
 
-    /** How many bytes follow the header. */
+    /** Returns how many bytes follow the header. */
     long contentBytes() {
         return kind == Kind.INDEX || kind == Kind.UNFINISHED || kind == Kind.STORAGE && code == 0 ? length : 0;
     }
@@ -59,7 +59,7 @@ record ArchiveRecord(
         return offset + ArchiveLayout.RECORD_BYTES;
     }
 
-    /** Where the next record begins. */
+    /** Returns where the next record begins. */
     long end() {
         return ArchiveLayout.align(contentOffset() + contentBytes());
     }

@@ -13,14 +13,14 @@ import java.util.Optional;
  */
 final class ArchiveScan {
 
-    /** So much of nothing but zeros ends a search: a file may be sparse, and as large as it likes. */
+    /** A run of zeros this long ends a search: a file may be sparse, and of any size. */
     private static final long MAX_ZEROS = 1L << 30;
 
-    /** What was found. */
+    /** Result of a step. */
     enum Step {
         /** {@link #record} is it. */
         RECORD,
-        /** From {@link #damagedFrom} to {@link #position}, there is no record. */
+        /** Damage: there is no record from {@link #damagedFrom} to {@link #position}. */
         DAMAGE,
         /** The file ends at {@link #position}; what comes behind was never finished. */
         END
@@ -32,7 +32,11 @@ final class ArchiveScan {
     private long damagedFrom;
     private ArchiveRecord record;
 
-    /** @param tag the file's; 0 to take that of the first record */
+    /**
+     * Starts a scan.
+     *
+     * @param tag the file's; 0 to take that of the first record
+     */
     ArchiveScan(FileBytes bytes, int tag, long from) {
         this.bytes = bytes;
         this.tag = tag;
@@ -131,7 +135,7 @@ final class ArchiveScan {
         return damagedFrom;
     }
 
-    /** Where the next record begins. */
+    /** Returns where the next record begins. */
     long position() {
         return position;
     }

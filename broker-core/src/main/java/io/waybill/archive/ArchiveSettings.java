@@ -3,12 +3,12 @@ package io.waybill.archive;
 import java.util.Objects;
 
 /**
- * What a worker archives of the tensors that it sends through segments, and at what cost.
+ * Settings of the archive of tensors that a worker sends through segments.
  *
  * @param maxStorageBytes largest storage that is archived, with {@link ArchivePolicy#UP_TO}
- * @param totalBytes most that all archive files of the worker take
- * @param overflow what happens when more waits than {@code waitingBytes}
- * @param waitingBytes most bytes that wait to be archived; a storage that is larger waits alone
+ * @param totalBytes max size of all archive files of the worker
+ * @param overflow what happens when more than {@code waitingBytes} wait
+ * @param waitingBytes max bytes that wait to be archived; a larger storage waits alone
  */
 public record ArchiveSettings(
         ArchivePolicy policy, long maxStorageBytes, long totalBytes, ArchiveOverflow overflow, long waitingBytes) {

@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How much disk a worker's archive takes and may take: its quota, for which the oldest files give their records up, and what must stay
- * free for the journals.
+ * Disk usage of a worker's archive: its quota, for which the records of the oldest files are removed, and the space
+ * that must stay free for the journals.
  *
  * <p><b>Threads.</b> For the archive's thread, but for {@link #usedBytes}.
  */
@@ -54,12 +54,12 @@ final class ArchiveSpace {
         writtenSince = writtenSince == Long.MAX_VALUE ? writtenSince : writtenSince + bytes;
     }
 
-    /** The next question looks at the disk. */
+    /** Makes the next check read the disk. */
     void lookAgain() {
         writtenSince = Long.MAX_VALUE;
     }
 
-    /** Whether the disk has room for so much beside what the journals need. */
+    /** Returns whether the disk has this much room in addition to the journals' needs. */
     boolean isOnDisk(long bytes) {
         if (writtenSince >= LOOK_BYTES || freeBytes - writtenSince - bytes < keepFreeBytes) {
             freeBytes = workerDirectory.toFile().getUsableSpace();
@@ -68,7 +68,9 @@ final class ArchiveSpace {
         return freeBytes - writtenSince - bytes >= keepFreeBytes;
     }
 
-    /** Whether so much more is within the quota; the oldest files but those in use give their records up for it. */
+    /**
+     * Returns whether this much more is within the quota; removes the records of the oldest unused files if necessary.
+     */
     boolean isWithinQuota(long bytes, List<Path> inUse) throws IOException {
         if (bytes > quotaBytes) {
             return false;

@@ -114,7 +114,7 @@ public record ArchiveStatus(
         return dropped.values().stream().mapToLong(Long::longValue).sum();
     }
 
-    /** What a worker shows; empty when it has archived nothing yet. */
+    /** Reads the status of a worker; empty when it has archived nothing yet. */
     public static Optional<ArchiveStatus> read(Path workerDirectory, SafeFiles files) throws IOException {
         Path path = file(workerDirectory);
         try (NativeFile file = files.openNative(path, BYTES)) {

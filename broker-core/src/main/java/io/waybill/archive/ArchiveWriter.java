@@ -24,21 +24,21 @@ final class ArchiveWriter implements Closeable {
     private static final int PIECE_BYTES = 256 << 10;
 
     /**
-     * What one process of a worker keeps of one of its queues. Immutable.
+     * Archive policy of one process of a worker for one of its queues. Immutable.
      *
      * @param epoch epoch of the worker's incarnation
-     * @param firstSequence of the first message that this process put into the queue
+     * @param firstSequence of the first message that this process appended to the queue
      * @param maxStorageBytes of a storage that is kept
      */
     record Session(ArchivePolicy policy, long epoch, long firstSequence, long maxStorageBytes) {
 
-        /** The same for another queue. */
+        /** Returns a copy for another queue. */
         Session from(long otherFirstSequence) {
             return new Session(policy, epoch, otherFirstSequence, maxStorageBytes);
         }
     }
 
-    /** Where the bytes of a storage come from. For one thread. */
+    /** Source of the bytes of a storage. For one thread. */
     interface Content {
 
         long size();
@@ -51,7 +51,7 @@ final class ArchiveWriter implements Closeable {
          */
         long read(long offset, long address, long length) throws IOException;
 
-        /** Asked when all was read: whether what was read is what was sent, as far as can be known. */
+        /** Called after the last read: returns whether the bytes are those that were sent, as far as can be known. */
         boolean isStillThere();
     }
 
@@ -77,7 +77,11 @@ final class ArchiveWriter implements Closeable {
     private final CRC32C checksum = new CRC32C();
     private long end;
 
-    /** @param end where the next record begins; what is behind it is cut off */
+    /**
+     * Creates a writer.
+     *
+     * @param end where the next record begins; the rest is truncated
+     */
     ArchiveWriter(NativeFile file, ArchiveHeader header, IndexEntries entries, long end) throws IOException {
         this.file = file;
         this.header = header;
@@ -92,7 +96,7 @@ final class ArchiveWriter implements Closeable {
         return header;
     }
 
-    /** How long the file is. */
+    /** Returns the size of the file. */
     long end() {
         return end;
     }
@@ -130,7 +134,7 @@ final class ArchiveWriter implements Closeable {
         }
     }
 
-    /** So that readers don't look for records in a content that is not finished. */
+    /** Writes a header first, so that readers don't search for records in an incomplete content. */
     private void announce(long id, long sequence, int storage, long size, long timeNs) throws IOException {
         new ArchiveRecord(Kind.UNFINISHED, 0, 0, end, id, sequence, size, 0, storage, timeNs)
                 .encode(head, header.tag());
@@ -149,23 +153,23 @@ final class ArchiveWriter implements Closeable {
         return read;
     }
 
-    /** Says that a storage is not kept. */
+    /** Writes that a storage is not kept. */
     void omit(Omission why, long id, long sequence, int storage, long size, long timeNs) throws IOException {
         write(Kind.STORAGE, why.code(), id, sequence, size, storage, timeNs);
     }
 
-    /** Says that of messages from one sequence to another so many storages are not kept. */
+    /** Writes that this many storages of messages between two sequences are not kept. */
     void gap(Omission why, long first, long last, long storages, long timeNs) throws IOException {
         write(Kind.GAP, why.code(), storages, first, last, 0, timeNs);
     }
 
-    /** Says by what policy storages are kept from a sequence on. */
+    /** Writes by what policy storages are kept from a sequence on. */
     void session(Session session, long timeNs) throws IOException {
         int policy = session.policy().ordinal();
         write(Kind.SESSION, policy, session.epoch(), session.firstSequence(), session.maxStorageBytes(), 0, timeNs);
     }
 
-    /** Says that all before a sequence is done. */
+    /** Writes that everything before a sequence is done. */
     void end(long sequence, long timeNs) throws IOException {
         write(Kind.END, 0, 0, sequence, 0, 0, timeNs);
     }
@@ -183,7 +187,10 @@ final class ArchiveWriter implements Closeable {
         }
     }
 
-    /** What can't be written now, because the disk is full for one, will be later, or never: readers find the records without. */
+    /**
+     * Writes index records if possible. If the disk is full, they are written later or never: readers find the records
+     * without.
+     */
     private void tryIndex() {
         try {
             while (!entries.isEmpty()) {
@@ -218,7 +225,7 @@ final class ArchiveWriter implements Closeable {
         }
     }
 
-    /** So that the next record begins in the file, and not behind its end. */
+    /** Pads the file, so that the next record begins inside it. */
     private void pad(long from, long to) throws IOException {
         for (int i = 0; i < ArchiveLayout.ALIGNMENT; i += Long.BYTES) {
             head.putLong(i, 0);
@@ -246,7 +253,7 @@ final class ArchiveWriter implements Closeable {
         put(file, header);
     }
 
-    /** Takes all records away, and says so. */
+    /** Removes all records, and writes that it did. */
     static void removeRecords(NativeFile file, ArchiveHeader header) throws IOException {
         put(file, header.removed());
         file.truncate(ArchiveLayout.HEADER_BYTES);

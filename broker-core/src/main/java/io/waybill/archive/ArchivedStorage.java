@@ -3,14 +3,15 @@ package io.waybill.archive;
 import java.util.Optional;
 
 /**
- * What an archive has of one storage of a message. Immutable.
+ * State of one storage of a message in the archive. Immutable.
  *
  * @param sequence of the message in its queue
  * @param storage number of the storage in its message
  * @param omission why its bytes are not there; empty when they are
  * @param sizeBytes of the storage; 0 when the archive does not say
  * @param checksum CRC-32C of the bytes as they were archived; 0 when they are not there
- * @param isShared whether the sender still had the storage when it was copied, and might have written into it since it was sent
+ * @param isShared whether the sender still had the storage when it was copied, and might have written into it since it
+ * was sent
  * @param archivedNs wall clock in ns since 1970; 0 when the archive does not say
  * @param offset of the bytes in the archive's file; 0 when they are not there
  */
@@ -48,7 +49,7 @@ public record ArchivedStorage(
         return omission.isEmpty();
     }
 
-    /** What is known of it, in one line: {@code archived, 65536 bytes, crc32c 1c291ca3}, or why it is not. */
+    /** Describes it in one line: {@code archived, 65536 bytes, crc32c 1c291ca3}, or why it is not. */
     public String describe() {
         if (omission.isPresent()) {
             return "not archived: " + omission.get().text();

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What waits to be archived, in the order in which it was sent. Bounded in bytes and in number.
+ * Queue of storages that wait to be archived, in the order of sending. Bounded in bytes and in number.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
@@ -85,7 +85,7 @@ final class Backlog {
         }
     }
 
-    /** Of all storages that were added, and of those that were not kept only because too much waited. */
+    /** Returns the bytes of all storages that were added, and of those dropped only because too many waited. */
     synchronized long sentBytes() {
         return sentBytes;
     }
@@ -101,12 +101,12 @@ final class Backlog {
         current = null;
     }
 
-    /** Its bytes do not wait any more. */
+    /** Subtracts bytes that no longer wait. */
     synchronized void freed(long size) {
         bytes -= size;
     }
 
-    /** All whose bytes wait or are being copied, and nothing else. */
+    /** Returns all storages whose bytes wait or are being copied. */
     synchronized List<WaitingStorage> all() {
         List<WaitingStorage> all = new ArrayList<>(waiting);
         if (current != null) {
@@ -115,7 +115,7 @@ final class Backlog {
         return all;
     }
 
-    /** What was not to be had one by one; the caller's from now on. */
+    /** Returns the omissions that were merged into gaps, and passes them to the caller. */
     synchronized List<Gap> takeSpilled() {
         List<Gap> taken = List.copyOf(spilled);
         spilled.clear();

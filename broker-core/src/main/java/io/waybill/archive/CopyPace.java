@@ -5,9 +5,9 @@ import java.util.function.LongConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * How fast the archive copies: as fast as it can, as long as it keeps up. When calls send r times what it could copy, not all of it can
- * be kept anyway: then it copies for a part of the time only, one in r², but at least a twentieth, and leaves the processors and the
- * memory to the calls.
+ * Rate limit of the archive: it copies at full speed as long as it keeps up. When calls send r times what it could
+ * copy, it can't keep everything: then it copies for one in r² of the time, but at least a twentieth, and leaves the
+ * processors and the memory to the calls.
  *
  * <p><b>Threads.</b> For the archive's thread.
  */
@@ -28,8 +28,10 @@ final class CopyPace {
     private long pieceFromNs;
 
     /**
-     * @param sentBytes of all that could have been kept so far; never goes back
-     * @param pause waits for so many ns, or less
+     * Creates a rate limit.
+     *
+     * @param sentBytes of all storages that could have been kept so far; never decreases
+     * @param pause waits for this many ns, or less
      */
     CopyPace(Clock clock, LongSupplier sentBytes, LongConsumer pause) {
         this.clock = clock;
@@ -38,7 +40,7 @@ final class CopyPace {
         beginWindow(clock.monotonicNs());
     }
 
-    /** There is nothing to copy for now. */
+    /** Notes that there is nothing to copy for now. */
     void rest() {
         endPiece(clock.monotonicNs());
     }

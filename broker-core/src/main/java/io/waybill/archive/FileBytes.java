@@ -8,14 +8,14 @@ import java.nio.ByteOrder;
 import org.agrona.BufferUtil;
 
 /**
- * A file read by positional reads into private memory, with some of what lies behind each offset that is asked for.
+ * A file that is read by positional reads into private memory, with read-ahead.
  *
  * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Closes the file. <b>Memory.</b> At most {@link #LARGE}.
  */
 final class FileBytes implements Closeable {
 
     private static final int SMALL = 4 << 10;
-    /** What one read brings when the file is read in its order. */
+    /** Size of a read when the file is read in order. */
     static final int LARGE = 256 << 10;
 
     private final NativeFile file;
@@ -35,13 +35,13 @@ final class FileBytes implements Closeable {
         return file.size();
     }
 
-    /** Makes the next look at the file a new one. */
+    /** Discards the buffer, so that the next access reads the file. */
     void forget() {
         length = 0;
     }
 
     /**
-     * Sees to it that a range is in memory.
+     * Ensures that a range is in memory.
      *
      * @param bytes at most {@link #LARGE}
      * @return where in {@link #memory} it begins; less than 0 when the file ends before

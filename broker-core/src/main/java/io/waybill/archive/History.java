@@ -4,7 +4,10 @@ import io.waybill.archive.ArchiveRecord.Kind;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What an archive file says of storages that have no record of their own: its sessions, their ends, and gaps. For one thread. */
+/**
+ * Sessions, ends and gaps of an archive file, which describe the storages without a record of their own. For one
+ * thread.
+ */
 final class History {
 
     private final List<ArchiveRecord> records;

@@ -49,7 +49,7 @@ final class IndexBlocks {
         return record.kind() == Kind.INDEX && record.length() > 0 && record.length() <= MAX_BYTES;
     }
 
-    /** Takes the next one, which a scan has found. Returns false when it does not go on where the last one ended. */
+    /** Adds the next block, found by a scan. Returns false when it does not continue the last one. */
     boolean add(ArchiveRecord block) {
         if (!isBlock(block) || block.id() != last()) {
             return false;
@@ -63,7 +63,7 @@ final class IndexBlocks {
         return blocks.isEmpty() ? 0 : blocks.get(blocks.size() - 1).offset();
     }
 
-    /** Where the records begin that are in no block. */
+    /** Returns where the records begin that are in no block. */
     long end() {
         return blocks.isEmpty()
                 ? ArchiveLayout.HEADER_BYTES
@@ -75,9 +75,9 @@ final class IndexBlocks {
     }
 
     /**
-     * Gives the entries of some blocks, oldest first.
+     * Reads the entries of some blocks, oldest first.
      *
-     * @param first number of the first block to look at
+     * @param first number of the first block to read
      * @return false when one of these blocks is damaged
      */
     boolean read(int first, Predicate<ArchiveRecord> wanted, Consumer<ArchiveRecord> sink) throws IOException {

@@ -12,7 +12,11 @@ final class IndexEntries {
     private final List<ArchiveRecord> records = new ArrayList<>(ArchiveLayout.MAX_ENTRIES);
     private long previous;
 
-    /** @param previous offset of the last index record; 0 for none */
+    /**
+     * Creates an empty list.
+     *
+     * @param previous offset of the last index record; 0 for none
+     */
     IndexEntries(long previous) {
         this.previous = previous;
     }

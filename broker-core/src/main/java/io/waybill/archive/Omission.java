@@ -4,13 +4,13 @@ import java.util.Optional;
 
 /** Why the bytes of a storage are not in an archive. Numbers are never reused; those from 64 on are not written into files. */
 public enum Omission {
-    /** It is larger than the policy says. */
+    /** The storage is larger than the policy allows. */
     TOO_LARGE(1, "it is larger than archive.max-storage-bytes"),
-    /** All archives of the worker together are as large as they may be. */
+    /** The archives of the worker have reached their max size. */
     QUOTA(2, "the archive had reached archive.total-bytes"),
     /** Too many bytes waited, and the worker was not to wait for them. */
     OVERFLOW(3, "the archive did not keep up, and archive.overflow is drop"),
-    /** The disk had no room beside what the journals need. */
+    /** The disk had no room in addition to the journals' needs. */
     DISK_FULL(4, "the disk was full"),
     /** The segment could not be read. */
     UNREADABLE(5, "the segment could not be read"),
@@ -19,7 +19,7 @@ public enum Omission {
     /** The worker was closed before. */
     CLOSED(7, "the worker was closed before it was archived"),
 
-    /** There is no archive of this file of the queue. */
+    /** The archive has no file for this file of the queue. */
     NO_ARCHIVE(64, "there is no archive of this file of the journal: its policy was none, or it was removed"),
     /** The file's records were removed, to make room for newer ones. */
     REMOVED(65, "it was removed to keep the archive within archive.total-bytes"),
@@ -27,9 +27,9 @@ public enum Omission {
     NOT_KEPT(66, "archive.policy was none when the message was sent"),
     /** The worker's process ended before it was archived. */
     LOST(67, "the worker's process ended before it was archived"),
-    /** The worker has not archived it yet, or was killed and has not come back. */
+    /** The worker has not archived it yet, or was killed and has not returned. */
     PENDING(68, "it is not archived yet, or the worker's process ended before it was"),
-    /** Where it should be, something else is. */
+    /** The archive is damaged at its position. */
     DAMAGED(69, "the archive is damaged there");
 
     private static final int FIRST_UNWRITTEN = 64;
@@ -42,7 +42,7 @@ public enum Omission {
         this.text = text;
     }
 
-    /** Its number in a record. */
+    /** Returns its number in a record. */
     int code() {
         return code;
     }
@@ -52,7 +52,7 @@ public enum Omission {
         return text;
     }
 
-    /** What a record may say; empty for 0 and for numbers that are none. */
+    /** Returns the omission with this number in a record; empty for 0 and undefined numbers. */
     static Optional<Omission> of(int code) {
         for (Omission omission : values()) {
             if (omission.code == code && code < FIRST_UNWRITTEN) {

@@ -54,12 +54,12 @@ final class QueueArchive implements SentStorages {
         return session.policy() == ArchivePolicy.NONE ? -1 : session.maxStorageBytes();
     }
 
-    /** Where it writes now; empty before the first storage. */
+    /** Returns the file that it writes now; empty before the first storage. */
     Stream<Path> inUse() {
         return Stream.ofNullable(path);
     }
 
-    /** By how much its files have grown since the last time. */
+    /** Returns by how much its files have grown since the last call. */
     long takeGrowth() {
         account();
         long taken = grown;
@@ -110,7 +110,7 @@ final class QueueArchive implements SentStorages {
         }
     }
 
-    /** Goes on to the file that a storage belongs to; the one before is not in use any more. */
+    /** Moves to the file of a storage; the previous file is no longer in use. */
     void enter(WaitingStorage storage) throws IOException {
         writerFor(storage);
     }
@@ -150,7 +150,7 @@ final class QueueArchive implements SentStorages {
         return new ArchiveHeader(tag, worker, queue, false, nowNs, stem);
     }
 
-    /** Goes on in the newest file there is, only to say that from now on nothing is kept. */
+    /** Continues the newest file, only to write that nothing is kept from now on. */
     void noteThatNothingIsKept() throws IOException {
         List<Path> there = ArchiveFiles.in(workerDirectory, queue, host.files());
         if (!there.isEmpty()) {

@@ -7,15 +7,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * A storage that waits to be archived, or the note that it will not be.
  *
- * <p><b>Threads.</b> Thread-safe. The region is let go by who ends it: the archive's thread when it has copied the bytes, or the thread that needs
- * the memory before.
+ * <p><b>Threads.</b> Thread-safe. The region is released by the archive's thread when it has copied the bytes, or
+ * earlier by the thread that needs the memory.
  */
 final class WaitingStorage {
 
     private static final int WAITING = 0;
     private static final int READING = 1;
     private static final int COPIED = 2;
-    /** And the omission's number: given up. */
+    /** Added to the omission's number: given up. */
     private static final int GIVEN_UP = 16;
 
     final QueueArchive queue;
@@ -45,7 +45,7 @@ final class WaitingStorage {
         return state.compareAndSet(WAITING, READING);
     }
 
-    /** All was read. False when it was given up meanwhile: then the bytes may be others. */
+    /** Ends the reading. Returns false when the storage was given up meanwhile: the bytes may be overwritten. */
     boolean end() {
         if (!state.compareAndSet(READING, COPIED)) {
             return false;
@@ -54,7 +54,7 @@ final class WaitingStorage {
         return true;
     }
 
-    /** Gives the bytes up. False when that was done already, or they were copied. */
+    /** Gives the bytes up. Returns false when that was done already, or they were copied. */
     boolean giveUp(Omission why) {
         int seen;
         do {

@@ -16,14 +16,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Which name has which id, without a registry that anybody would have to lock: each claim is a symbolic link that only one
- * process can have made, and its text is the claim.
+ * Assigns ids to names, without a registry that needs a lock: each claim is a symbolic link, which only one process can
+ * create, and its text is the claim.
  *
- * <p>{@code id-<n>} is made first, {@code name-<name>} second. From then on both stay indefinitely. A name whose first claim was
- * left alone by a crash uses it again. Only the process that made an id's claim removes it, and only when the name turned out to have
- * another id already; so a claim that a name points to is never removed.
+ * <p>{@code id-<n>} is created first, {@code name-<name>} second. From then on both are permanent. A name whose second
+ * claim is missing after a crash reuses its first. Only the process that made an id's claim removes it, and only when
+ * the name turned out to have another id already; so a claim that a name points to is never removed.
  *
- * <p><b>Threads.</b> Thread-safe, among processes too.
+ * <p><b>Threads.</b> Thread-safe, also among processes.
  */
 final class Claims {
     static final int ANY_ID = -1;
@@ -57,7 +57,7 @@ final class Claims {
     }
 
     /**
-     * Gives a name its id, the one it has or a new one.
+     * Assigns an id to a name: the one it has or a new one.
      *
      * @param wantedId or {@link #ANY_ID}
      */
@@ -80,7 +80,7 @@ final class Claims {
         return checked(name, winner, wantedId);
     }
 
-    /** Others wait no more for this incarnation of a worker to read what they wrote. Saying so again does nothing. */
+    /** Exempts this incarnation of a worker from the retention of the other workers. Idempotent. */
     void forget(int id, long epoch) throws IOException {
         files.createClaim(forgotten(id, epoch), "forgotten");
     }
@@ -93,7 +93,7 @@ final class Claims {
         return directory.resolve(FORGOTTEN + id + "-" + epoch);
     }
 
-    /** All names with their ids, as far as both claims say the same; tells what does not fit. */
+    /** Returns all names with their ids, as far as both claims agree; reports the others. */
     Map<String, Integer> all(Consumer<String> problems) throws IOException {
         Map<String, Integer> found = new TreeMap<>();
         for (Path entry : files.list(directory, MAX_ENTRIES)) {
@@ -186,6 +186,6 @@ final class Claims {
         return directory.resolve(NAME_CLAIM + name);
     }
 
-    /** An id that is the name's, unless the name got another one meanwhile; made now, or found. */
+    /** An id that belongs to the name, unless the name got another one meanwhile; created now, or found. */
     private record Claimed(int id, boolean made) {}
 }

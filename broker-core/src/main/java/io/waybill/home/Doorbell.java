@@ -8,17 +8,16 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * Where a worker with nothing to do waits to be woken: the FIFO {@code doorbell} in its directory. The bytes in it mean
- * nothing.
+ * Wakes an idle worker: the FIFO {@code doorbell} in its directory. The bytes in it have no meaning.
  *
  * <p>No wake-up is lost, because each side does two things with a full fence between them, in opposite order:
  *
  * <pre>
- * owner                                            sender
- * 1 {@link Cursors#markAsleep asleep = 1}, full fence           1 appends to its journal
- * 2 polls all journals once more                   2 full fence
- * 3 nothing there: {@link #await}                       3 reads the owner's {@link PeerCursors#isAsleepAfterFence asleep}
- * 4 {@link Cursors#markAwake asleep = 0}                        4 rings when it is 1
+ * owner sender
+ * 1 {@link Cursors#markAsleep asleep = 1}, full fence 1 appends to its journal
+ * 2 polls all journals once more 2 full fence
+ * 3 nothing there: {@link #await} 3 reads the owner's {@link PeerCursors#isAsleepAfterFence asleep}
+ * 4 {@link Cursors#markAwake asleep = 0} 4 rings when it is 1
  * </pre>
  *
  * Either the owner's second look finds the message, or the sender sees the owner asleep. A ring that comes too late or without

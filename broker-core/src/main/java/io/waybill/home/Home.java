@@ -20,10 +20,11 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * The directory that a group of workers share. It is private: mode 0700 and owned by the user who opens it, or refused.
+ * The directory that a group of workers share. It must be private: mode 0700 and owned by the user that opens it.
  *
- * <p><b>Threads.</b> Immutable; all that it does is safe among threads and among processes. <b>Errors.</b> {@link HomeException}
- * when the home is not usable, {@link UnsafeFileException} when something in it is not what it must be.
+ * <p><b>Threads.</b> Immutable; all operations are safe among threads and among processes. <b>Errors.</b>
+ * {@link HomeException} when the home is not usable, {@link UnsafeFileException} when something in it is not what it
+ * must be.
  */
 public final class Home {
     /** The journals' roll cycle in a home that names none. */
@@ -101,8 +102,8 @@ public final class Home {
     }
 
     /**
-     * Opens a home that must be there and may be damaged, like {@link #openExisting}: where its properties don't read,
-     * {@link #propertiesProblem()} says so.
+     * Opens an existing home that may be damaged, like {@link #openExisting}; {@link #propertiesProblem()} returns a
+     * problem of its properties.
      */
     public static Home openDamaged(Path path, Host host) throws IOException {
         try {
@@ -138,12 +139,12 @@ public final class Home {
         return properties.rollCycle();
     }
 
-    /** Where the workers' directories lie. */
+    /** Returns the directory of the workers' directories. */
     public Path workersPath() {
         return path.resolve("workers");
     }
 
-    /** Where the worker's directory lies, whether it is there or not. */
+    /** Returns the directory of a worker, whether it exists or not. */
     public Path workerPath(WorkerInfo worker) {
         return workersPath().resolve(worker.id() + "-" + worker.name());
     }
@@ -154,9 +155,8 @@ public final class Home {
     }
 
     /**
-     * Others wait no more for this worker, as the last look found it, to read what they wrote: their retention passes it over. When it
-     * joins
-     * again it is waited for again, from what is left on.
+     * Exempts a worker from the retention of the other workers: they no longer keep what it has not read. When it joins
+     * again it is exempt no longer.
      */
     public void forget(Peer worker) throws IOException {
         claims.forget(worker.id(), worker.epoch());
@@ -173,7 +173,7 @@ public final class Home {
     }
 
     /**
-     * Takes a name, with the id that it has indefinitely, unless a live worker has it.
+     * Joins under a name, with its permanent id, unless a live worker has the name.
      *
      * @throws IllegalArgumentException when the name breaks the rules of {@link WorkerInfo}
      * @throws NameTakenException when a live worker has it
@@ -192,12 +192,12 @@ public final class Home {
         }
     }
 
-    /** Every name that has an id, as far as both claims say the same; tells what does not fit. */
+    /** Returns every name with an id, as far as both claims agree; reports the others. */
     public Map<String, Integer> claimed(Consumer<String> problems) throws IOException {
         return claims.all(problems);
     }
 
-    /** Gives a name the id that it has elsewhere. */
+    /** Assigns a name the id that it has in another home. */
     public void claim(WorkerInfo worker) throws IOException {
         claims.claim(worker.name(), worker.id());
     }

@@ -11,7 +11,7 @@ import java.util.Properties;
 import java.util.regex.Pattern;
 
 /**
- * What is settled once for a whole home, in {@code home.properties}:
+ * Permanent properties of a home, in {@code home.properties}:
  *
  * <pre>
  * format=1

@@ -3,20 +3,20 @@ package io.waybill.home;
 import io.waybill.api.WorkerInfo;
 
 /**
- * How a worker wants to join.
+ * Options of a join.
  *
- * @param id the id it wants, or {@link #ANY_ID}
- * @param version of the broker, to show
- * @param unseen what to do when the name's last process can't be seen from here
- * @param lockWaitNs how long to wait for a holder that is about to be gone
+ * @param id the wanted id, or {@link #ANY_ID}
+ * @param version of the broker, to publish
+ * @param unseen what to do when the name's last process is not visible from here
+ * @param lockWaitNs how long to wait for a holder that is about to end
  */
 public record JoinOptions(int id, String version, Unseen unseen, long lockWaitNs) {
-    /** Any id: the one the name has, or the lowest free one. */
+    /** Stands for the id that the name has, or the lowest free one. */
     public static final int ANY_ID = Claims.ANY_ID;
 
     private static final long LOCK_WAIT_NS_DEFAULT = 2_000_000_000L;
 
-    /** What to do when the last worker of the name ran in another pid namespace, so that it can't be seen from here whether it lives. */
+    /** Policy for a name whose last worker ran in another pid namespace, so that its liveness is unknown. */
     public enum Unseen {
         /** Takes it for alive. */
         REFUSE,

@@ -13,7 +13,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** What {@link Membership} remembers of one worker between two looks. Belongs to the housekeeping thread. */
+/** State of one worker between two scans of {@link Membership}. Belongs to the housekeeping thread. */
 final class KnownWorker {
     private final WorkerInfo info;
     private final Path directory;
@@ -40,7 +40,7 @@ final class KnownWorker {
         this.host = host;
     }
 
-    /** Whether it says that it is there and is not known to be dead. */
+    /** Returns whether it claims to be present and is not known to be dead. */
     boolean isThere() {
         return watch != null;
     }
@@ -51,7 +51,7 @@ final class KnownWorker {
         announced = watch != null && watch.endsWaitsOf(changes);
     }
 
-    /** Whether its process has to be polled for whether it lives. */
+    /** Returns whether the liveness of its process has to be polled. */
     boolean mustBeAsked() {
         return watch != null && !announced;
     }
@@ -144,23 +144,23 @@ final class KnownWorker {
         }
     }
 
-    /** Asks whether its process lives. Returns whether that changed. */
+    /** Checks whether its process is alive. Returns whether that changed. */
     boolean checkLiveness() {
         Liveness now = watch.liveness();
         boolean changed = now != liveness;
         liveness = now;
         if (now == Liveness.DEAD) {
-            unwatch(); // no process comes back
+            unwatch(); // a process does not come alive again
         }
         return changed;
     }
 
-    /** Gives up what it holds; it may still be asked. */
+    /** Releases its resources; it may still be queried. */
     void close() {
         unwatch();
     }
 
-    /** Empty while it has not yet said anything. */
+    /** Converts to a peer; empty while it has not yet published anything. */
     Optional<Peer> toPeer() {
         if (record == null && problem.isEmpty()) {
             return Optional.empty();

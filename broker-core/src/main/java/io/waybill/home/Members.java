@@ -21,7 +21,7 @@ public final class Members {
         }
     }
 
-    /** All that ever joined and are not forgotten, lowest id first. */
+    /** Returns all workers that ever joined and are not forgotten, lowest id first. */
     public List<Peer> all() {
         return all;
     }

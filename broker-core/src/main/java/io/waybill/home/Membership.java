@@ -21,13 +21,12 @@ import java.util.regex.Pattern;
 /**
  * The members of the home, kept up to date by scanning {@code workers/} repeatedly.
  *
- * <p>A look at an unchanged home costs a stat of {@code workers/}, which every {@code worker.json} that is written touches, and
- * a question to the kernel for each live worker. Once a second all {@code worker.json} are looked at all the same.
+ * <p>A scan of an unchanged home costs a stat of {@code workers/}, which every write of a {@code worker.json} touches,
+ * and a system call for each live worker. Once a second all {@code worker.json} are checked in any case.
  *
- * <p><b>Threads.</b> One at a time calls {@link #refresh()}, {@link #changesEnd} or {@link #restNs()}; any thread may ask for
- * {@link #members()}. <b>Ownership.</b> Its creator closes it, after the last look; closing again does nothing. <b>Errors.</b> A worker
- * whose files are damaged or not what they must be is {@link PeerState#UNREADABLE};
- * the scan goes on.
+ * <p><b>Threads.</b> One at a time calls {@link #refresh()}, {@link #changesEnd} or {@link #restNs()}; any thread may
+ * read {@link #members()}. <b>Ownership.</b> Its creator closes it, after the last scan. Closing is idempotent.
+ * <b>Errors.</b> A worker with damaged or unsafe files is {@link PeerState#UNREADABLE}; the scan continues.
  */
 public final class Membership implements AutoCloseable {
     private static final long FULL_LOOK_INTERVAL_NS = 1_000_000_000L;
@@ -58,13 +57,16 @@ public final class Membership implements AutoCloseable {
         this.fullLookAtNs = clock.monotonicNs() - FULL_LOOK_INTERVAL_NS;
     }
 
-    /** From now on what only a {@link #refresh()} can see ends waits of {@code watching}, as far as the host tells of it. */
+    /**
+     * Lets changes that only a {@link #refresh()} can see end waits of {@code watching} from now on, as far as the host
+     * reports them.
+     */
     public void changesEnd(ChangeWatch watching) {
         changes = watching;
         known.values().forEach(worker -> worker.changesEnd(watching));
     }
 
-    /** Max time without a look, unless a wait for changes ends. */
+    /** Returns the max time without a scan, unless a wait for changes ends. */
     public long restNs() {
         boolean told = changes != null
                 && changes.seesDirectory()
@@ -79,7 +81,7 @@ public final class Membership implements AutoCloseable {
     }
 
     /**
-     * Looks again.
+     * Scans the home.
      *
      * @return whether {@link #members()} changed
      * @throws IOException when the home itself can't be read
@@ -113,7 +115,7 @@ public final class Membership implements AutoCloseable {
         return changed;
     }
 
-    /** Gives up the descriptors by which it watches processes. */
+    /** Closes the descriptors by which it watches processes. */
     @Override
     public void close() {
         known.values().forEach(KnownWorker::close);

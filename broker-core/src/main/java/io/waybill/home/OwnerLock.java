@@ -11,8 +11,8 @@ import java.nio.file.StandardOpenOption;
 import java.util.Optional;
 
 /**
- * What keeps a worker's directory to one process: an flock on {@code lock/owner}, which no other process may open. The kernel drops
- * it when the process ends, however it ends. In the file stands the epoch, in decimal digits.
+ * Lock that reserves a worker's directory for one process: an flock on {@code lock/owner}, which no other process may
+ * open. The kernel releases it when the process ends for any reason. The file contains the epoch, in decimal digits.
  *
  * <p><b>Ownership.</b> Held from {@link #take} to {@link #close}. <b>Threads.</b> Thread-safe.
  */

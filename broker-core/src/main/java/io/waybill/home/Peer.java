@@ -6,9 +6,9 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * A worker of the home as one scan found it; the scanning worker itself is among them. Immutable.
+ * A worker of the home as found by one scan; includes the scanning worker itself. Immutable.
  *
- * <p>All it says was said by that worker, but for {@link #state()}'s {@link PeerState#DEAD} and {@link #liveness()}.
+ * <p>All values are claims of that worker, except {@link PeerState#DEAD} in {@link #state()}, and {@link #liveness()}.
  */
 public final class Peer {
     private final WorkerInfo info;
@@ -39,7 +39,7 @@ public final class Peer {
         return info;
     }
 
-    /** Its directory. */
+    /** Returns the worker's directory. */
     public Path path() {
         return path;
     }
@@ -53,12 +53,12 @@ public final class Peer {
         return liveness;
     }
 
-    /** What it says of itself; empty when {@link PeerState#UNREADABLE}. */
+    /** Returns the published record; empty when {@link PeerState#UNREADABLE}. */
     public Optional<WorkerRecord> record() {
         return Optional.ofNullable(record);
     }
 
-    /** Tells one incarnation of the name from the next; 0 when {@link PeerState#UNREADABLE}. */
+    /** Returns the epoch, which identifies an incarnation of the name; 0 when {@link PeerState#UNREADABLE}. */
     public long epoch() {
         return record == null ? 0 : record.epoch();
     }

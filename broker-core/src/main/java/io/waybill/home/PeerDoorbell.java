@@ -35,9 +35,9 @@ public final class PeerDoorbell implements AutoCloseable {
     }
 
     /**
-     * Wakes the worker. Does nothing when it does not wait.
+     * Wakes the worker if it waits.
      *
-     * @throws io.waybill.host.UnsafeFileException when something else than a FIFO of ours lies there
+     * @throws io.waybill.host.UnsafeFileException when the path is not a FIFO of this user
      */
     public synchronized void ring() throws IOException {
         if (closed) {

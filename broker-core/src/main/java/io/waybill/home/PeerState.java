@@ -1,13 +1,13 @@
 package io.waybill.home;
 
-/** What is known of a worker of the home. */
+/** State of a worker of the home. */
 public enum PeerState {
     STARTING,
     READY,
     LEFT,
-    /** It died without leaving; its journal waits for the next one of its name. */
+    /** The process ended without leaving; its journal waits for the next process of its name. */
     DEAD,
-    /** Its {@code worker.json} does not read; see {@link Peer#problem()}. */
+    /** The {@code worker.json} can't be read; see {@link Peer#problem()}. */
     UNREADABLE;
 
     /** Whether a message for it will be read soon. */

@@ -3,14 +3,14 @@ package io.waybill.home;
 import java.util.List;
 
 /**
- * What a worker answers, as it tells the others. Immutable.
+ * The handlers of a worker, as published to its peers. Immutable.
  *
  * @param keys of its handlers
- * @param atLeastOnce those of them whose requests are run again when the worker dies and returns
+ * @param atLeastOnce those of them whose requests are run again when the worker ends and returns
  */
 public record Served(List<String> keys, List<String> atLeastOnce) {
 
-    /** Nothing. */
+    /** No handlers. */
     public static final Served NOTHING = new Served(List.of(), List.of());
 
     public Served {

@@ -16,8 +16,8 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * A worker's directory as it lies there, for tools that look at it whatever has become of it. Reads by position, maps nothing, and writes
- * nothing. What can't be used is left out, and reported by {@link #problems()}.
+ * A worker's directory in any state, for tools. Reads by position, maps nothing, and writes nothing. Unusable parts are
+ * left out, and reported by {@link #problems()}.
  *
  * <p>One thread at a time.
  */
@@ -49,7 +49,7 @@ public final class StoredWorker {
         problems.add(new Problem(file, text));
     }
 
-    /** What the last looks found damaged. */
+    /** Returns the damage found by the last reads. */
     public List<Problem> problems() {
         return List.copyOf(problems);
     }
@@ -64,7 +64,10 @@ public final class StoredWorker {
         return Math.max(said().map(WorkerRecord::epoch).orElse(0L), lockEpoch());
     }
 
-    /** Where {@code worker.json} and the lock name two incarnations; a worker that is joining is between the two. */
+    /**
+     * Returns a problem when {@code worker.json} and the lock name different incarnations; a worker that is joining is
+     * between the two.
+     */
     public Optional<String> epochProblem() {
         long said = said().map(WorkerRecord::epoch).orElse(0L);
         long locked = lockEpoch();
@@ -73,7 +76,7 @@ public final class StoredWorker {
                 : Optional.of(path + ": worker.json has generation " + said + ", and the lock " + locked);
     }
 
-    /** What it says of itself. */
+    /** Returns the published record. */
     public Optional<WorkerRecord> said() {
         Path file = path.resolve(WorkerDirectory.RECORD_FILE);
         try {
@@ -111,7 +114,7 @@ public final class StoredWorker {
         return 0;
     }
 
-    /** What it has read of its peers. */
+    /** Returns what it has read of its peers. */
     public List<StoredCursor> cursors() {
         Path file = StoredCursors.file(path);
         try {

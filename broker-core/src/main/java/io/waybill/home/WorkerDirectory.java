@@ -83,7 +83,7 @@ public final class WorkerDirectory implements AutoCloseable {
             }
             cursors = Cursors.openOwn(path, info.id(), host);
             long last = Math.max(lock.epoch(), previous.map(WorkerRecord::epoch).orElse(0L));
-            if (last == 0) { // both files are gone, or there never was one
+            if (last == 0) { // both files are missing, or never existed
                 last = cursors.epoch();
             }
             long epoch = last + 1;
@@ -122,7 +122,7 @@ public final class WorkerDirectory implements AutoCloseable {
         steps.attempt(lock::close);
     }
 
-    /** Waits a little for a holder that is dead or leaves, but not at all for one that lives. */
+    /** Takes the lock; waits briefly for a holder that has ended or is leaving, but not for a live one. */
     private static OwnerLock takeLock(Home home, WorkerInfo info, Path path, JoinOptions options) throws IOException {
         Host host = home.host();
         long giveUpAt = host.clock().monotonicNs() + options.lockWaitNs();
@@ -150,7 +150,7 @@ public final class WorkerDirectory implements AutoCloseable {
         return holder.state() != WorkerState.LEFT && host.processes().liveness(holder.process()) != Liveness.DEAD;
     }
 
-    /** With the lock in flight: whether the one before really is gone. */
+    /** Checks, with the lock held, that the previous holder has really ended. */
     private static void requireGone(Home home, WorkerInfo info, WorkerRecord last, JoinOptions options)
             throws NameTakenException {
         if (last.state() == WorkerState.LEFT) {
@@ -194,7 +194,7 @@ public final class WorkerDirectory implements AutoCloseable {
         return "worker " + info.name() + " (id " + info.id() + ") of " + home.path();
     }
 
-    /** The record there is. One that does not read is as good as none: who holds the lock writes a new one. */
+    /** Reads the existing record. An unreadable one is ignored: the holder of the lock writes a new one. */
     private static Optional<WorkerRecord> readOwnRecord(Path path, SafeFiles files) throws IOException {
         Path file = path.resolve(RECORD_FILE);
         try {
@@ -227,17 +227,22 @@ public final class WorkerDirectory implements AutoCloseable {
         return path;
     }
 
-    /** How often this name has joined; tells one incarnation of it from the next. */
+    /** Returns how often this name has joined; identifies an incarnation of it. */
     public long epoch() {
         return record().epoch();
     }
 
-    /** From now on peers may call: those that know an earlier incarnation of this name see at their next call that it is over. */
+    /**
+     * Accepts calls from now on: peers that know an earlier incarnation of this name see at their next call that it has
+     * ended.
+     */
     public void takesCalls() {
         cursors.epoch(epoch());
     }
 
-    /** What the last one of this name said of itself: not {@link WorkerState#LEFT} when it died. */
+    /**
+     * Returns the last record of the previous incarnation: not {@link WorkerState#LEFT} when it ended without leaving.
+     */
     public Optional<WorkerRecord> previous() {
         return previous;
     }
@@ -250,7 +255,7 @@ public final class WorkerDirectory implements AutoCloseable {
         return doorbell;
     }
 
-    /** What {@code worker.json} says now. */
+    /** Returns the current content of {@code worker.json}. */
     public synchronized WorkerRecord record() {
         return record;
     }
@@ -260,12 +265,12 @@ public final class WorkerDirectory implements AutoCloseable {
         return home.host().files().createPrivateDirectory(path.resolve(name));
     }
 
-    /** Tells the others of handlers whose requests are begun at most once. */
+    /** Publishes handlers whose requests are begun at most once. */
     public void publish(WorkerState state, List<String> serves, Map<String, String> settings) throws IOException {
         publish(state, new Served(serves, List.of()), settings);
     }
 
-    /** Tells the others. */
+    /** Publishes the state, the handlers and the settings of this worker. */
     public synchronized void publish(WorkerState state, Served served, Map<String, String> settings)
             throws IOException {
         if (left) {
@@ -316,10 +321,10 @@ public final class WorkerDirectory implements AutoCloseable {
     }
 
     private void write(WorkerRecord next) throws IOException {
-        // not synced: after a power cut no worker lives, and the epoch stands in the lock too
+        // not synced: after a power cut no worker is running, and the lock also contains the epoch
         home.host().files().replaceUnsynced(path.resolve(RECORD_FILE), WorkerRecordJson.write(next));
         record = next;
-        // so that a scan need not look at the workers that are not there
+        // so that a scan need not read workers that are not running
         Files.setLastModifiedTime(
                 home.workersPath(), FileTime.from(home.host().clock().wallNs(), TimeUnit.NANOSECONDS));
     }

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a worker tells the others about itself, in {@code worker.json}. Immutable.
+ * The record that a worker publishes about itself, in {@code worker.json}. Immutable.
  *
  * <pre>
  * format       1
@@ -77,7 +77,7 @@ public record WorkerRecord(
                 newSettings);
     }
 
-    /** What it says that it answers. */
+    /** Returns the published handlers. */
     Served served() {
         return new Served(serves, atLeastOnce);
     }

@@ -40,7 +40,11 @@ final class WorkerRecordJson {
 
     private WorkerRecordJson() {}
 
-    /** @throws HomeException when it would be larger than readers take */
+    /**
+     * Encodes a record.
+     *
+     * @throws HomeException when it would be larger than readers accept
+     */
     static byte[] write(WorkerRecord record) throws HomeException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream(1024);
         try (JsonGenerator json = JSON.createGenerator(bytes)) {
@@ -88,7 +92,11 @@ final class WorkerRecordJson {
         json.writeEndArray();
     }
 
-    /** @param source for the message */
+    /**
+     * Decodes a record.
+     *
+     * @param source for the message
+     */
     static WorkerRecord read(byte[] bytes, Object source) throws MalformedHomeFileException {
         Fields fields = new Fields(source);
         try (JsonParser json = JSON.createParser(bytes)) {

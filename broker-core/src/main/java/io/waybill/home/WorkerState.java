@@ -1,11 +1,11 @@
 package io.waybill.home;
 
-/** What a worker says of itself. */
+/** Published state of a worker. */
 public enum WorkerState {
-    /** It has its name and prepares to serve. */
+    /** The worker has its name and prepares to serve. */
     STARTING,
-    /** It sends and serves. */
+    /** The worker sends and serves. */
     READY,
-    /** It left, and its name waits for the next one to join under it. */
+    /** The worker left; its name can be joined again. */
     LEFT
 }

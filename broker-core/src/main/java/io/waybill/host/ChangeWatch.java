@@ -21,10 +21,10 @@ public final class ChangeWatch implements AutoCloseable {
     private final NativeCalls calls;
     private final int set;
     private final int signal;
-    private final int directory; // NONE when the host does not tell of its changes
+    private final int directory; // NONE when the host does not report its changes
     private final WaitingRoom room = new WaitingRoom();
     private final WaitingRoom signalRoom = new WaitingRoom();
-    /** One for being open and one for each thread inside; the thread that takes the last one closes the descriptors. */
+    /** One for being open and one for each thread inside; the thread that decrements it to 0 closes the descriptors. */
     private final AtomicInteger users = new AtomicInteger(1);
 
     private volatile boolean closed;
@@ -80,7 +80,7 @@ public final class ChangeWatch implements AutoCloseable {
         return directory != NONE;
     }
 
-    /** Makes a descriptor that becomes readable end waits, until it is closed. Returns whether it will. */
+    /** Lets a readable descriptor end waits, until it is closed. Returns whether it will. */
     boolean join(int descriptor) {
         if (!enter()) {
             return false;

@@ -13,10 +13,12 @@ public interface Clock {
     /** Time that also passes while the host is suspended; the same reading for every process of the host. For deadlines. */
     long bootNs();
 
-    /** Nanoseconds since 1970. May go back when the clock is set, but only in {@link #refresh()}. For people. */
+    /**
+     * Returns nanoseconds since 1970, for display. May move back when the clock is set, but only in {@link #refresh()}.
+     */
     long wallNs();
 
-    /** What {@link #wallNs} says when {@link #bootNs} says this, without a look at the clock. */
+    /** Returns {@link #wallNs} for a time of {@link #bootNs}, without reading the clock. */
     default long wallNsAt(long bootNs) {
         return wallNs() - bootNs() + bootNs;
     }

@@ -23,7 +23,7 @@ final class DescriptorWaits {
     private static final int EPOLL_CTL_ADD = 1;
     private static final int EPOLLIN = 1;
 
-    /** How an attempt to pass one byte into a pipe ended. */
+    /** Result of an attempt to write one byte to a pipe. */
     enum Passed {
         WRITTEN,
         /** The pipe is full. */
@@ -93,7 +93,7 @@ final class DescriptorWaits {
         return libc.ppoll(room.pollfdAddress(), 1, room.timeoutAddress(), 0) > 0;
     }
 
-    /** A descriptor that is readable as long as one of those {@linkplain #joinSet joined} to it is. */
+    /** Creates a descriptor that is readable while one of those {@linkplain #joinSet joined} to it is. */
     int newSet() throws NativeCallException {
         int fd = libc.epollCreate(NativeCalls.O_CLOEXEC);
         if (fd < 0) {

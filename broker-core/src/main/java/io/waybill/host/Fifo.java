@@ -6,18 +6,18 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * One end of a FIFO through which processes wake each other. The bytes in it mean nothing but "look".
+ * One end of a FIFO through which processes wake each other. The content of the bytes has no meaning.
  *
  * <p><b>Threads.</b> One thread at a time waits; any may pass or close. <b>Ownership.</b> Its opener closes it; closing
- * again does nothing. Closing wakes the one that waits, and the descriptor is closed when the last one is out, so that no thread ever
- * reads or writes what has got its number since. <b>Memory.</b> Waiting and passing allocate nothing.
+ * is idempotent. Closing wakes the waiting thread, and the descriptor is closed when the last thread has left, so that
+ * no thread ever uses a reused descriptor. <b>Memory.</b> Waiting and passing allocate nothing.
  */
 public final class Fifo implements AutoCloseable {
     private final NativeCalls calls;
     private final NativeFile file;
     private final int descriptor;
     private final WaitingRoom room = new WaitingRoom();
-    /** One for being open and one for each thread inside; the thread that takes the last one closes the file. */
+    /** One for being open and one for each thread inside; the thread that decrements it to 0 closes the file. */
     private final AtomicInteger users = new AtomicInteger(1);
 
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -31,7 +31,7 @@ public final class Fifo implements AutoCloseable {
     /**
      * Waits for bytes and takes them all. Only for the end opened with {@link SafeFiles#openOwnFifo}.
      *
-     * @return false when none came in time, or when a signal cut the wait short
+     * @return false when none arrived in time, or when a signal ended the wait
      * @throws IllegalStateException when it is closed
      */
     public boolean await(long timeoutNs) {

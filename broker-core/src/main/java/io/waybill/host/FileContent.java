@@ -7,6 +7,10 @@ import java.nio.channels.FileChannel;
 @FunctionalInterface
 public interface FileContent {
 
-    /** @param channel of the empty file; the callee's until it returns */
+    /**
+     * Writes the content.
+     *
+     * @param channel of the empty file, owned by the callee until it returns
+     */
     void writeTo(FileChannel channel) throws IOException;
 }

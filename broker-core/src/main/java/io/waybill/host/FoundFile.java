@@ -6,7 +6,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** What lies at a path. Immutable. */
+/** Attributes of the file at a path. Immutable. */
 record FoundFile(int mode, int uid, int links, long size, Object key) {
     private static final int TYPE_MASK = 0170000;
     private static final int WRITABLE_BY_OTHERS = 0022;
@@ -31,12 +31,12 @@ record FoundFile(int mode, int uid, int links, long size, Object key) {
         }
     }
 
-    /** Looks at the path itself: a link is not followed. */
+    /** Reads the attributes of the path itself: a link is not followed. */
     static FoundFile at(Path path) throws IOException {
         return of(path, LinkOption.NOFOLLOW_LINKS);
     }
 
-    /** Looks at what a descriptor has open. */
+    /** Reads the attributes of an open file. */
     static FoundFile openAs(NativeFile file) throws IOException {
         return of(file.descriptorPath());
     }

@@ -27,17 +27,17 @@ public record Host(Clock clock, SafeFiles files, Processes processes, Threads th
         return new Host(new HostClock(calls), new SafeFiles(calls), new HostProcesses(calls), new HostThreads(), calls);
     }
 
-    /** The same host but for its clock. */
+    /** Returns a copy with another clock. */
     public Host withClock(Clock other) {
         return new Host(other, files, processes, threads, calls);
     }
 
-    /** The same host but for its view of processes. */
+    /** Returns a copy with another view of processes. */
     public Host withProcesses(Processes other) {
         return new Host(clock, files, other, threads, calls);
     }
 
-    /** The same host but for its threads. */
+    /** Returns a copy with other threads. */
     public Host withThreads(Threads other) {
         return new Host(clock, files, processes, other, calls);
     }

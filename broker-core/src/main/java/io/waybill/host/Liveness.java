@@ -1,10 +1,10 @@
 package io.waybill.host;
 
-/** Whether a process lives. */
+/** Liveness of a process. */
 public enum Liveness {
     ALIVE,
-    /** It ended, or is a zombie, or ran in an earlier boot, or its pid belongs to another process now. */
+    /** The process ended, is a zombie, ran in an earlier boot, or its pid belongs to another process now. */
     DEAD,
-    /** It can't be seen from here: it lives in another pid namespace. Never to be treated as dead. */
+    /** The process is not visible because it runs in another pid namespace. Never to be treated as dead. */
     UNKNOWN
 }

@@ -25,7 +25,7 @@ public final class NativeCallException extends IOException {
         this.errno = errno;
     }
 
-    /** Its symbolic name, such as {@code ENOSPC}. */
+    /** Returns the symbolic name of the error, such as {@code ENOSPC}. */
     public String errno() {
         return errno.name();
     }

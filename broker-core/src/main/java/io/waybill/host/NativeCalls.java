@@ -34,7 +34,7 @@ public final class NativeCalls {
 
     static final int AT_FDCWD = -100;
 
-    /** The same number on every architecture. */
+    /** Number of the system call, the same on every architecture. */
     private static final int SYS_PIDFD_OPEN = 434;
 
     private static final int PRIO_PROCESS = 0;
@@ -48,7 +48,7 @@ public final class NativeCalls {
     private static final int FALLOC_FL_PUNCH_HOLE = 2;
     private static final int RENAME_NOREPLACE = 1;
     private static final int AT_SYMLINK_NOFOLLOW = 0x100;
-    /** The same layout on every architecture. */
+    /** Size of the structure, the same on every architecture. */
     private static final int STATX_BYTES = 256;
 
     private static final int STATX_BLOCKS = 0x400;
@@ -65,7 +65,7 @@ public final class NativeCalls {
     private static final int TIMESPEC_BYTES = 16;
     private static final long NS_PER_S = 1_000_000_000L;
 
-    /** What a mapping may be used for. */
+    /** Access rights of a mapping. */
     public enum Mapping {
         /** Reads see what others write. */
         READ_ONLY(PROT_READ, MAP_SHARED),
@@ -126,7 +126,7 @@ public final class NativeCalls {
         return libc.geteuid();
     }
 
-    /** Gives the calling thread the lowest priority there is: others that want the processor have it nearly for themselves. */
+    /** Gives the calling thread the lowest priority, so that it hardly delays others. */
     public void lowerPriority() {
         libc.setpriority(PRIO_PROCESS, CALLING_THREAD, LOWEST_PRIORITY); // without it, it only takes more of it
     }
@@ -149,7 +149,10 @@ public final class NativeCalls {
         }
     }
 
-    /** A descriptor of a process of this pid namespace; empty when it is gone, or the kernel (before 5.3) or its filter says no. */
+    /**
+     * Opens a descriptor of a process of this pid namespace; empty when it has ended, or the kernel (before 5.3) or its
+     * filter does not allow it.
+     */
     OptionalInt openProcess(long pid) {
         long fd = libc.syscall(SYS_PIDFD_OPEN, pid, 0);
         return fd < 0 ? OptionalInt.empty() : OptionalInt.of((int) fd);
@@ -166,7 +169,7 @@ public final class NativeCalls {
     }
 
     void close(int fd) {
-        libc.close(fd); // never repeated: the descriptor is gone whatever it says
+        libc.close(fd); // never repeated: the descriptor is closed whatever the result
     }
 
     void makeFifoAt(int directory, byte[] name, Path path) throws NativeCallException {
@@ -221,7 +224,7 @@ public final class NativeCalls {
         fallocate(fd, 0, offset, length, path);
     }
 
-    /** Gives space back; the range reads as zeros. */
+    /** Releases the disk space of a range, which then reads as zeros. */
     void punchHole(int fd, long offset, long length, Path path) throws NativeCallException {
         fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, length, path);
     }
@@ -238,7 +241,7 @@ public final class NativeCalls {
         }
     }
 
-    /** Never repeated after a failure: the second attempt would claim success. */
+    /** Syncs a file's data. Never repeated after a failure: the second attempt would claim success. */
     void dataSync(int fd, Path path) throws NativeCallException {
         if (libc.fdatasync(fd) != 0) {
             throw failure("fdatasync of ", path);
@@ -251,7 +254,7 @@ public final class NativeCalls {
         }
     }
 
-    /** What a file takes of its disk, reserved space included; a link is not followed, and nothing is opened. */
+    /** Returns the disk usage of a file, reserved space included; a link is not followed, and nothing is opened. */
     long allocatedBytes(Path path) throws NativeCallException {
         long[] status = new long[STATX_BYTES / Long.BYTES];
         if (libc.statx(AT_FDCWD, PathBytes.of(path.toAbsolutePath()), AT_SYMLINK_NOFOLLOW, STATX_BLOCKS, status) != 0) {
@@ -268,7 +271,9 @@ public final class NativeCalls {
         return size;
     }
 
-    /** Where the first bytes lie that were written, from a position on; {@link Long#MAX_VALUE} when none do. */
+    /**
+     * Returns the first position, from a given one on, with written data; {@link Long#MAX_VALUE} when there is none.
+     */
     long dataFrom(int fd, long position, Path path) throws NativeCallException {
         long found = libc.lseek(fd, position, SEEK_DATA);
         if (found >= 0) {

@@ -26,7 +26,7 @@ public final class NativeFile implements AutoCloseable {
         this.path = path;
     }
 
-    /** Where it was when it was opened. */
+    /** Returns the path at which it was opened. */
     public Path path() {
         return path;
     }
@@ -48,8 +48,8 @@ public final class NativeFile implements AutoCloseable {
     }
 
     /**
-     * Where the first bytes lie that were ever written, from a position on; {@link Long#MAX_VALUE} when there are none. What lies before
-     * reads as zeros.
+     * Returns the first position, from a given one on, that was ever written; {@link Long#MAX_VALUE} when there is
+     * none. The bytes before read as zeros.
      */
     public long dataFrom(long position) throws NativeCallException {
         return calls.dataFrom(descriptor(), position, path);
@@ -65,7 +65,7 @@ public final class NativeFile implements AutoCloseable {
         calls.extend(descriptor(), offset, length, path);
     }
 
-    /** Gives the disk space of a range back; it then reads as zeros. */
+    /** Releases the disk space of a range, which then reads as zeros. */
     public void punchHole(long offset, long length) throws NativeCallException {
         calls.punchHole(descriptor(), offset, length, path);
     }
@@ -74,22 +74,22 @@ public final class NativeFile implements AutoCloseable {
         calls.truncate(descriptor(), size, path);
     }
 
-    /** Sees the content to the disk. After the first failure nothing that was written since the last success can be relied on. */
+    /** Syncs the content to the disk. After the first failure nothing written since the last success is reliable. */
     public void dataSync() throws NativeCallException {
         calls.dataSync(descriptor(), path);
     }
 
-    /** Sees content and metadata, or a directory's entries, to the disk. */
+    /** Syncs content and metadata, or a directory's entries, to the disk. */
     public void sync() throws NativeCallException {
         calls.sync(descriptor(), path);
     }
 
-    /** Reads into native memory. Returns the number of bytes, fewer than asked for at the end of the file. */
+    /** Reads into native memory. Returns the number of bytes, fewer than requested at the end of the file. */
     public long readAt(long address, long length, long position) throws NativeCallException {
         return calls.readAt(descriptor(), address, length, position, path);
     }
 
-    /** Writes from native memory. Returns the number of bytes, which may be fewer than asked for. */
+    /** Writes from native memory. Returns the number of bytes, which may be fewer than requested. */
     public long writeAt(long address, long length, long position) throws NativeCallException {
         return calls.writeAt(descriptor(), address, length, position, path);
     }
@@ -108,7 +108,7 @@ public final class NativeFile implements AutoCloseable {
         return calls.map(descriptor(), mapping, offset, length, path);
     }
 
-    /** Takes the lock that lives as long as this open of the file; false when another open of it, anywhere, holds it. */
+    /** Takes a lock that is bound to this open file description; false when another one, anywhere, holds it. */
     public boolean tryLock() throws NativeCallException {
         return calls.tryLock(descriptor(), path);
     }

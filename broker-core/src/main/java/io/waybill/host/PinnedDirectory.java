@@ -27,7 +27,7 @@ final class PinnedDirectory implements AutoCloseable {
         this.directory = directory;
     }
 
-    /** Pins the directory that a path lies in, and checks it. */
+    /** Pins and checks the directory of a path. */
     static PinnedDirectory pin(NativeCalls calls, int owner, Path path) throws IOException {
         Path parent = path.toAbsolutePath().getParent();
         NativeFile directory = openDirectory(calls, path, NativeCalls.O_PATH);
@@ -40,7 +40,7 @@ final class PinnedDirectory implements AutoCloseable {
         }
     }
 
-    /** Sees the entries of the directory that a path lies in to the disk. */
+    /** Syncs the entries of a path's directory to the disk. */
     static void sync(NativeCalls calls, Path path) throws IOException {
         try (NativeFile directory = openDirectory(calls, path, NativeCalls.O_RDONLY | NativeCalls.O_DIRECTORY)) {
             directory.sync();
@@ -63,18 +63,18 @@ final class PinnedDirectory implements AutoCloseable {
         }
     }
 
-    /** Makes a file of mode 0600 that is not there yet. */
+    /** Creates a file of mode 0600, which must not exist. */
     NativeFile create() throws IOException {
         return create(name);
     }
 
-    /** Makes one of another name in the same directory. */
+    /** Creates a file with another name in the same directory. */
     NativeFile create(byte[] sibling) throws IOException {
         int flags = NativeCalls.O_RDWR | NativeCalls.O_CREAT | NativeCalls.O_EXCL | NativeCalls.O_NOFOLLOW;
         return open(calls, directory.descriptor(), sibling, flags, path, path);
     }
 
-    /** Makes a FIFO of mode 0600 unless the name is taken. */
+    /** Creates a FIFO of mode 0600 unless the name is taken. */
     void makeFifo() throws IOException {
         try {
             calls.makeFifoAt(directory.descriptor(), name, path);
@@ -93,12 +93,12 @@ final class PinnedDirectory implements AutoCloseable {
         calls.unlinkAt(directory.descriptor(), sibling, path);
     }
 
-    /** Gives a sibling this name. */
+    /** Renames a sibling to this name. */
     void replaceBy(byte[] sibling) throws IOException {
         calls.renameAt(directory.descriptor(), sibling, name, path);
     }
 
-    /** Gives a sibling this name unless it is taken; false when it is. */
+    /** Renames a sibling to this name unless it is taken; returns false when it is. */
     boolean createBy(byte[] sibling) throws IOException {
         return calls.renameToNewAt(directory.descriptor(), sibling, name, path);
     }

@@ -3,7 +3,7 @@ package io.waybill.host;
 import java.util.Objects;
 
 /**
- * What tells one process from every other of the host, before and after: a pid alone is used again.
+ * Identity of a process, unique on the host at all times: a pid alone is reused.
  *
  * @param pid as seen in its own pid namespace
  * @param startTime in clock ticks after boot, field 22 of {@code /proc/<pid>/stat}

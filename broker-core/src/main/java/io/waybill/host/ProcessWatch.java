@@ -1,15 +1,18 @@
 package io.waybill.host;
 
 /**
- * Polls whether one process lives, for less than {@link Processes#liveness} costs.
+ * Polls the liveness of one process, at lower cost than {@link Processes#liveness}.
  *
- * <p><b>Threads.</b> One thread at a time asks. <b>Ownership.</b> Its opener closes it; closing again does nothing.
+ * <p><b>Threads.</b> One at a time. <b>Ownership.</b> Its opener closes it; closing is idempotent.
  */
 public interface ProcessWatch extends AutoCloseable {
 
     Liveness liveness();
 
-    /** Makes the end of the process end waits of {@code changes}. Returns whether it will; otherwise {@link #liveness} has to be polled. */
+    /**
+     * Lets the end of the process end waits of {@code changes}. Returns whether it will; otherwise {@link #liveness}
+     * has to be polled.
+     */
     default boolean endsWaitsOf(ChangeWatch changes) {
         return false;
     }

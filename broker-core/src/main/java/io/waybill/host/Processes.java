@@ -1,19 +1,19 @@
 package io.waybill.host;
 
 /**
- * Who runs on this host.
+ * The processes of this host.
  *
  * <p><b>Threads.</b> Thread-safe.
  */
 public interface Processes {
 
-    /** This process. */
+    /** Returns the identity of this process. */
     ProcessIdentity self();
 
-    /** Whether that process lives; costs about one small read. */
+    /** Returns the liveness of a process; costs about one small read. */
     Liveness liveness(ProcessIdentity process);
 
-    /** For callers that ask about one process often. */
+    /** Opens a watch, for callers that check one process often. */
     default ProcessWatch watch(ProcessIdentity process) {
         return new ProcessWatch() {
             @Override

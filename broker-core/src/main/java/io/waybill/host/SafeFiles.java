@@ -24,20 +24,20 @@ import java.util.regex.Pattern;
 import jnr.constants.platform.Errno;
 
 /**
- * Opens every file and directory of the broker, and opens nothing else: a regular file with one name, owned by this process's
- * user and writable by no other, in a directory of which the same is true.
+ * Opens every file and directory of the broker, and opens nothing else: a regular file with one name, owned by this
+ * process's user and writable by no other, in a directory of which the same is true.
  *
- * <p>The directory is pinned first; the name in it is then looked up without following a link and without opening it, so that a
- * FIFO can't make anybody wait; what was found is checked, and that very object is opened, whatever lies at the path by then.
+ * <p>The directory is pinned first; the name in it is then looked up without following a link and without opening it,
+ * so that a FIFO can't block; the found object is checked, and that object is opened, even if the path was replaced.
  *
- * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> What is opened is the caller's to close. <b>Errors.</b>
- * {@link UnsafeFileException} when something is not what it must be, {@link NoSuchFileException} when it is not there, other
- * {@link IOException}s from the system.
+ * <p><b>Threads.</b> Thread-safe. <b>Ownership.</b> The caller closes what it opened. <b>Errors.</b>
+ * {@link UnsafeFileException} for an object that violates these rules, {@link NoSuchFileException} when it does not
+ * exist, other {@link IOException}s from the system.
  */
 public final class SafeFiles {
     private static final Pattern QUEUE_FILE = Pattern.compile(".*\\.cq4t?");
     private static final int MAX_LINK_TEXT = 4096;
-    /** So often a file may be replaced while it is being opened: its writer does it now and then, not all the time. */
+    /** Max retries when a file is replaced while it is being opened. */
     private static final int MAX_REPLACED = 100;
 
     private static final int MAX_SYSTEM_QUEUE_FILES = 1_000_000;
@@ -57,8 +57,8 @@ public final class SafeFiles {
     }
 
     /**
-     * Checks that the owner of a file tells who it is: in a user namespace, one uid stands for everybody who is not mapped
-     * into it, and a process that runs under that uid can't tell its own files from a stranger's.
+     * Checks that file ownership is meaningful: in a user namespace, one uid represents all unmapped users, and a
+     * process with this uid can't distinguish its own files from others.
      */
     public void requireDistinctOwner() throws IOException {
         String overflow =
@@ -99,7 +99,7 @@ public final class SafeFiles {
         return directory;
     }
 
-    /** Makes a directory of mode 0700 unless it is there, and checks it. The one it is in must be there. */
+    /** Creates a directory of mode 0700 unless it exists, and checks it. Its parent must exist. */
     public Path createPrivateDirectory(Path directory) throws IOException {
         try {
             Files.createDirectory(
@@ -145,7 +145,7 @@ public final class SafeFiles {
         return found;
     }
 
-    /** All that lies in a directory, in no order. More entries than the limit are refused. */
+    /** Lists a directory, unordered. Fails with more entries than the limit. */
     public List<Path> list(Path directory, int limit) throws IOException {
         requireDirectory(directory);
         List<Path> found = new ArrayList<>();
@@ -177,20 +177,23 @@ public final class SafeFiles {
     }
 
     /**
-     * Puts a file of mode 0600 in place, new or instead of what is there: a reader finds the old or the new content, also
-     * after a power cut. For files with one writer.
+     * Replaces or creates a file of mode 0600 atomically: a reader finds the old or the new content, also after a power
+     * cut. For files with one writer.
      */
     public void replaceAtomically(Path file, byte[] content) throws IOException {
         replace(file, whole(content), Sync.TO_DISK);
         syncParent(file);
     }
 
-    /** Replaces like {@link #replaceAtomically}, sooner, but after a power cut the file may be gone or damaged. */
+    /** Replaces like {@link #replaceAtomically}, faster, but after a power cut the file may be missing or damaged. */
     public void replaceUnsynced(Path file, byte[] content) throws IOException {
         replaceUnsynced(file, whole(content));
     }
 
-    /** The same with content that is written piece by piece. When that fails, what was there stays. */
+    /**
+     * Replaces like {@link #replaceUnsynced(Path, byte[])} with content that is written in pieces. On failure the old
+     * file stays.
+     */
     public void replaceUnsynced(Path file, FileContent content) throws IOException {
         replace(file, content, Sync.LATER);
     }
@@ -218,7 +221,9 @@ public final class SafeFiles {
         }
     }
 
-    /** Puts a file in place like {@link #replaceAtomically}, unless there is one; false when there is. For any number of writers. */
+    /**
+     * Creates a file like {@link #replaceAtomically}, unless it exists; false when it does. For any number of writers.
+     */
     public boolean createAtomically(Path file, byte[] content) throws IOException {
         try (PinnedDirectory place = pin(file)) {
             byte[] temporary = temporaryName(
@@ -235,7 +240,7 @@ public final class SafeFiles {
         }
     }
 
-    /** Puts what lies at {@code from} in the place of {@code to}, in the same directory; {@link #syncParent} makes it last. */
+    /** Renames {@code from} to {@code to}, in the same directory; {@link #syncParent} makes it durable. */
     public void renameWithin(Path from, Path to) throws IOException {
         if (!from.toAbsolutePath().getParent().equals(to.toAbsolutePath().getParent())) {
             throw new IllegalArgumentException("not in one directory: " + from + " and " + to);
@@ -301,7 +306,7 @@ public final class SafeFiles {
         try (PinnedDirectory place = pin(fifo)) {
             place.makeFifo();
         }
-        // open for writing too: or else there would be an end of file whenever no peer has it open
+        // open for writing too: otherwise there would be an end of file whenever no peer has it open
         return new Fifo(calls, openChecked(fifo, Kind.FIFO, NativeCalls.O_RDWR | NativeCalls.O_NONBLOCK, 0));
     }
 
@@ -318,7 +323,7 @@ public final class SafeFiles {
         }
     }
 
-    /** Makes a symbolic link whose text is a claim and leads nowhere; false when there is an entry of this name. */
+    /** Creates a symbolic link whose text is a claim and not a path; false when the name exists. */
     public boolean createClaim(Path claim, String text) throws IOException {
         requireDirectory(claim.getParent());
         try {
@@ -346,7 +351,7 @@ public final class SafeFiles {
         }
     }
 
-    /** Sees the entries of a file's directory to the disk, after something was made, renamed or removed in it. */
+    /** Syncs the entries of a file's directory, after a file in it was created, renamed or removed. */
     public void syncParent(Path file) throws IOException {
         PinnedDirectory.sync(calls, file);
     }

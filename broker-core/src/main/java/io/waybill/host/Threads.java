@@ -3,7 +3,7 @@ package io.waybill.host;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Where the core's threads come from.
+ * Factory of the core's threads.
  *
  * <p><b>Threads.</b> Thread-safe.
  */

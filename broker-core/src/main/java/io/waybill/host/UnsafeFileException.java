@@ -30,7 +30,7 @@ public sealed class UnsafeFileException extends IOException {
         return found;
     }
 
-    /** A file lost its last name between its opening and the look at it: it was replaced by another one, or removed. */
+    /** Thrown when a file lost its last name between opening and checking it: it was replaced, or removed. */
     static final class ReplacedFileException extends UnsafeFileException {
 
         private static final long serialVersionUID = 1L;

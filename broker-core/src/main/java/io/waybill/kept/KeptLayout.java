@@ -3,7 +3,7 @@ package io.waybill.kept;
 import io.waybill.api.tensor.Tensor;
 
 /**
- * The layout of a kept value's file. All numbers are little-endian, and unsigned unless it says otherwise.
+ * Layout of the file of a kept value. All numbers are little-endian, and unsigned unless it says otherwise.
  *
  * <pre>
  * header

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a handler observed until it answered, as it stands behind the payload of the response. All numbers are little-endian.
+ * Inputs that a handler observed until its response; encoded after the payload of the response. All numbers are little-endian.
  *
  * <pre>
  * offset size field

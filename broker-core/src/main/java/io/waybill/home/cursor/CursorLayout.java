@@ -1,6 +1,6 @@
 package io.waybill.home.cursor;
 
-/** Where things are in a {@code cursors} file; {@link Cursors} describes them. */
+/** Offsets in a {@code cursors} file, which {@link Cursors} describes. */
 final class CursorLayout {
     static final String FILE = "cursors";
     static final long MAGIC = 0x53524f5352554357L; // "WCURSORS", little-endian

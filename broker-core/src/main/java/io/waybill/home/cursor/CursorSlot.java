@@ -3,10 +3,10 @@ package io.waybill.home.cursor;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * What this worker has read from one peer, as it tells that peer. Layout in {@link Cursors}.
+ * What this worker has read from one peer, as published to that peer. Layout in {@link Cursors}.
  *
- * <p><b>Threads.</b> Each field has one writing thread; {@link #releaseLease} is thread-safe. Reads see the worker's own last
- * write. <b>Memory.</b> Nothing allocates.
+ * <p><b>Threads.</b> Each field has one writing thread; {@link #releaseLease} is thread-safe. Reads see the worker's
+ * own last write. <b>Memory.</b> Nothing allocates.
  */
 public final class CursorSlot {
     private final UnsafeBuffer table;
@@ -53,7 +53,7 @@ public final class CursorSlot {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_FILE) - 1;
     }
 
-    /** To be written before a position in that file. */
+    /** Sets the sequence at the start of a file; write it before a position in that file. */
     public void requestsFileSequence(long sequence) {
         table.putLongRelease(offset + CursorLayout.REQUESTS_FILE, sequence + 1);
     }
@@ -102,26 +102,26 @@ public final class CursorSlot {
         return table.getLongVolatile(offset + CursorLayout.RESPONSES_FROM);
     }
 
-    /** To be written after the low watermark that makes it true. */
+    /** Sets the position of the responses; write it after the low watermark that makes it valid. */
     public void responsesFrom(long index) {
         table.putLongRelease(offset + CursorLayout.RESPONSES_FROM, index);
     }
 
-    /** This incarnation of the worker reads the peer's queues from now on. */
+    /** Sets the incarnation of the worker that reads the peer's queues from now on. */
     public void incarnation(long epoch) {
         table.putLongRelease(offset + CursorLayout.INCARNATION, epoch);
     }
 
-    /** How many of the peer's leases were given back. */
+    /** Returns how many of the peer's leases were released. */
     public long releasedCount() {
         return table.getLongVolatile(offset + CursorLayout.RELEASED_COUNT);
     }
 
-    /** Gives a region back to the peer that leased it. */
+    /** Releases a region that the peer leased to this worker. */
     public synchronized void releaseLease(long leaseId) {
         long count = releasedCount();
         table.putLong(offset + CursorLayout.ringEntry(count), leaseId);
-        // after the id: the peer takes the count for the word that it stands there
+        // after the id: the count tells the peer that the id is written
         table.putLongRelease(offset + CursorLayout.RELEASED_COUNT, count + 1);
     }
 }

@@ -38,29 +38,32 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What this worker has read of each peer and what it has completed: a table in the mapped file {@code cursors}, which the peers map
- * read-only as {@link PeerCursors}. Its space is reserved, so no access meets a hole. {@code docs/reference/cursors.md} has its bytes.
+ * What this worker has read of each peer and what it has completed: a table in the mapped file {@code cursors}, which
+ * the peers map read-only as {@link PeerCursors}. Its space is reserved, so no access hits a hole. The layout is in
+ * {@code docs/reference/cursors.md}.
  *
  * <p>A peer that leases at most 256 regions at a time to this worker can't miss a release.
  *
- * <p><b>Threads.</b> {@link #slot} is thread-safe; {@link #markAsleep} and {@link #markAwake} belong to the thread that waits.
- * <b>Ownership.</b> Opened and closed by the worker's directory. The mapping itself is left to the garbage collector, so that a
- * late user of a slot crashes nothing. <b>Errors.</b> A file that was damaged is replaced by a new one, see {@link #origin()}.
+ * <p><b>Threads.</b> {@link #slot} is thread-safe; {@link #markAsleep} and {@link #markAwake} belong to the thread that
+ * waits.
+ * <b>Ownership.</b> Opened and closed by the worker's directory. The mapping itself is left to the garbage collector,
+ * so that a late access to a slot does not crash. <b>Errors.</b> A file that was damaged is replaced by a new one, see
+ * {@link #origin()}.
  */
 public final class Cursors {
     private static final Logger LOG = LoggerFactory.getLogger(Cursors.class);
-    /** Nothing is known of where a queue is on the disk. */
+    /** Unknown position of a queue on the disk. */
     public static final long UNKNOWN = CursorLayout.UNKNOWN;
 
     private static final String WRITTEN_ASIDE = ".cursors.new";
 
-    /** Where the table comes from. */
+    /** Origin of the table. */
     public enum Origin {
-        /** There was none. */
+        /** There was no file. */
         NEW,
         /** The worker before left it. */
         KEPT,
-        /** There was one, damaged: what it said must be found out from the journals. */
+        /** The file was damaged: its content must be recovered from the journals. */
         REPLACED
     }
 
@@ -100,14 +103,14 @@ public final class Cursors {
         }
     }
 
-    /** What is wrong with a file; empty text when nothing is. */
+    /** Returns the problem of a file; empty when there is none. */
     static String damageOf(FileChannel channel, int ownerId) throws IOException {
         if (channel.size() != FILE_BYTES) {
             return "expected " + FILE_BYTES + " bytes of cursors, found " + channel.size();
         }
         ByteBuffer header = ByteBuffer.allocate(OWNER_AT + Integer.BYTES).order(ByteOrder.nativeOrder());
         while (header.hasRemaining() && channel.read(header, header.position()) > 0) {
-            // until it is full or the file got shorter
+            // until it is full or the file was truncated
         }
         if (header.hasRemaining() || header.getLong(MAGIC_AT) != CursorLayout.MAGIC) {
             return "expected cursors, found something else";
@@ -122,7 +125,7 @@ public final class Cursors {
         return "";
     }
 
-    /** Writes the file aside and renames it when it is whole: no peer ever maps half of it. */
+    /** Writes the file under another name and renames it when it is complete: no peer ever maps an incomplete one. */
     private static UnsafeBuffer create(SafeFiles files, Path path, int ownId) throws IOException {
         Path aside = path.resolveSibling(WRITTEN_ASIDE);
         files.remove(aside);
@@ -148,7 +151,7 @@ public final class Cursors {
     private static UnsafeBuffer map(SafeFiles files, Path path) throws IOException {
         try (NativeFile file = files.openOwnNative(path);
                 FileChannel channel = files.channelOf(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            file.extend(0, FILE_BYTES); // a copied file may have got holes
+            file.extend(0, FILE_BYTES); // a copied file may be sparse
             return wrap(channel.map(FileChannel.MapMode.READ_WRITE, 0, FILE_BYTES));
         }
     }
@@ -158,9 +161,9 @@ public final class Cursors {
     }
 
     /**
-     * Looks whether the file is still there: what is written into a removed file is lost.
+     * Checks whether the file still exists: writes to a removed file are lost.
      *
-     * @return what is wrong; empty text when nothing is
+     * @return the problem; empty when there is none
      */
     public String problem() throws IOException {
         FileStamp found = FileStamp.of(path);
@@ -181,7 +184,7 @@ public final class Cursors {
     }
 
     /**
-     * Says that the doorbell must be rung from now on. The caller looks at all journals once more before it waits.
+     * Publishes that the doorbell must be rung from now on. The caller polls all journals once more before it waits.
      *
      * @param wakeAtNs until when it means to sleep, on the monotonic clock
      */
@@ -191,18 +194,18 @@ public final class Cursors {
         VarHandle.fullFence(); // before the journals are looked at again
     }
 
-    /** Says that the doorbell need not be rung. */
+    /** Publishes that the doorbell need not be rung. */
     public void markAwake() {
         table.putIntRelease(ASLEEP_AT, 0);
         table.putLongRelease(WAKE_AT_NS_AT, 0);
     }
 
-    /** From now on no peer acts on records that are not on the disk. */
+    /** Stops peers from acting on records that are not on the disk. */
     public void holdReaders() {
         table.putIntVolatile(READERS_WAIT_AT, 1);
     }
 
-    /** From now on records need not be on the disk to be acted upon. */
+    /** Lets peers act on records that are not on the disk. */
     public void freeReaders() {
         table.putIntVolatile(READERS_WAIT_AT, 0);
     }
@@ -212,27 +215,27 @@ public final class Cursors {
         return table.getLongVolatile(REQUESTS_ON_DISK_AT);
     }
 
-    /** The same of its responses. */
+    /** Returns the index before which this worker's responses are on the disk. */
     public long responsesOnDiskBefore() {
         return table.getLongVolatile(RESPONSES_ON_DISK_AT);
     }
 
-    /** Says, once it is so, that requests before this index are on the disk. */
+    /** Publishes that requests before this index are on the disk. Call when they are. */
     public void requestsOnDisk(long before) {
         table.putLongVolatile(REQUESTS_ON_DISK_AT, before);
     }
 
-    /** The same of responses. */
+    /** Publishes that responses before this index are on the disk. Call when they are. */
     public void responsesOnDisk(long before) {
         table.putLongVolatile(RESPONSES_ON_DISK_AT, before);
     }
 
-    /** How far this worker's requests are written. */
+    /** Returns how far this worker's requests are written. */
     public QueueNote requests() {
         return requests;
     }
 
-    /** How far this worker's responses are written. */
+    /** Returns how far this worker's responses are written. */
     public QueueNote responses() {
         return responses;
     }
@@ -252,7 +255,7 @@ public final class Cursors {
         return table.getLongVolatile(EPOCH_AT);
     }
 
-    /** Says to those who mapped this in an earlier incarnation of the owner that there is another one. */
+    /** Publishes a new epoch to peers that mapped this file for an earlier incarnation of the owner. */
     public void epoch(long epoch) {
         table.putLongRelease(EPOCH_AT, epoch);
     }
@@ -263,9 +266,9 @@ public final class Cursors {
     }
 
     /**
-     * The slot of a peer, claimed when it has none yet.
+     * Returns the slot of a peer, and claims one when it has none.
      *
-     * @param gone says of a peer that its slot may be given to another one; asked when all are taken
+     * @param gone whether a peer's slot may be reassigned; called when all are taken
      */
     public synchronized CursorSlot slot(int peerId, IntPredicate gone) throws HomeException {
         int free = -1;
@@ -291,7 +294,7 @@ public final class Cursors {
         return slots[free];
     }
 
-    /** All slots that are taken. */
+    /** Returns all slots that are taken. */
     public synchronized List<CursorSlot> taken() {
         List<CursorSlot> taken = new ArrayList<>();
         for (CursorSlot slot : slots) {

@@ -9,9 +9,9 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What shows that a file changed, without opening it. Immutable.
+ * Attributes that show a change of a file without opening it. Immutable.
  *
- * @param key device and inode; what replaces the file has another one
+ * @param key device and inode, which a replacement does not share
  */
 public record FileStamp(long modifiedNs, long size, Object key) {
     public static final FileStamp MISSING = new FileStamp(0, -1, "missing");

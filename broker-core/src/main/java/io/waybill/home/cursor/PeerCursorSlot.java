@@ -5,7 +5,7 @@ import java.util.function.LongConsumer;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * What one peer says it has read of this worker. Layout in {@link Cursors}; each value is a claim.
+ * What one peer claims to have read of this worker. Layout in {@link Cursors}.
  *
  * <p><b>Threads.</b> Thread-safe. <b>Memory.</b> Nothing allocates.
  */
@@ -45,7 +45,9 @@ public final class PeerCursorSlot {
         return table.getLongVolatile(offset + CursorLayout.REQUESTS_FINISHED);
     }
 
-    /** Position in the peer's responses behind which it answered all others; 0 or less: the start. */
+    /**
+     * Returns the position in the peer's responses after which all its later responses follow; 0 or less: the start.
+     */
     public long responsesFrom() {
         return table.getLongVolatile(offset + CursorLayout.RESPONSES_FROM);
     }
@@ -68,13 +70,13 @@ public final class PeerCursorSlot {
     }
 
     /**
-     * Hands over the ids of the leases that were released since the last look. An id may be any number: who takes it checks that
-     * this lease is out, and out to this peer.
+     * Passes on the ids of the leases that were released since the last call. An id may be any number: the receiver
+     * checks that this peer has this lease.
      *
-     * @param seen what the last call returned; {@link #releasedCount()} as found when this worker started lending
-     * @param outstanding how many leases are out to this peer: it can't have released more
-     * @return what to pass as {@code seen} the next time
-     * @throws MalformedHomeFileException when the peer claims what can't be
+     * @param seen the result of the last call; {@link #releasedCount()} when this worker began to lease
+     * @param outstanding how many leases this peer has: it can't have released more
+     * @return the value of {@code seen} for the next call
+     * @throws MalformedHomeFileException when the claim is impossible
      */
     public long takeReleases(long seen, int outstanding, LongConsumer leaseIds) throws MalformedHomeFileException {
         long count = releasedCount();

@@ -11,8 +11,8 @@ import java.util.Optional;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * What a peer says it has read, mapped read-only. Layout in {@link Cursors}. Everything in it is the peer's claim: to be
- * checked against what this worker knows, never to be trusted.
+ * Cursors of a peer, mapped read-only. Layout in {@link Cursors}. All values are claims of the peer: check them against
+ * what this worker knows.
  *
  * <p>When the peer joins again as another incarnation, open its file again: a damaged one may have been replaced.
  *
@@ -90,12 +90,12 @@ public final class PeerCursors {
         return readersWait() ? table.getLongVolatile(onDiskAt) : Long.MAX_VALUE;
     }
 
-    /** Until when the peer means to sleep, on the monotonic clock; 0 when it is awake. */
+    /** Returns until when the peer means to sleep, on the monotonic clock; 0 when it is awake. */
     public long wakeAtNs() {
         return table.getLongVolatile(CursorLayout.WAKE_AT_NS_AT);
     }
 
-    /** What the peer has read of worker {@code ownId}; empty while it has read nothing of it. */
+    /** Returns what the peer has read of worker {@code ownId}; empty while it has read nothing of it. */
     public Optional<PeerCursorSlot> slotFor(int ownId) {
         for (int i = 0; i < CursorLayout.SLOTS; i++) {
             if (table.getIntVolatile(CursorLayout.directoryEntry(i)) == ownId) {

@@ -3,7 +3,7 @@ package io.waybill.home.cursor;
 import org.agrona.concurrent.UnsafeBuffer;
 
 /**
- * How far one of a worker's own queues is written, as the worker notes it behind the path of a call. It outlives the queue's files: by it
+ * How far one of a worker's own queues is written, as the worker notes it off the path of a call. It outlives the queue's files: by it
  * the next incarnation of the worker sees that some of them are gone. Layout in {@link Cursors}:
  *
  * <pre>

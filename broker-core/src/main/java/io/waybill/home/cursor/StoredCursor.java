@@ -1,11 +1,11 @@
 package io.waybill.home.cursor;
 
 /**
- * What a worker's {@code cursors} say about one peer, read from the file. Immutable.
+ * A worker's {@code cursors} entry for one peer, read from the file. Immutable.
  *
- * @param requestsIndex position in the peer's requests up to which all is read; -1 when unknown
- * @param responsesIndex position in the peer's responses up to which all is read; -1 when unknown
- * @param requestsFinished position in the peer's requests before which all for the worker are finished; -1 when unknown
+ * @param requestsIndex position in the peer's requests up to which all are read; -1 when unknown
+ * @param responsesIndex position in the peer's responses up to which all are read; -1 when unknown
+ * @param requestsFinished low watermark in the peer's requests; -1 when unknown
  * @param requestsConsumed requests for the worker that it has read
  * @param requestBytesConsumed bytes of those
  */

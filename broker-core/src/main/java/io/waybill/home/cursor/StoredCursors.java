@@ -23,7 +23,7 @@ public record StoredCursors(long callableEpoch, List<StoredCursor> slots) {
         slots = List.copyOf(slots);
     }
 
-    /** Where the file of a worker is. */
+    /** Returns the file of a worker. */
     public static Path file(Path workerDirectory) {
         return workerDirectory.resolve(CursorLayout.FILE);
     }
@@ -74,7 +74,7 @@ public record StoredCursors(long callableEpoch, List<StoredCursor> slots) {
     private static ByteBuffer read(FileChannel channel, long at, int length) throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(length).order(ByteOrder.nativeOrder());
         while (bytes.hasRemaining() && channel.read(bytes, at + bytes.position()) > 0) {
-            // until it is full or the file got shorter
+            // until it is full or the file was truncated
         }
         return bytes.flip();
     }

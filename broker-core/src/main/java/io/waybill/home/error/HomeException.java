@@ -2,7 +2,7 @@ package io.waybill.home.error;
 
 import java.io.IOException;
 
-/** A home, or a worker's directory in it, can't be used as asked; the message says what to do about it. */
+/** Thrown when a home, or a worker's directory in it, can't be used; the message names a remedy. */
 public class HomeException extends IOException {
     private static final long serialVersionUID = 1L;
 

@@ -1,6 +1,6 @@
 package io.waybill.home.error;
 
-/** The id asked for belongs to another name, or the name has another id; neither ever changes in a home. */
+/** Thrown when the wanted id belongs to another name, or the name has another id; both are permanent in a home. */
 public final class IdTakenException extends HomeException {
     private static final long serialVersionUID = 1L;
 

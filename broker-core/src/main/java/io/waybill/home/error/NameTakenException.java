@@ -17,7 +17,7 @@ public final class NameTakenException extends HomeException {
         return name;
     }
 
-    /** The process that has it; 0 when it has not said who it is yet. */
+    /** Returns the pid of the holder; 0 when it is not published yet. */
     public long pid() {
         return pid;
     }

@@ -29,7 +29,11 @@ public final class AgentThread implements AutoCloseable {
         this(threadName, agent, idle, new FailureLog(threadName));
     }
 
-    /** @param onError is given what a duty cycle throws, on the agent's thread */
+    /**
+     * Creates a thread.
+     *
+     * @param onError accepts exceptions of a duty cycle, on the agent's thread
+     */
     public AgentThread(String threadName, Agent agent, WakeableIdleStrategy idle, ErrorHandler onError) {
         this(threadName, agent, idle, new FailureLog(threadName, onError));
     }

@@ -12,7 +12,7 @@ public interface WakeableIdleStrategy extends IdleStrategy {
     /** Sets when the next duty cycle is due: in {@code maxNs}. Each call replaces the one before. */
     void rest(long maxNs);
 
-    /** Makes a duty cycle due now: ends the current wait, or else the next one. */
+    /** Makes a duty cycle due: ends the current wait, or else the next one. */
     void wake();
 
     /** Waits until a duty cycle is due, however much work the last one did. */

@@ -13,7 +13,7 @@ public final class CloseSteps {
 
     private Throwable first; // null while none failed
 
-    /** One step. */
+    /** One step of a close. */
     @FunctionalInterface
     public interface Step {
         void run() throws Exception;

@@ -12,7 +12,7 @@ public final class ForeignErrors {
 
     private ForeignErrors() {}
 
-    /** Its class and message in one line. Does not throw. */
+    /** Returns the class and message of an exception in one line. Does not throw. */
     public static String describe(Throwable e) {
         try {
             return String.valueOf(e.toString());
@@ -21,7 +21,7 @@ public final class ForeignErrors {
         }
     }
 
-    /** Logs it with its stack, or without one that can't be had. Does not throw. */
+    /** Logs an exception with its stack, or without if that can't be read. Does not throw. */
     public static void warn(Logger log, String text, Throwable e) {
         try {
             log.warn(text, e);

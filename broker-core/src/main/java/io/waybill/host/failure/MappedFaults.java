@@ -1,13 +1,13 @@
 package io.waybill.host.failure;
 
 /**
- * Faults on mapped memory, met when a file was cut or its disk failed. HotSpot skips the access, lets the thread go on, and throws an
- * {@link InternalError} later: from JDK 19 on at the next safepoint, before that when the thread next enters the virtual machine, which
- * compiled code may put off for long and do in the midst of anything.
+ * Faults on mapped memory, caused by a truncated file or a failed disk. HotSpot skips the access, lets the thread
+ * continue, and throws an {@link InternalError} later: from JDK 19 on at the next safepoint, before that when the
+ * thread next enters the virtual machine, which may be much later and in unrelated code.
  *
- * <p>{@link #surface} is where a thread lets them out, before it does what they must not disturb.
+ * <p>A thread calls {@link #surface} before code that these errors must not interrupt.
  *
- * <p><b>Threads.</b> Any; each has faults of its own.
+ * <p><b>Threads.</b> Any; each has its own faults.
  */
 public final class MappedFaults {
 
@@ -27,11 +27,11 @@ public final class MappedFaults {
     private MappedFaults() {}
 
     /**
-     * Throws the fault that this thread has met and that was not reported yet.
+     * Throws the pending fault of this thread, if any.
      *
-     * <p>On JDK 17 it makes an array of arrays, which the virtual machine does for compiled code too: the one cheap way in that hands out
-     * what is pending. That costs 16 bytes and about 20 ns. From 19 on it goes round a loop, which asks for a safepoint each time, for a
-     * nanosecond or two.
+     * <p>On JDK 17 it makes an array of arrays, for which compiled code also enters the virtual machine: the cheapest
+     * entry that throws pending errors. That costs 16 bytes and about 20 ns. From 19 on it runs one loop iteration,
+     * which polls for a safepoint and takes a nanosecond or two.
      */
     public static void surface() {
         if (TOLD_LATE) {

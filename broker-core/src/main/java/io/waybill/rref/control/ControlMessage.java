@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One of the three messages by which workers keep references in step. Its payload is made once, so that every attempt to send it sends the
+ * One of the three control messages of remote references. Its payload is created once, so that every attempt to send it sends the
  * same bytes: a tuple of ints and strings.
  *
  * <pre>

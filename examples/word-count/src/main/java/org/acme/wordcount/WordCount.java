@@ -8,7 +8,7 @@ import io.waybill.api.handler.Outbox;
 import java.util.StringTokenizer;
 import org.osgi.service.component.annotations.Component;
 
-/** Answers {@code text.count} with the number of words in its text. */
+/** Responds to {@code text.count} with the number of words in its text. */
 @Component
 @HandlesMessage("text.count")
 public final class WordCount implements MessageHandler {
