@@ -91,7 +91,7 @@ class DocumentationTest {
                         type.code(),
                         type.name(),
                         type.isRequest() ? "request" : type.isResponse() ? "response" : "neither",
-                        type.response().map(answer -> "`" + answer + "`").orElse("-")))
+                        type.response().map(response -> "`" + response + "`").orElse("-")))
                 .toList();
         assertThat(rows("docs/reference/message-types.md", "\\| 0x[0-9a-f]{3} \\| `.*"))
                 .containsExactlyInAnyOrderElementsOf(expected);
@@ -114,12 +114,12 @@ class DocumentationTest {
     void showsCallsAsTheyAreEncoded() throws IOException {
         ValueEncoder call = new ValueEncoder();
         new Invocation("text.count", List.of(), Map.of("text", Value.of("to be"))).encode(call);
-        ValueEncoder answer = new ValueEncoder();
-        answer.value(new Value.Dict(Map.of(Value.of("words"), Value.of(2))));
+        ValueEncoder response = new ValueEncoder();
+        response.value(new Value.Dict(Map.of(Value.of("words"), Value.of(2))));
         String page = Files.readString(root.resolve("docs/reference/values.md"));
         String bytes = page.replaceAll("  +[a-z\"].*", "").replaceAll("\\s+", " ");
         assertThat(bytes).contains(HexFormat.ofDelimiter(" ").formatHex(call.toBytes()));
-        assertThat(bytes).contains(HexFormat.ofDelimiter(" ").formatHex(answer.toBytes()));
+        assertThat(bytes).contains(HexFormat.ofDelimiter(" ").formatHex(response.toBytes()));
         assertThat(page).contains(call.length() + " bytes");
     }
 

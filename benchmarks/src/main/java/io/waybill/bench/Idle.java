@@ -27,7 +27,7 @@ public record Idle(int seconds, int tries, BenchDistribution distribution) {
 
     static final String ROLE = "idle-client";
 
-    private static final long SETTLE_NS = 5_000_000_000L;
+    private static final long STABLE_NS = 5_000_000_000L;
     static final long REST_NS = 100_000_000L;
 
     public Figures run(Consumer<String> progress) throws IOException {
@@ -36,7 +36,7 @@ public record Idle(int seconds, int tries, BenchDistribution distribution) {
             Children.Child node = distribution.startNode(children, home, BenchDistribution.ALL_LEVELS);
             Children.Child server = children.start(EchoServer.ROLE, home, "BALANCED");
             progress.accept("the node rests for " + seconds + " s");
-            rest(SETTLE_NS); // what starting left to do
+            rest(STABLE_NS); // what starting left to do
             Duration before = processorTime(node);
             long startNs = System.nanoTime();
             rest(TimeUnit.SECONDS.toNanos(seconds));

@@ -83,9 +83,9 @@ public record LookupRate(long messages, int lookups, int rounds) {
         List<Figures> raw = new ArrayList<>();
         lookUp(requests, responses, caller, random, new ArrayList<>()); // warms up
         for (int round = 0; round < rounds; round++) {
-            List<Found> places = new ArrayList<>(lookups);
-            ours.add(lookUp(requests, responses, caller, random, places));
-            raw.add(read(places));
+            List<Found> positions = new ArrayList<>(lookups);
+            ours.add(lookUp(requests, responses, caller, random, positions));
+            raw.add(read(positions));
         }
         return new Figures()
                 .put("messages", messages)
@@ -157,7 +157,7 @@ public record LookupRate(long messages, int lookups, int rounds) {
         return JournalIndex.open(worker, JournalSettings.defaults(), Host.real());
     }
 
-    private Figures lookUp(Path requests, Path responses, int caller, Random random, List<Found> places)
+    private Figures lookUp(Path requests, Path responses, int caller, Random random, List<Found> positions)
             throws IOException {
         Histogram times = new Histogram(3);
         long tookNs = 0;
@@ -171,13 +171,13 @@ public record LookupRate(long messages, int lookups, int rounds) {
                 JournalQueue queue = isRequest ? JournalQueue.REQUESTS : JournalQueue.RESPONSES;
                 long id = MessageId.of(caller, (long) (random.nextDouble() * calls()));
                 long startNs = System.nanoTime();
-                RecordPosition place = require(index, queue, id);
+                RecordPosition position = require(index, queue, id);
                 long ns = System.nanoTime() - startNs;
                 times.recordValue(ns);
                 tookNs += ns;
-                places.add(new Found(
-                        queue.in(isRequest ? requests : responses).resolve(place.fileName()),
-                        place.offset(),
+                positions.add(new Found(
+                        queue.in(isRequest ? requests : responses).resolve(position.fileName()),
+                        position.offset(),
                         index.record(queue).buffer().length()));
             }
         }
@@ -185,29 +185,29 @@ public record LookupRate(long messages, int lookups, int rounds) {
     }
 
     private static RecordPosition require(JournalIndex index, JournalQueue queue, long id) throws IOException {
-        RecordPosition place = index.find(queue, id)
+        RecordPosition position = index.find(queue, id)
                 .orElseThrow(() -> new IOException("message " + MessageId.text(id) + " of the " + queue
                         + " was not found, and it is there " + index.problem()));
         if (index.record(queue).id() != id) {
             throw new IOException("another message was found than " + MessageId.text(id));
         }
-        return place;
+        return position;
     }
 
-    private static Figures read(List<Found> places) throws IOException {
+    private static Figures read(List<Found> positions) throws IOException {
         Histogram times = new Histogram(3);
         Map<Path, FileChannel> files = new HashMap<>();
         long tookNs = 0;
         try {
-            for (Found place : places) {
-                FileChannel file = files.get(place.file);
+            for (Found position : positions) {
+                FileChannel file = files.get(position.file);
                 if (file == null) {
-                    file = FileChannel.open(place.file, StandardOpenOption.READ);
-                    files.put(place.file, file);
+                    file = FileChannel.open(position.file, StandardOpenOption.READ);
+                    files.put(position.file, file);
                 }
-                ByteBuffer bytes = ByteBuffer.allocateDirect(place.bytes);
+                ByteBuffer bytes = ByteBuffer.allocateDirect(position.bytes);
                 long startNs = System.nanoTime();
-                file.read(bytes, place.offset);
+                file.read(bytes, position.offset);
                 long ns = System.nanoTime() - startNs;
                 times.recordValue(ns);
                 tookNs += ns;
@@ -217,7 +217,7 @@ public record LookupRate(long messages, int lookups, int rounds) {
                 file.close();
             }
         }
-        return Percentiles.of(times).put("per_s", Math.round(places.size() * 1e9 / tookNs));
+        return Percentiles.of(times).put("per_s", Math.round(positions.size() * 1e9 / tookNs));
     }
 
     /** Of a lookup that opens the index for itself, as a command does. */

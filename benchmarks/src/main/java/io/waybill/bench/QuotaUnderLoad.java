@@ -181,7 +181,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
             }
         }
 
-        long settled() {
+        long completed() {
             return responded.get() + failed.get();
         }
     }
@@ -219,7 +219,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
             }
             double seconds = (System.nanoTime() - startNs) / (double) TimeUnit.SECONDS.toNanos(1);
             long untilNs = System.nanoTime() + LAST_RESPONSES_NS;
-            while (outcomes.settled() < calls && System.nanoTime() < untilNs) {
+            while (outcomes.completed() < calls && System.nanoTime() < untilNs) {
                 LockSupport.parkNanos(SHORTEST_SLEEP_NS);
             }
             if (!outcomes.firstFailure.isEmpty()) {
@@ -230,7 +230,7 @@ public record QuotaUnderLoad(int minutes, long quotaBytes, int callsPerSecond, i
                     .put("calls_per_s", Math.round(calls / seconds))
                     .put("refused", refused)
                     .put("failed", outcomes.failed.get())
-                    .put("lost", calls - outcomes.settled())
+                    .put("lost", calls - outcomes.completed())
                     .put("max_gap_ms", outcomes.maxGapNs / 1e6));
             BenchProcess.awaitEnd();
         }

@@ -102,7 +102,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
             lastNs = nowNs;
         }
 
-        long settled() {
+        long completed() {
             return right.get() + failed.get();
         }
     }
@@ -131,7 +131,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
             }
             double seconds = (System.nanoTime() - startNs) / 1e9;
             long untilNs = System.nanoTime() + 70_000_000_000L; // beyond the timeout of every call
-            while (outcomes.settled() < calls && System.nanoTime() < untilNs) {
+            while (outcomes.completed() < calls && System.nanoTime() < untilNs) {
                 LockSupport.parkNanos(1_000_000);
             }
             if (!outcomes.firstFailure.isEmpty()) {
@@ -141,7 +141,7 @@ public record SwapUnderLoad(int updates, int callsPerSecond, BenchDistribution d
                     .put("calls", calls + 1)
                     .put("calls_per_s", Math.round(calls / seconds))
                     .put("failed", outcomes.failed.get())
-                    .put("lost", calls - outcomes.settled())
+                    .put("lost", calls - outcomes.completed())
                     .put("late", worker.counters().lateResponses())
                     .put("max_gap_ms", outcomes.maxGapNs / 1e6));
         }

@@ -36,12 +36,12 @@ final class GatheredResponses {
         });
         for (int i = 0; i < responses.size(); i++) {
             int at = i;
-            responses.get(i).whenComplete((response, failure) -> gathered.settle(at, response, failure));
+            responses.get(i).whenComplete((response, failure) -> gathered.complete(at, response, failure));
         }
         return gathered.all;
     }
 
-    private void settle(int at, Response response, Throwable failure) {
+    private void complete(int at, Response response, Throwable failure) {
         if (failure != null) {
             all.completeExceptionally(
                     failure instanceof CompletionException && failure.getCause() != null

@@ -71,7 +71,7 @@ final class ArchiveFiles {
             ArchiveWriter.begin(file, fresh);
             return new ArchiveWriter(file, fresh, new IndexEntries(0), ArchiveLayout.HEADER_BYTES);
         }
-        ArchiveHeader header = found.isPresent() ? found.get() : mend(file, bytes, fresh);
+        ArchiveHeader header = found.isPresent() ? found.get() : repair(file, bytes, fresh);
         if (header.tag() == 0) {
             files.renameWithin(path, path.resolveSibling(path.getFileName() + SET_ASIDE));
             LOG.error("{} is no archive file; it was set aside as *{}", path, SET_ASIDE);
@@ -82,7 +82,7 @@ final class ArchiveFiles {
     }
 
     /** Recreates a damaged header, with the tag that the records have. Its tag is 0 when there is no record. */
-    private static ArchiveHeader mend(NativeFile file, FileBytes bytes, ArchiveHeader fresh) throws IOException {
+    private static ArchiveHeader repair(NativeFile file, FileBytes bytes, ArchiveHeader fresh) throws IOException {
         ArchiveScan scan = new ArchiveScan(bytes, 0, ArchiveLayout.HEADER_BYTES);
         Step step = scan.next();
         while (step == Step.DAMAGE) {

@@ -45,9 +45,9 @@ public final class ArchiveReader implements Closeable {
     }
 
     /** Finds a storage by the position of its record. */
-    public ArchivedStorage find(JournalQueue queue, RecordPosition place, long sequence, int storage)
+    public ArchivedStorage find(JournalQueue queue, RecordPosition position, long sequence, int storage)
             throws IOException {
-        return find(queue, place.fileName(), sequence, storage);
+        return find(queue, position.fileName(), sequence, storage);
     }
 
     /** Finds a storage of a record in this file of the queue, such as {@code 20261120-08F.cq4}. */

@@ -68,11 +68,11 @@ public final class Membership implements AutoCloseable {
 
     /** Returns the max time without a scan, unless a wait for changes ends. */
     public long restNs() {
-        boolean told = changes != null
+        boolean notified = changes != null
                 && changes.seesDirectory()
                 && !workersTooYoung
                 && known.values().stream().noneMatch(KnownWorker::mustBeAsked);
-        return told ? FULL_LOOK_INTERVAL_NS : UNTOLD_LOOK_INTERVAL_NS;
+        return notified ? FULL_LOOK_INTERVAL_NS : UNTOLD_LOOK_INTERVAL_NS;
     }
 
     /** The workers as the last {@link #refresh()} found them. */

@@ -29,7 +29,7 @@ final class DescriptorWaits {
         /** The pipe is full. */
         FULL,
         /** No process has it open for reading. */
-        NOBODY_READS
+        NO_READER
     }
 
     /**
@@ -158,7 +158,7 @@ final class DescriptorWaits {
                 return Passed.FULL;
             }
             if (errno == Errno.EPIPE.intValue()) {
-                return Passed.NOBODY_READS;
+                return Passed.NO_READER;
             }
             if (errno != Errno.EINTR.intValue()) {
                 throw new NativeCallException(errno, "write to " + path);

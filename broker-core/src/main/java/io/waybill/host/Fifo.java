@@ -59,7 +59,7 @@ public final class Fifo implements AutoCloseable {
             return false;
         }
         try {
-            return calls.waits().passByte(descriptor, room, file.path()) != DescriptorWaits.Passed.NOBODY_READS;
+            return calls.waits().passByte(descriptor, room, file.path()) != DescriptorWaits.Passed.NO_READER;
         } finally {
             exit();
         }

@@ -213,11 +213,11 @@ public final class SafeFiles {
     }
 
     private void replace(Path file, FileContent content, Sync sync) throws IOException {
-        try (PinnedDirectory place = pin(file)) {
+        try (PinnedDirectory location = pin(file)) {
             byte[] temporary = temporaryName(file, "new");
-            place.remove(temporary);
-            writeNew(place, file, temporary, content, sync);
-            place.replaceBy(temporary);
+            location.remove(temporary);
+            writeNew(location, file, temporary, content, sync);
+            location.replaceBy(temporary);
         }
     }
 
@@ -225,16 +225,16 @@ public final class SafeFiles {
      * Creates a file like {@link #replaceAtomically}, unless it exists; false when it does. For any number of writers.
      */
     public boolean createAtomically(Path file, byte[] content) throws IOException {
-        try (PinnedDirectory place = pin(file)) {
+        try (PinnedDirectory location = pin(file)) {
             byte[] temporary = temporaryName(
                     file, calls.processId() + "-" + System.nanoTime() + "-" + temporaryNames.incrementAndGet());
-            place.remove(temporary);
-            writeNew(place, file, temporary, whole(content), Sync.TO_DISK);
-            boolean created = place.createBy(temporary);
+            location.remove(temporary);
+            writeNew(location, file, temporary, whole(content), Sync.TO_DISK);
+            boolean created = location.createBy(temporary);
             if (created) {
                 syncParent(file);
             } else {
-                place.remove(temporary);
+                location.remove(temporary);
             }
             return created;
         }
@@ -245,15 +245,15 @@ public final class SafeFiles {
         if (!from.toAbsolutePath().getParent().equals(to.toAbsolutePath().getParent())) {
             throw new IllegalArgumentException("not in one directory: " + from + " and " + to);
         }
-        try (PinnedDirectory place = pin(to)) {
-            place.replaceBy(PathBytes.ofName(from));
+        try (PinnedDirectory location = pin(to)) {
+            location.replaceBy(PathBytes.ofName(from));
         }
     }
 
     /** Removes a file, or the link itself; nothing when there is none. */
     public void remove(Path file) throws IOException {
-        try (PinnedDirectory place = pin(file)) {
-            place.remove();
+        try (PinnedDirectory location = pin(file)) {
+            location.remove();
         }
     }
 
@@ -282,8 +282,8 @@ public final class SafeFiles {
             try {
                 return openChecked(file, Kind.FILE, NativeCalls.O_RDWR, Long.MAX_VALUE);
             } catch (NoSuchFileException e) {
-                try (PinnedDirectory place = pin(file)) {
-                    return place.create();
+                try (PinnedDirectory location = pin(file)) {
+                    return location.create();
                 } catch (FileAlreadyExistsException raced) {
                     // another process made it in between: open that one, checked
                 }
@@ -303,8 +303,8 @@ public final class SafeFiles {
 
     /** Opens a FIFO of our own to wait at; makes it, with mode 0600, when it is not there. Never blocks. */
     public Fifo openOwnFifo(Path fifo) throws IOException {
-        try (PinnedDirectory place = pin(fifo)) {
-            place.makeFifo();
+        try (PinnedDirectory location = pin(fifo)) {
+            location.makeFifo();
         }
         // open for writing too: otherwise there would be an end of file whenever no peer has it open
         return new Fifo(calls, openChecked(fifo, Kind.FIFO, NativeCalls.O_RDWR | NativeCalls.O_NONBLOCK, 0));
@@ -362,8 +362,8 @@ public final class SafeFiles {
 
     private NativeFile openChecked(Path file, Kind kind, int flags, long maxBytes) throws IOException {
         for (int tries = 1; ; tries++) {
-            try (PinnedDirectory place = pin(file)) {
-                return place.open(kind, flags, maxBytes);
+            try (PinnedDirectory location = pin(file)) {
+                return location.open(kind, flags, maxBytes);
             } catch (UnsafeFileException.ReplacedFileException e) {
                 if (tries == MAX_REPLACED) {
                     throw e;
@@ -372,12 +372,12 @@ public final class SafeFiles {
         }
     }
 
-    private void writeNew(PinnedDirectory place, Path file, byte[] name, FileContent content, Sync sync)
+    private void writeNew(PinnedDirectory location, Path file, byte[] name, FileContent content, Sync sync)
             throws IOException {
-        try (NativeFile created = place.create(name)) {
+        try (NativeFile created = location.create(name)) {
             write(created, file, content, sync);
         } catch (IOException | RuntimeException e) {
-            place.remove(name);
+            location.remove(name);
             throw e;
         }
     }

@@ -92,7 +92,7 @@ public final class Plan {
                 + devices.size() * TensorSection.DEVICE_LENGTH
                 + outgoing.size() * TensorSection.STORAGE_LENGTH
                 + tensorBytes;
-        place(toWorker);
+        position(toWorker);
     }
 
     private int outgoingOf(Tensor tensor) {
@@ -169,7 +169,7 @@ public final class Plan {
     }
 
     /** Decides where each storage goes, opens the leases and copies what must be copied. */
-    private void place(int toWorker) {
+    private void position(int toWorker) {
         long inlined = 0;
         long shared = 0;
         int leased = 0;
@@ -208,7 +208,7 @@ public final class Plan {
         for (int i = 0; i < outgoing.size(); i++) {
             Outgoing next = outgoing.get(i);
             if (!next.inline && sharesRegion(next)) {
-                place(next, lease, region, offset);
+                position(next, lease, region, offset);
                 offset += TensorSection.align(next.size);
                 next.copyTo(region.address() + next.offsetInRegion, memory);
             }
@@ -226,17 +226,17 @@ public final class Plan {
             if (next.isIn(pool)) {
                 Region region = ((SegmentStorage) next.host).lease();
                 lease.add(region);
-                place(next, lease, region, 0);
+                position(next, lease, region, 0);
             } else {
                 Region region = pool.take(next.size);
                 lease.add(region);
-                place(next, lease, region, 0);
+                position(next, lease, region, 0);
                 next.copyTo(region.address(), memory);
             }
         }
     }
 
-    private static void place(Outgoing next, Lease lease, Region region, long offset) {
+    private static void position(Outgoing next, Lease lease, Region region, long offset) {
         next.lease = lease;
         next.region = region;
         next.offsetInRegion = offset;

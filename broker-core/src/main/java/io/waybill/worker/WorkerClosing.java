@@ -115,11 +115,11 @@ final class WorkerClosing {
                 .attempt(parts.housekeeper::close)
                 .attempt(parts.retention::close)
                 .attempt(parts.poller::close);
-        boolean nobodyPolls = stopPolling();
+        boolean isUnpolled = stopPolling();
         steps.attempt(
                 () -> parts.responseReceiver.failAll(id -> parts.requestWriter.ended(id, parts.directory.name())));
         steps.attempt(parts.deviceResponses::close);
-        if (nobodyPolls) {
+        if (isUnpolled) {
             steps.attempt(parts.lowWatermarks::update)
                     .attempt(parts.reread::closeAll)
                     .attempt(parts.links::close);

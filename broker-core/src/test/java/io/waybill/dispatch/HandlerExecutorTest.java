@@ -202,7 +202,7 @@ class HandlerExecutorTest {
     @Test
     void givesUpAThreadThatDoesNotEndAndTellsItsTask() {
         AtomicBoolean release = new AtomicBoolean();
-        AtomicBoolean told = new AtomicBoolean();
+        AtomicBoolean notified = new AtomicBoolean();
         AtomicBoolean runs = new AtomicBoolean();
         executor.execute(new HandlerExecutor.Abandonable() {
             @Override
@@ -216,13 +216,13 @@ class HandlerExecutorTest {
 
             @Override
             public void abandoned() {
-                told.set(true);
+                notified.set(true);
             }
         });
         Waits.until("it runs", runs::get);
 
         assertThat(executor.close(Duration.ofMillis(50))).isEqualTo(1);
-        assertThat(told).isTrue();
+        assertThat(notified).isTrue();
         release.set(true);
         Waits.until("the thread ends by itself", () -> executor.threadCount() == 0);
     }

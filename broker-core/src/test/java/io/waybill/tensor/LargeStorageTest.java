@@ -53,8 +53,8 @@ class LargeStorageTest {
     void travelsInASegmentOfItsOwn() throws Exception {
         Storage storage = transit.pool.allocate(SIZE);
         assertThat(storage.sizeBytes()).isEqualTo(SIZE);
-        for (long place : PLACES) {
-            storage.bytes(place, 8).putLong(0, ~place);
+        for (long position : PLACES) {
+            storage.bytes(position, 8).putLong(0, ~position);
         }
         Tensor whole = Tensor.contiguous(DType.UINT8, new long[] {SIZE}, storage);
         Tensor end = new Tensor(DType.UINT8, new long[] {2, SIZE / 2}, new long[] {SIZE / 2, 1}, 1, false, storage);
@@ -62,10 +62,10 @@ class LargeStorageTest {
         Storage arrived = received.tensors().get(0).storage();
         assertThat(received.tensors().get(1).storage()).isSameAs(arrived);
         assertThat(arrived.sizeBytes()).isEqualTo(SIZE);
-        for (long place : PLACES) {
-            assertThat(arrived.bytes(place, 8).getLong(0)).isEqualTo(~place);
-            assertThat(UnsafeApi.getLong(HostBytes.readAddress(arrived) + place))
-                    .isEqualTo(~place);
+        for (long position : PLACES) {
+            assertThat(arrived.bytes(position, 8).getLong(0)).isEqualTo(~position);
+            assertThat(UnsafeApi.getLong(HostBytes.readAddress(arrived) + position))
+                    .isEqualTo(~position);
         }
         UnsafeApi.putLong(arrived.address() + SIZE - 8, 7);
         assertThat(storage.bytes(SIZE - 8, 8).getLong(0)).isEqualTo(~(SIZE - 8));

@@ -112,10 +112,11 @@ class ArchivedCallTest {
             for (Step step = records.next(); step != Step.END; step = records.next()) {
                 for (Tensor tensor : DescribedTensors.of(records.record())) {
                     ArchivedStorage found = reader.find(
-                            queue, records.place(), records.record().sequence(), DescribedTensors.storageOf(tensor));
+                            queue, records.position(), records.record().sequence(), DescribedTensors.storageOf(tensor));
                     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
                     if (found.isKept()) {
-                        assertThat(reader.read(queue, records.place().fileName(), found, piece -> copy(piece, bytes)))
+                        assertThat(reader.read(
+                                        queue, records.position().fileName(), found, piece -> copy(piece, bytes)))
                                 .isTrue();
                     }
                     all.add(new Kept(records.record().id(), tensor, found, bytes.toByteArray()));

@@ -94,25 +94,25 @@ class CallTest {
     @Test
     void tellsAListenerOnce() throws Exception {
         workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
-        AtomicInteger told = new AtomicInteger();
+        AtomicInteger notified = new AtomicInteger();
         CountDownLatch first = new CountDownLatch(1);
 
         caller.call(raw("server", "x"), new ResponseListener() {
             @Override
             public void onResponse(Response response) {
-                told.incrementAndGet();
+                notified.incrementAndGet();
                 first.countDown();
             }
 
             @Override
             public void onFailure(CallException failure) {
-                told.addAndGet(100);
+                notified.addAndGet(100);
                 first.countDown();
             }
         });
 
         assertThat(first.await(20, TimeUnit.SECONDS)).isTrue();
-        assertThat(told).hasValue(1);
+        assertThat(notified).hasValue(1);
     }
 
     @Test

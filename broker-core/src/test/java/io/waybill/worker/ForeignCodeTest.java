@@ -69,7 +69,7 @@ class ForeignCodeTest {
     }
 
     /** Where. */
-    enum Place {
+    enum Position {
         HANDLER,
         NON_BLOCKING_HANDLER,
         HANDLER_AFTER_LATER,
@@ -102,7 +102,7 @@ class ForeignCodeTest {
     private volatile CountDownLatch hold = new CountDownLatch(1);
     private volatile CountDownLatch slow = new CountDownLatch(1);
     private final AtomicInteger happened = new AtomicInteger();
-    private volatile Place place;
+    private volatile Position position;
     private volatile Fault fault;
     private volatile boolean armed;
     private Workers workers;
@@ -164,8 +164,8 @@ class ForeignCodeTest {
 
     // ---- faults
 
-    private <T> T maybe(Place at, T otherwise) {
-        if (!armed || place != at) {
+    private <T> T maybe(Position at, T otherwise) {
+        if (!armed || position != at) {
             return otherwise;
         }
         happened.incrementAndGet();
@@ -216,7 +216,7 @@ class ForeignCodeTest {
     }
 
     private <T> T maybe(String side, String method, T otherwise) {
-        Place at = Arrays.stream(Place.values())
+        Position at = Arrays.stream(Position.values())
                 .filter(each -> each.name().equals(side + "_" + method))
                 .findFirst()
                 .orElse(null);
@@ -332,23 +332,23 @@ class ForeignCodeTest {
 
     /** Counts outcomes, and misbehaves when it is asked to. */
     private final class Outcomes implements ResponseListener {
-        private final AtomicInteger told = new AtomicInteger();
+        private final AtomicInteger notified = new AtomicInteger();
         private volatile CompletableFuture<Response> future; // null when the call was made without one
 
         int count() {
-            return future == null ? told.get() : future.isDone() ? 1 : 0;
+            return future == null ? notified.get() : future.isDone() ? 1 : 0;
         }
 
         @Override
         public void onResponse(Response response) {
-            told.incrementAndGet();
-            maybe(Place.LISTENER_RESPONSE, this);
+            notified.incrementAndGet();
+            maybe(Position.LISTENER_RESPONSE, this);
         }
 
         @Override
         public void onFailure(CallException failure) {
-            told.incrementAndGet();
-            maybe(Place.LISTENER_FAILURE, this);
+            notified.incrementAndGet();
+            maybe(Position.LISTENER_FAILURE, this);
         }
     }
 
@@ -366,7 +366,7 @@ class ForeignCodeTest {
     }
 
     private Request affected() {
-        return switch (place) {
+        return switch (position) {
             case HANDLER, HANDLER_AFTER_LATER, HANDLER_AFTER_LATE_RESPONSE -> Request.operation("server", "text.bad");
             case NON_BLOCKING_HANDLER -> Request.operation("server", "text.bad.now");
             case CALLEE_CONVERTER_PREPARE_INLINE, CALLEE_CONVERTER_ALLOCATE_FOR_NON_BLOCKING -> tensorCall("t.now");
@@ -378,20 +378,22 @@ class ForeignCodeTest {
 
     private void handleBadly() {
         handle("text.bad", false, (message, outbox) -> {
-            if (place == Place.HANDLER_AFTER_LATER) {
+            if (position == Position.HANDLER_AFTER_LATER) {
                 outbox.later();
-            } else if (place == Place.HANDLER_AFTER_LATE_RESPONSE) {
+            } else if (position == Position.HANDLER_AFTER_LATE_RESPONSE) {
                 Storage storage = outbox.buffers().allocate(BYTES);
                 outbox.later().send(new Value.OfTensor(Tensor.contiguous(DType.UINT8, new long[] {BYTES}, storage)));
             }
-            maybe(place, message);
+            maybe(position, message);
         });
-        handle("text.bad.now", true, (message, outbox) -> maybe(place, message));
+        handle("text.bad.now", true, (message, outbox) -> maybe(position, message));
     }
 
     private void othersAreServed() {
         for (String operation : List.of("text.echo", "text.now")) {
-            isServed(Request.operation("server", operation).timeout(Duration.ofSeconds(20)), place + " with " + fault);
+            isServed(
+                    Request.operation("server", operation).timeout(Duration.ofSeconds(20)),
+                    position + " with " + fault);
         }
     }
 
@@ -407,13 +409,13 @@ class ForeignCodeTest {
 
     @Test
     void servesOthersWhileAListenerHangs() {
-        place = Place.LISTENER_RESPONSE;
+        position = Position.LISTENER_RESPONSE;
         servesOthersWhileItHangs(caller);
     }
 
     @Test
     void servesOthersWhileANonBlockingHandlerHangs() {
-        place = Place.NON_BLOCKING_HANDLER;
+        position = Position.NON_BLOCKING_HANDLER;
         handleBadly();
         servesOthersWhileItHangs(server);
     }
@@ -422,7 +424,7 @@ class ForeignCodeTest {
     private void servesOthersWhileItHangs(Worker worker) {
         fault = Fault.HANG;
         armed = true;
-        String operation = place == Place.NON_BLOCKING_HANDLER ? "text.bad.now" : "text.now";
+        String operation = position == Position.NON_BLOCKING_HANDLER ? "text.bad.now" : "text.now";
         caller.call(Request.operation("server", operation).timeout(Duration.ofSeconds(60)), new Outcomes());
         until("it hangs", () -> happened.get() > 0);
         try {
@@ -439,8 +441,8 @@ class ForeignCodeTest {
 
     @ParameterizedTest
     @EnumSource
-    void costsItsOwnCallOnly(Place at) {
-        place = at;
+    void costsItsOwnCallOnly(Position at) {
+        position = at;
         handleBadly();
         for (Fault each : Fault.values()) {
             fault = each;
@@ -481,27 +483,27 @@ class ForeignCodeTest {
     }
 
     private void until(String what, BooleanSupplier condition) {
-        Waits.until(place == null ? what : place + " with " + fault + ": " + what, condition::getAsBoolean);
+        Waits.until(position == null ? what : position + " with " + fault + ": " + what, condition::getAsBoolean);
     }
 
     /** A program's own thread that hangs in its own storage, or its own converter, hangs. */
     private boolean hangsInTheProgram() {
         return fault == Fault.HANG
                 && List.of(
-                                Place.CALLER_CONVERTER_PREPARE,
-                                Place.CALLER_CONVERTER_UNAVAILABLE,
-                                Place.CALLER_STORAGE_DEVICE,
-                                Place.CALLER_STORAGE_SIZE)
-                        .contains(place);
+                                Position.CALLER_CONVERTER_PREPARE,
+                                Position.CALLER_CONVERTER_UNAVAILABLE,
+                                Position.CALLER_STORAGE_DEVICE,
+                                Position.CALLER_STORAGE_SIZE)
+                        .contains(position);
     }
 
     private void call(Request request, Outcomes outcomes) {
-        if (place == Place.FUTURE_STAGE || place == Place.CALLER_STORAGE_RETAIN) {
+        if (position == Position.FUTURE_STAGE || position == Position.CALLER_STORAGE_RETAIN) {
             CompletableFuture<Response> call = caller.callAsync(request);
             outcomes.future = call;
             call.thenAccept(response -> {
                 response.close();
-                maybe(Place.FUTURE_STAGE, response);
+                maybe(Position.FUTURE_STAGE, response);
             });
             release(request);
             return;
@@ -509,7 +511,7 @@ class ForeignCodeTest {
         try {
             caller.call(request, outcomes);
         } catch (RuntimeException | StackOverflowError e) { // before anything was sent
-            outcomes.told.incrementAndGet();
+            outcomes.notified.incrementAndGet();
         } finally {
             release(request);
         }
@@ -520,7 +522,7 @@ class ForeignCodeTest {
             try {
                 tensor.storage().release();
             } catch (RuntimeException | StackOverflowError e) {
-                assertThat(place).isEqualTo(Place.CALLER_STORAGE_RELEASE);
+                assertThat(position).isEqualTo(Position.CALLER_STORAGE_RELEASE);
             }
         }
     }
@@ -554,7 +556,7 @@ class ForeignCodeTest {
 
     @Test
     void convertsForANonBlockingHandlerOnNoPoller() {
-        place = Place.CALLEE_CONVERTER_ALLOCATE_FOR_NON_BLOCKING; // and nothing is armed
+        position = Position.CALLEE_CONVERTER_ALLOCATE_FOR_NON_BLOCKING; // and nothing is armed
         for (int i = 0; i < 20; i++) {
             Request request = tensorCall("t.now");
             assertThat(caller.callAsync(request))

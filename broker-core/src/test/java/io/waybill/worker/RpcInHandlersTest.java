@@ -161,10 +161,10 @@ class RpcInHandlersTest {
     @Test
     void carryTheRequestsIdAndDeadline() {
         try (Response response = a.rpc().rpcSync("b", call("test::askOrigin"), SOON)) {
-            List<Value> told = ((Value.Tuple) response.value()).values();
-            for (Value each : told.subList(1, 3)) {
+            List<Value> notified = ((Value.Tuple) response.value()).values();
+            for (Value each : notified.subList(1, 3)) {
                 List<Value> origin = ((Value.Tuple) each).values();
-                assertThat(origin.get(0)).isEqualTo(told.get(0));
+                assertThat(origin.get(0)).isEqualTo(notified.get(0));
                 assertThat(number(origin.get(1))).isBetween(1L, SOON.toNanos());
             }
         }

@@ -21,7 +21,7 @@ final class CallList {
 
     private static final int PROGRESS_RECORDS = 1 << 16;
 
-    private record Seen(QueueSource source, RecordPosition place) {}
+    private record Seen(QueueSource source, RecordPosition position) {}
 
     private final StoredJournals journals;
     private final MessageFilter filter;
@@ -55,7 +55,7 @@ final class CallList {
                 if (!filter.takes(source.header())) {
                     continue;
                 }
-                Seen seen = new Seen(source, source.place());
+                Seen seen = new Seen(source, source.position());
                 if (newest == 0) {
                     call(seen).ifPresent(sink);
                 } else if (isDecidedByHeader() || call(seen).isPresent()) {
@@ -76,7 +76,7 @@ final class CallList {
     }
 
     private Optional<StoredCall> call(Seen seen) throws IOException {
-        Optional<RecordView> record = seen.source().read(seen.place());
+        Optional<RecordView> record = seen.source().read(seen.position());
         if (record.isEmpty()) {
             return Optional.empty();
         }
@@ -84,7 +84,7 @@ final class CallList {
         if (!filter.takesOperation(operation)) {
             return Optional.empty();
         }
-        StoredRecord request = seen.source().store(seen.place(), record.get());
+        StoredRecord request = seen.source().store(seen.position(), record.get());
         StoredCall call = new StoredCall(request, operation, journals.responseTo(request));
         return filter.takesOutcome(call) ? Optional.of(call) : Optional.empty();
     }

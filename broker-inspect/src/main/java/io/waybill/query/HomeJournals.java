@@ -97,7 +97,7 @@ public final class HomeJournals implements Closeable {
             return Optional.empty();
         }
         JournalIndex index = journals.index(journal.get());
-        return index.find(record.queue(), record.id()).map(place -> Payload.of(index.record(record.queue())));
+        return index.find(record.queue(), record.id()).map(position -> Payload.of(index.record(record.queue())));
     }
 
     /** All that is known of a message. */
@@ -202,14 +202,14 @@ public final class HomeJournals implements Closeable {
     private Found find(StoredJournal journal, JournalQueue queue, long id, Effort effort, List<String> notes)
             throws IOException {
         JournalIndex index = journals.index(journal);
-        Optional<RecordPosition> place = effort == Effort.INDEX ? index.find(queue, id) : index.search(queue, id);
+        Optional<RecordPosition> position = effort == Effort.INDEX ? index.find(queue, id) : index.search(queue, id);
         if (!index.problem().isEmpty()) {
             notes.add("index: " + index.problem());
         }
         index.damage(queue).ifPresent(damage -> notes.add("damaged: " + damage));
         Found found = new Found();
-        if (place.isPresent()) {
-            found.record = StoredRecord.of(journal.info(), queue, place.get(), index.record(queue));
+        if (position.isPresent()) {
+            found.record = StoredRecord.of(journal.info(), queue, position.get(), index.record(queue));
             found.payload = Payload.of(index.record(queue));
         }
         return found;

@@ -29,7 +29,7 @@ public final class JournalFollower implements Closeable {
 
     private static final int MAX_BATCH = 10_000;
 
-    private record Seen(QueueSource source, RecordPosition place, long sentNs) {}
+    private record Seen(QueueSource source, RecordPosition position, long sentNs) {}
 
     private final StoredJournals journals;
     private final MessageFilter filter;
@@ -51,7 +51,7 @@ public final class JournalFollower implements Closeable {
                 if (kept.size() == newest) {
                     kept.removeFirst();
                 }
-                kept.addLast(new Seen(source, source.place(), source.header().sentNs()));
+                kept.addLast(new Seen(source, source.position(), source.header().sentNs()));
             }
         }
         give(kept, sink);
@@ -64,7 +64,8 @@ public final class JournalFollower implements Closeable {
         for (QueueSource source : sources) {
             for (int i = 0; i < MAX_BATCH && source.next(); i++) {
                 if (filter.takes(source.header())) {
-                    batch.add(new Seen(source, source.place(), source.header().sentNs()));
+                    batch.add(
+                            new Seen(source, source.position(), source.header().sentNs()));
                 }
             }
         }
@@ -87,15 +88,15 @@ public final class JournalFollower implements Closeable {
     /** A header does not tell the operation; what became of a request is asked when its response is there. */
     private boolean takesPayload(QueueSource source) throws IOException {
         return !filter.asksForOperation() && !filter.asksForOutcome()
-                || entry(source, source.place()).isPresent();
+                || entry(source, source.position()).isPresent();
     }
 
-    private Optional<StoredEntry> entry(QueueSource source, RecordPosition place) throws IOException {
-        Optional<RecordView> record = source.read(place);
+    private Optional<StoredEntry> entry(QueueSource source, RecordPosition position) throws IOException {
+        Optional<RecordView> record = source.read(position);
         if (record.isEmpty()) {
             return Optional.empty();
         }
-        StoredRecord stored = source.store(place, record.get());
+        StoredRecord stored = source.store(position, record.get());
         Optional<String> operation = Payload.operationOf(record.get());
         if (filter.asksForOutcome()) {
             return responded(stored);
@@ -113,12 +114,12 @@ public final class JournalFollower implements Closeable {
             return Optional.empty();
         }
         JournalIndex index = journals.index(caller.get());
-        Optional<RecordPosition> place = index.find(JournalQueue.REQUESTS, response.id());
-        if (place.isEmpty()) {
+        Optional<RecordPosition> position = index.find(JournalQueue.REQUESTS, response.id());
+        if (position.isEmpty()) {
             return Optional.empty();
         }
         RecordView record = index.record(JournalQueue.REQUESTS);
-        StoredRecord request = StoredRecord.of(caller.get().info(), JournalQueue.REQUESTS, place.get(), record);
+        StoredRecord request = StoredRecord.of(caller.get().info(), JournalQueue.REQUESTS, position.get(), record);
         Optional<String> operation = Payload.operationOf(record);
         StoredCall call = new StoredCall(request, operation, Optional.of(response));
         return filter.takesOperation(operation) && filter.takesOutcome(call)
@@ -129,7 +130,7 @@ public final class JournalFollower implements Closeable {
     private int give(Iterable<Seen> seen, Consumer<StoredEntry> sink) throws IOException {
         int given = 0;
         for (Seen one : seen) {
-            Optional<StoredEntry> entry = entry(one.source(), one.place());
+            Optional<StoredEntry> entry = entry(one.source(), one.position());
             if (entry.isPresent()) {
                 sink.accept(entry.get());
                 given++;

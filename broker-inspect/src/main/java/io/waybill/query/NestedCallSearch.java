@@ -189,12 +189,12 @@ final class NestedCallSearch {
             return Optional.empty();
         }
         JournalIndex index = journals.index(caller.get());
-        Optional<RecordPosition> place = index.find(JournalQueue.REQUESTS, id);
-        if (place.isEmpty()) {
+        Optional<RecordPosition> position = index.find(JournalQueue.REQUESTS, id);
+        if (position.isEmpty()) {
             return Optional.empty();
         }
         RecordView record = index.record(JournalQueue.REQUESTS);
-        StoredRecord request = StoredRecord.of(caller.get().info(), JournalQueue.REQUESTS, place.get(), record);
+        StoredRecord request = StoredRecord.of(caller.get().info(), JournalQueue.REQUESTS, position.get(), record);
         Optional<String> operation = Payload.operationOf(record);
         return Optional.of(new StoredCall(request, operation, journals.responseTo(request)));
     }

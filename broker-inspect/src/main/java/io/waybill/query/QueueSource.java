@@ -50,19 +50,19 @@ final class QueueSource implements Closeable {
         return headers.record();
     }
 
-    RecordPosition place() {
-        return headers.place();
+    RecordPosition position() {
+        return headers.position();
     }
 
     /** The whole record at a place; empty when it is damaged. */
-    Optional<RecordView> read(RecordPosition place) throws IOException {
-        return whole.moveTo(place) && whole.next() == Step.RECORD && whole.offset() == place.offset()
+    Optional<RecordView> read(RecordPosition position) throws IOException {
+        return whole.moveTo(position) && whole.next() == Step.RECORD && whole.offset() == position.offset()
                 ? Optional.of(whole.record())
                 : Optional.empty();
     }
 
-    StoredRecord store(RecordPosition place, RecordView record) {
-        return StoredRecord.of(journal.info(), queue, place, record);
+    StoredRecord store(RecordPosition position, RecordView record) {
+        return StoredRecord.of(journal.info(), queue, position, record);
     }
 
     StoredJournal journal() {

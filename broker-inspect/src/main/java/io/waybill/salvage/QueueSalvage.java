@@ -110,7 +110,7 @@ final class QueueSalvage {
         waiting.reserve(length);
         waiting.memory().putBytes(0, record.buffer().memory(), 0, length);
         waitingIndex = reader.index();
-        waitingCycle = reader.place().cycle();
+        waitingCycle = reader.position().cycle();
         isWaiting = true;
     }
 
@@ -124,8 +124,8 @@ final class QueueSalvage {
 
     private void stranger(RecordView record, String why) throws IOException {
         strangers++;
-        problems.accept(reader.place() + ": record " + record.sequence() + " from worker " + record.from() + " " + why
-                + "; it was left out");
+        problems.accept(reader.position() + ": record " + record.sequence() + " from worker " + record.from() + " "
+                + why + "; it was left out");
     }
 
     /** Copies the record that waits. */

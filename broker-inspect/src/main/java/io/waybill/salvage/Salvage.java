@@ -94,7 +94,7 @@ public final class Salvage {
             WorkerSalvage peer = workers.get(cursor.peerId());
             if (peer != null) {
                 peer.positions(JournalQueue.REQUESTS).want(cursor.requestsIndex());
-                peer.positions(JournalQueue.REQUESTS).want(cursor.requestsFinished());
+                peer.positions(JournalQueue.REQUESTS).want(cursor.requestsCompletedBefore());
                 peer.positions(JournalQueue.RESPONSES).want(cursor.responsesIndex());
             }
         }

@@ -136,7 +136,8 @@ final class WorkerSalvage {
                 CursorSlot slot = to.cursors().slot(cursor.peerId());
                 slot.requestsIndex(peer.positions(JournalQueue.REQUESTS).of(cursor.requestsIndex()));
                 slot.responsesIndex(peer.positions(JournalQueue.RESPONSES).of(cursor.responsesIndex()));
-                slot.requestsFinished(peer.positions(JournalQueue.REQUESTS).of(cursor.requestsFinished()));
+                slot.requestsCompletedBefore(
+                        peer.positions(JournalQueue.REQUESTS).of(cursor.requestsCompletedBefore()));
                 slot.requestsConsumed(cursor.requestsConsumed());
                 slot.requestBytesConsumed(cursor.requestBytesConsumed());
                 known++;

@@ -34,15 +34,15 @@ final class DamagedFile {
     record Change(Kind kind, long at, long other) {}
 
     /** A range of bytes. */
-    record Place(long from, long to) {}
+    record Position(long from, long to) {}
 
     private final Path path;
-    private final Map<Long, Place> records;
+    private final Map<Long, Position> records;
     private final byte[] bytes;
     private final long size;
 
     /** @param records where each record lies */
-    DamagedFile(Path path, Map<Long, Place> records) throws IOException {
+    DamagedFile(Path path, Map<Long, Position> records) throws IOException {
         this.path = path;
         this.records = records;
         this.size = Files.size(path);
@@ -89,25 +89,25 @@ final class DamagedFile {
         };
     }
 
-    private List<Place> ranges(Change change) {
+    private List<Position> ranges(Change change) {
         return switch (change.kind()) {
-            case FLIP -> List.of(new Place(change.at() / 8, change.at() / 8 + 1));
-            case CUT -> List.of(new Place(change.at(), size));
+            case FLIP -> List.of(new Position(change.at() / 8, change.at() / 8 + 1));
+            case CUT -> List.of(new Position(change.at(), size));
             case ZERO -> List.of(sector(change.at()));
             case SWAP -> List.of(sector(change.at()), sector(change.other()));
         };
     }
 
-    private static Place sector(long number) {
-        return new Place(number * SECTOR, (number + 1) * SECTOR);
+    private static Position sector(long number) {
+        return new Position(number * SECTOR, (number + 1) * SECTOR);
     }
 
     /** The records that a change reaches. */
     Set<Long> touched(Change change) {
         Set<Long> touched = new HashSet<>();
-        List<Place> ranges = ranges(change);
-        records.forEach((sequence, place) -> {
-            if (ranges.stream().anyMatch(range -> range.from() < place.to() && place.from() < range.to())) {
+        List<Position> ranges = ranges(change);
+        records.forEach((sequence, position) -> {
+            if (ranges.stream().anyMatch(range -> range.from() < position.to() && position.from() < range.to())) {
                 touched.add(sequence);
             }
         });

@@ -13,7 +13,7 @@ import io.waybill.journal.Roll;
 import io.waybill.journal.WrittenQueue;
 import io.waybill.journal.read.QueueReader;
 import io.waybill.journal.read.QueueReader.Step;
-import io.waybill.salvage.DamagedFile.Place;
+import io.waybill.salvage.DamagedFile.Position;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.Observation;
@@ -128,18 +128,18 @@ final class EveryType {
     }
 
     /** Where each record lies in it. */
-    static Map<Long, Place> places(Path queue) throws IOException {
-        Map<Long, Place> places = new TreeMap<>();
+    static Map<Long, Position> positions(Path queue) throws IOException {
+        Map<Long, Position> positions = new TreeMap<>();
         try (QueueReader reader = QueueReader.open(queue, WrittenQueue.HOST.files(), settings())) {
             while (reader.next() == Step.RECORD) {
                 long from = reader.offset();
-                places.put(
+                positions.put(
                         reader.record().sequence(),
-                        new Place(
+                        new Position(
                                 from,
                                 from + Integer.BYTES + reader.record().buffer().length()));
             }
         }
-        return places;
+        return positions;
     }
 }

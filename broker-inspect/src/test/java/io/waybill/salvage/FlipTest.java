@@ -75,13 +75,14 @@ class FlipTest {
         try (HomeJournals journals = HomeJournals.open(home)) {
             journals.verify(finding -> {
                 damaged[0] |= finding.isDamage();
-                findings.add(finding.kind() + " " + finding.severity() + " " + place(finding) + " " + finding.text());
+                findings.add(
+                        finding.kind() + " " + finding.severity() + " " + position(finding) + " " + finding.text());
             });
         }
         return new Look(damaged[0], findings, THREADS.getCurrentThreadAllocatedBytes() - before);
     }
 
-    private static String place(Finding finding) {
+    private static String position(Finding finding) {
         return finding.worker().map(Object::toString).orElse("")
                 + finding.file().map(Path::getFileName).orElse(null);
     }
@@ -155,7 +156,7 @@ class FlipTest {
         Map<Long, byte[]> records = read(queue);
         Look whole = look();
         assertThat(whole.isDamaged()).as(whole.findings().toString()).isFalse();
-        DamagedFile file = new DamagedFile(target, EveryType.places(queue));
+        DamagedFile file = new DamagedFile(target, EveryType.positions(queue));
         long seed = Seeds.fresh();
         Random random = new Random(seed);
         long step = ALL ? Long.parseLong(PART[1]) : Math.max(1, file.sectorChanges() / SAMPLE);
@@ -226,7 +227,7 @@ class FlipTest {
         for (JournalQueue queue : JournalQueue.values()) {
             Path directory = written.queue(queue);
             Map<Long, byte[]> records = read(directory);
-            DamagedFile file = new DamagedFile(EveryType.file(directory), EveryType.places(directory));
+            DamagedFile file = new DamagedFile(EveryType.file(directory), EveryType.positions(directory));
             long seed = Seeds.fresh();
             Random random = new Random(seed);
             for (int i = 0; i < SALVAGED; i++) {

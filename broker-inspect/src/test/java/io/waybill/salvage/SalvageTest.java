@@ -81,11 +81,11 @@ class SalvageTest {
         return records;
     }
 
-    private static RecordPosition place(Path worker, JournalQueue queue, long sequence) throws IOException {
+    private static RecordPosition position(Path worker, JournalQueue queue, long sequence) throws IOException {
         try (QueueReader reader = QueueReader.open(queue.in(worker), WrittenQueue.HOST.files(), reading())) {
             for (Step step = reader.next(); step != Step.END; step = reader.next()) {
                 if (step == Step.RECORD && reader.record().sequence() == sequence) {
-                    return reader.place();
+                    return reader.position();
                 }
             }
         }
@@ -93,7 +93,7 @@ class SalvageTest {
     }
 
     private void flip(int worker, JournalQueue queue, long sequence) throws IOException {
-        long at = place(damaged.worker(worker), queue, sequence).offset() + 4 + Envelope.SENT;
+        long at = position(damaged.worker(worker), queue, sequence).offset() + 4 + Envelope.SENT;
         try (FileChannel channel =
                 FileChannel.open(damaged.file(worker, queue), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             ByteBuffer one = ByteBuffer.allocate(1);
@@ -197,8 +197,8 @@ class SalvageTest {
     @Test
     void takesTheCursorsOverToTheSameRecords() throws Exception {
         Path callerPath = damaged.worker(DamagedHome.CALLER);
-        long next = place(callerPath, JournalQueue.REQUESTS, 200).index();
-        long lostOne = place(callerPath, JournalQueue.REQUESTS, 17).index();
+        long next = position(callerPath, JournalQueue.REQUESTS, 200).index();
+        long lostOne = position(callerPath, JournalQueue.REQUESTS, 17).index();
         try (WorkerDirectory callee = damaged.home().join("callee", JoinOptions.defaults())) {
             callee.cursors().slot(DamagedHome.CALLER).requestsIndex(next);
             callee.cursors().slot(DamagedHome.CALLER).requestsConsumed(200);
@@ -211,12 +211,12 @@ class SalvageTest {
         Path newCaller = salvaged().workersPath().resolve("3-caller");
         StoredCursor callee = cursor("4-callee");
         assertThat(callee.requestsIndex())
-                .isEqualTo(place(newCaller, JournalQueue.REQUESTS, 200).index());
+                .isEqualTo(position(newCaller, JournalQueue.REQUESTS, 200).index());
         assertThat(callee.requestsIndex()).isEqualTo(next - 1);
         assertThat(callee.requestsConsumed()).isEqualTo(200);
         assertThat(callee.responsesIndex()).isEqualTo(-1);
         assertThat(cursor("3-caller").requestsIndex())
-                .isEqualTo(place(newCaller, JournalQueue.REQUESTS, 18).index());
+                .isEqualTo(position(newCaller, JournalQueue.REQUESTS, 18).index());
     }
 
     private StoredCursor cursor(String directory) throws IOException {
@@ -234,10 +234,10 @@ class SalvageTest {
     void leavesOutARecordThatAMisdirectedWriteBroughtThere() throws IOException {
         Path file = damaged.file(DamagedHome.CALLER, JournalQueue.REQUESTS);
         Path worker = damaged.worker(DamagedHome.CALLER);
-        long from = place(worker, JournalQueue.REQUESTS, 150).offset();
-        long to = place(worker, JournalQueue.REQUESTS, 50).offset();
-        int length = (int) (place(worker, JournalQueue.REQUESTS, 151).offset() - from);
-        assertThat(place(worker, JournalQueue.REQUESTS, 51).offset() - to).isEqualTo(length);
+        long from = position(worker, JournalQueue.REQUESTS, 150).offset();
+        long to = position(worker, JournalQueue.REQUESTS, 50).offset();
+        int length = (int) (position(worker, JournalQueue.REQUESTS, 151).offset() - from);
+        assertThat(position(worker, JournalQueue.REQUESTS, 51).offset() - to).isEqualTo(length);
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             ByteBuffer bytes = ByteBuffer.allocate(length);
             channel.read(bytes, from);

@@ -92,7 +92,7 @@ final class BundleSteps {
                     ended == BoundedStep.Ended.NEVER ? Reason.HUNG : Reason.START_FAILED,
                     name + " did not start within " + settings.startLimit().toMillis() + " ms");
         }
-        String problems = problems(bundle, settings.settleLimit());
+        String problems = problems(bundle, settings.activationLimit());
         if (!problems.isEmpty()) {
             throw new BundleRefusedException(Reason.START_FAILED, problems);
         }
@@ -103,8 +103,8 @@ final class BundleSteps {
         return problems(bundle, Duration.ZERO);
     }
 
-    private String problems(Bundle bundle, Duration settleLimit) {
-        return String.join("; ", components.problems(bundle, settleLimit));
+    private String problems(Bundle bundle, Duration activationLimit) {
+        return String.join("; ", components.problems(bundle, activationLimit));
     }
 
     /** Stops when running requests ended, or the drain limit passed. */

@@ -43,8 +43,8 @@ final class ComponentCheck {
     private record Problem(String text, boolean mayPass) {}
 
     /** What is wrong with a started bundle's components, services and scripts, after they had time to settle; empty when nothing is. */
-    List<String> problems(Bundle bundle, Duration settleLimit) {
-        long untilNs = clock.monotonicNs() + settleLimit.toNanos();
+    List<String> problems(Bundle bundle, Duration activationLimit) {
+        long untilNs = clock.monotonicNs() + activationLimit.toNanos();
         List<Problem> problems = look(bundle);
         while (problems.stream().anyMatch(Problem::mayPass)
                 && problems.stream().allMatch(Problem::mayPass)

@@ -21,7 +21,7 @@ import java.util.Objects;
  *     come on top of the host's
  * @param drainLimit max time for running requests to end when their handler leaves
  * @param startLimit max time for a bundle to start
- * @param settleLimit max time for components to become satisfied after their bundle started
+ * @param activationLimit max time for components to become satisfied after their bundle started
  * @param lookInterval interval between two scans of {@code watched} and {@code conf}
  * @param unrecordedInputs whether unrecorded input of handlers is reported: times and random numbers that they don't take from their outbox
  */
@@ -36,7 +36,7 @@ public record OsgiSettings(
         Map<String, String> framework,
         Duration drainLimit,
         Duration startLimit,
-        Duration settleLimit,
+        Duration activationLimit,
         Duration lookInterval,
         UnrecordedInputs unrecordedInputs) {
 
@@ -50,7 +50,7 @@ public record OsgiSettings(
 
     public static final Duration DRAIN_LIMIT_DEFAULT = Duration.ofSeconds(10);
     public static final Duration START_LIMIT_DEFAULT = Duration.ofSeconds(30);
-    public static final Duration SETTLE_LIMIT_DEFAULT = Duration.ofSeconds(2);
+    public static final Duration ACTIVATION_LIMIT_DEFAULT = Duration.ofSeconds(2);
     public static final Duration LOOK_INTERVAL_DEFAULT = Duration.ofSeconds(1);
     /** Max size of a bundle. */
     public static final long MAX_JAR_BYTES = 1L << 30;
@@ -63,7 +63,7 @@ public record OsgiSettings(
         framework = Map.copyOf(framework);
         require("osgi.drain-limit", drainLimit, Duration.ZERO);
         require("osgi.start-limit", startLimit, Duration.ofNanos(1));
-        require("osgi.settle-limit", settleLimit, Duration.ZERO);
+        require("osgi.activation-limit", activationLimit, Duration.ZERO);
         require("osgi.look-interval", lookInterval, Duration.ofNanos(1));
     }
 
@@ -94,7 +94,7 @@ public record OsgiSettings(
         private Map<String, String> framework = Map.of();
         private Duration drainLimit = DRAIN_LIMIT_DEFAULT;
         private Duration startLimit = START_LIMIT_DEFAULT;
-        private Duration settleLimit = SETTLE_LIMIT_DEFAULT;
+        private Duration activationLimit = ACTIVATION_LIMIT_DEFAULT;
         private Duration lookInterval = LOOK_INTERVAL_DEFAULT;
         private UnrecordedInputs unrecordedInputs = UnrecordedInputs.LEFT_ALONE;
 
@@ -124,11 +124,11 @@ public record OsgiSettings(
             return this;
         }
 
-        /** Sets {@link OsgiSettings#drainLimit}, {@link OsgiSettings#startLimit} and {@link OsgiSettings#settleLimit}. */
+        /** Sets {@link OsgiSettings#drainLimit}, {@link OsgiSettings#startLimit} and {@link OsgiSettings#activationLimit}. */
         public Builder limits(Duration drain, Duration start, Duration settle) {
             drainLimit = drain;
             startLimit = start;
-            settleLimit = settle;
+            activationLimit = settle;
             return this;
         }
 
@@ -161,7 +161,7 @@ public record OsgiSettings(
                     framework,
                     drainLimit,
                     startLimit,
-                    settleLimit,
+                    activationLimit,
                     lookInterval,
                     unrecordedInputs);
         }

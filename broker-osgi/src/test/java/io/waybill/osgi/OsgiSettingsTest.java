@@ -19,7 +19,7 @@ class OsgiSettingsTest {
         OsgiSettings usual = builder().build();
         assertThat(usual.drainLimit()).isEqualTo(Duration.ofSeconds(10));
         assertThat(usual.startLimit()).isEqualTo(Duration.ofSeconds(30));
-        assertThat(usual.settleLimit()).isEqualTo(Duration.ofSeconds(2));
+        assertThat(usual.activationLimit()).isEqualTo(Duration.ofSeconds(2));
         assertThat(usual.lookInterval()).isEqualTo(Duration.ofSeconds(1));
         assertThat(OsgiSettings.MAX_JAR_BYTES).isEqualTo(1L << 30);
         assertThat(usual.cache()).isEqualTo(Path.of("own/cache"));
@@ -36,7 +36,7 @@ class OsgiSettingsTest {
         assertThat(other.framework()).containsEntry("a", "b");
         assertThat(other.drainLimit()).isZero();
         assertThat(other.startLimit()).isEqualTo(Duration.ofSeconds(1));
-        assertThat(other.settleLimit()).isEqualTo(Duration.ofSeconds(3));
+        assertThat(other.activationLimit()).isEqualTo(Duration.ofSeconds(3));
     }
 
     @Test

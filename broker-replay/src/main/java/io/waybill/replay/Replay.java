@@ -175,8 +175,8 @@ public final class Replay {
     }
 
     /** Is told now and then how many calls were replayed. */
-    public Replay progress(LongConsumer told) {
-        progress = Objects.requireNonNull(told);
+    public Replay progress(LongConsumer notified) {
+        progress = Objects.requireNonNull(notified);
         return this;
     }
 

@@ -17,14 +17,14 @@ import java.util.SortedMap;
 public record ReplayReport(List<Row> rows, long calls, long left, long brought, List<String> problems) {
 
     /** Different reasons in one row. */
-    public static final int MOST_REASONS = 100;
+    public static final int MAX_REASONS = 100;
     /** What all further reasons count as. */
     public static final String OTHER_REASONS = "other reasons";
 
     /**
      * Calls of one operation with one verdict.
      *
-     * @param reasons how often each was given; beyond {@value #MOST_REASONS} of them the rest counts as {@value #OTHER_REASONS}
+     * @param reasons how often each was given; beyond {@value #MAX_REASONS} of them the rest counts as {@value #OTHER_REASONS}
      */
     public record Row(
             WorkerInfo worker,

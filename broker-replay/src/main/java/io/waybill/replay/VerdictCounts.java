@@ -33,7 +33,7 @@ final class VerdictCounts {
         void add(String reason) {
             calls++;
             if (!reason.isEmpty()) {
-                boolean room = reasons.size() < ReplayReport.MOST_REASONS || reasons.containsKey(reason);
+                boolean room = reasons.size() < ReplayReport.MAX_REASONS || reasons.containsKey(reason);
                 reasons.merge(room ? reason : ReplayReport.OTHER_REASONS, 1L, Long::sum);
             }
         }

@@ -88,8 +88,8 @@ class HomeRecordingTest {
         for (int i = first; i < first + count; i++) {
             answers.add(callers[i % callers.length].callAsync(raw("server", 0x42, number(i))));
         }
-        for (CompletableFuture<Response> answer : answers) {
-            answer.get(60, TimeUnit.SECONDS).close();
+        for (CompletableFuture<Response> response : answers) {
+            response.get(60, TimeUnit.SECONDS).close();
         }
     }
 
@@ -157,9 +157,9 @@ class HomeRecordingTest {
         answers.get(499).get(60, TimeUnit.SECONDS).close();
         List<LateResponse> backwards = new ArrayList<>(late);
         Collections.reverse(backwards);
-        backwards.forEach(reply -> reply.send(Value.of(1)));
-        for (CompletableFuture<Response> answer : answers) {
-            answer.get(60, TimeUnit.SECONDS).close();
+        backwards.forEach(response -> response.send(Value.of(1)));
+        for (CompletableFuture<Response> response : answers) {
+            response.get(60, TimeUnit.SECONDS).close();
         }
         caller.close();
         server.close();
@@ -306,21 +306,21 @@ class HomeRecordingTest {
     /** Turns a byte of the payload of a record over. */
     private void damage(String worker, JournalQueue queue, long id) throws IOException {
         Path directory = home.directory(worker);
-        RecordPosition place = null;
+        RecordPosition position = null;
         try (QueueReader reader =
                 QueueReader.open(queue.in(directory), home.workers.host.files(), RecordedHome.SETTINGS.journal())) {
             for (Step step = reader.next(); step != Step.END; step = reader.next()) {
                 if (step == Step.RECORD && reader.record().id() == id) {
-                    place = reader.place();
+                    position = reader.position();
                 }
             }
         }
-        assertThat(place).isNotNull();
+        assertThat(position).isNotNull();
         try (RandomAccessFile file = new RandomAccessFile(
-                queue.in(directory).resolve(place.fileName()).toFile(), "rw")) {
-            file.seek(place.offset() + 4 + 104);
+                queue.in(directory).resolve(position.fileName()).toFile(), "rw")) {
+            file.seek(position.offset() + 4 + 104);
             int was = file.read();
-            file.seek(place.offset() + 4 + 104);
+            file.seek(position.offset() + 4 + 104);
             file.write(was ^ 0xff);
         }
     }

@@ -38,8 +38,8 @@ class RedeliveredTest {
     private static long ask(Outbox outbox, long n) {
         Request request = Request.operation("store", "store.add");
         request.body().int64("n", n);
-        try (Response answer = outbox.caller().call(request)) {
-            return answer.int64("n");
+        try (Response response = outbox.caller().call(request)) {
+            return response.int64("n");
         }
     }
 
@@ -80,8 +80,8 @@ class RedeliveredTest {
             assertThat(asked.await(20, TimeUnit.SECONDS)).isTrue();
             first.close();
             join(workers, "callee", KEY, RedeliveredTest::addAgain);
-            try (Response answer = call.get(20, TimeUnit.SECONDS)) {
-                assertThat(answer.bool("again")).isTrue();
+            try (Response response = call.get(20, TimeUnit.SECONDS)) {
+                assertThat(response.bool("again")).isTrue();
             }
             home = workers.home.path();
         }

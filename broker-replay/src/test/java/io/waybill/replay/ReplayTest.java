@@ -191,8 +191,8 @@ class ReplayTest {
                 .handles("c", "math.more", (message, outbox) -> {
                     Request below = Request.operation("d", "math.twice");
                     below.body().int64("n", message.int64("n") + 1);
-                    try (Response answer = outbox.caller().call(below)) {
-                        outbox.response().int64("more", answer.int64("twice"));
+                    try (Response response = outbox.caller().call(below)) {
+                        outbox.response().int64("more", response.int64("twice"));
                     }
                 })
                 .handles("b", "math.both", (message, outbox) -> {
@@ -203,8 +203,8 @@ class ReplayTest {
                         answers.add(outbox.caller().callAsync(below));
                     }
                     long sum = 0;
-                    for (CompletableFuture<Response> answer : answers) {
-                        try (Response response = answer.join()) {
+                    for (CompletableFuture<Response> pending : answers) {
+                        try (Response response = pending.join()) {
                             sum += response.int64("more");
                         }
                     }
@@ -283,10 +283,10 @@ class ReplayTest {
     void waitsForLateAnswers() throws Exception {
         ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", (message, outbox) -> {
             long n = message.int64("n");
-            LateResponse reply = outbox.later();
+            LateResponse response = outbox.later();
             CompletableFuture.runAsync(() -> {
-                reply.body().int64("twice", 2 * n);
-                reply.send();
+                response.body().int64("twice", 2 * n);
+                response.send();
             });
         });
         Path home = scenario.record(directory, caller -> askAll(caller, 50));

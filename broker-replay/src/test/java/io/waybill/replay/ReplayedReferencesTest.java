@@ -33,11 +33,11 @@ class ReplayedReferencesTest {
 
     private static ReplayScenario scenario(long factor) {
         return new ReplayScenario()
-                .handles("b", "SCRIPT_CALL", (message, outbox) -> answer(message, outbox, factor))
-                .handles("c", "SCRIPT_CALL", (message, outbox) -> answer(message, outbox, factor));
+                .handles("b", "SCRIPT_CALL", (message, outbox) -> response(message, outbox, factor))
+                .handles("c", "SCRIPT_CALL", (message, outbox) -> response(message, outbox, factor));
     }
 
-    private static void answer(Message message, Outbox outbox, long factor) throws RejectedMessageException {
+    private static void response(Message message, Outbox outbox, long factor) throws RejectedMessageException {
         List<Value> arguments = message.invocation().positional();
         switch (message.invocation().name()) {
             case "test::make" -> outbox.respond(Value.of(factor * number(arguments.get(0))));
@@ -103,9 +103,9 @@ class ReplayedReferencesTest {
             for (String name : List.of("test::use", "test::fetch", "test::pass", "test::remote", "test::leave")) {
                 List<Value> arguments =
                         List.of("test::remote", "test::leave").contains(name) ? List.of() : List.of(Value.of(made));
-                try (Response answer = caller.rpc().rpcSync("b", new Invocation(name, arguments, Map.of()), SOON)) {
+                try (Response response = caller.rpc().rpcSync("b", new Invocation(name, arguments, Map.of()), SOON)) {
                     if (name.equals("test::leave")) {
-                        reference(answer.value()).toHere(SOON).close();
+                        reference(response.value()).toHere(SOON).close();
                     }
                 }
             }

@@ -88,7 +88,7 @@ public final class TestBroker implements AutoCloseable {
         Path node = Files.createDirectory(directory.resolve("node"));
         OsgiSettings settings = OsgiSettings.builder(
                         directory.resolve(BUNDLES), node.resolve("watched"), node, node.resolve("conf"))
-                .limits(DRAIN_LIMIT, OsgiSettings.START_LIMIT_DEFAULT, OsgiSettings.SETTLE_LIMIT_DEFAULT)
+                .limits(DRAIN_LIMIT, OsgiSettings.START_LIMIT_DEFAULT, OsgiSettings.ACTIVATION_LIMIT_DEFAULT)
                 .build();
         return OsgiHost.start(
                 settings, registry, DeviceConverters.into(server.devices()), Optional.of(server.brokers()), host);

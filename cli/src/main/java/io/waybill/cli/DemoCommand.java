@@ -52,7 +52,7 @@ final class DemoCommand implements Callable<Integer> {
                     .println("Waybill " + Build.version() + " on Java " + surroundings.java() + ". All files of"
                             + " this demo lie in " + directory + " and are removed at its end.");
             try {
-                tell(leftovers, directory, distribution, host);
+                explain(leftovers, directory, distribution, host);
             } catch (DemoFailedException | CallException e) {
                 throw new CommandFailedException(e.getMessage(), e);
             }
@@ -62,7 +62,7 @@ final class DemoCommand implements Callable<Integer> {
         return 0;
     }
 
-    private void tell(ExitCleanup leftovers, Path directory, Path distribution, Host host)
+    private void explain(ExitCleanup leftovers, Path directory, Path distribution, Host host)
             throws IOException, DemoFailedException {
         Path path = directory.resolve("home");
         List<DemoNode> nodes = new ArrayList<>();

@@ -71,7 +71,7 @@ final class UpCommand implements Callable<Integer> {
         }
         Host host = Host.real();
         Home opened = home.open(surroundings, host);
-        requireNobodyThere(opened, plans);
+        requireNotRunning(opened, plans);
         Path directory = home.path(surroundings).toAbsolutePath();
         EventLines events = new EventLines(
                 surroundings.out(), surroundings.err(), json ? EventLines.Form.JSON : EventLines.Form.TEXT);
@@ -93,7 +93,7 @@ final class UpCommand implements Callable<Integer> {
         return 0;
     }
 
-    private static void requireNobodyThere(Home home, NodesFile plans) throws IOException, CommandFailedException {
+    private static void requireNotRunning(Home home, NodesFile plans) throws IOException, CommandFailedException {
         List<String> there = new ArrayList<>();
         try (Membership membership = new Membership(home)) {
             membership.refresh();

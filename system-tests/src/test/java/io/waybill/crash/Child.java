@@ -79,14 +79,14 @@ final class Child implements ChildJvm.Log, AutoCloseable {
     }
 
     Child awaitReady() throws InterruptedException {
-        answer("ready");
+        response("ready");
         return this;
     }
 
     /** Calls answered, or requests begun, so far. */
     long count() throws IOException, InterruptedException {
         say("count");
-        return Long.parseLong(answer("count ").substring("count ".length()));
+        return Long.parseLong(response("count ").substring("count ".length()));
     }
 
     /** Tells it to come to its end. */
@@ -95,7 +95,7 @@ final class Child implements ChildJvm.Log, AutoCloseable {
     }
 
     void awaitLeft() throws InterruptedException {
-        answer("left");
+        response("left");
         jvm.awaitEnd(TimeUnit.SECONDS.toMillis(PATIENCE_S));
     }
 
@@ -103,8 +103,8 @@ final class Child implements ChildJvm.Log, AutoCloseable {
         jvm.say(line);
     }
 
-    private String answer(String expected) throws InterruptedException {
-        return jvm.answer(expected, PATIENCE_S, this::log);
+    private String response(String expected) throws InterruptedException {
+        return jvm.response(expected, PATIENCE_S, this::log);
     }
 
     /** kill -9, without waiting. */

@@ -25,7 +25,7 @@ final class Payloads {
         return bytes.array();
     }
 
-    static byte[] answer(long id, long epoch, ByteBuffer request) {
+    static byte[] response(long id, long epoch, ByteBuffer request) {
         ByteBuffer bytes =
                 ByteBuffer.allocate(2 * Long.BYTES + request.remaining()).order(ByteOrder.LITTLE_ENDIAN);
         bytes.putLong(id).putLong(epoch);

@@ -38,11 +38,11 @@ final class Server {
     }
 
     void serve(HandlerRegistry registry) {
-        add(registry, ServedTypes.INLINE, true, ExecutorSettings.forProcessors(2), this::answer);
-        add(registry, ServedTypes.SERIAL, false, ONE_THREAD, this::answer);
-        add(registry, ServedTypes.TENSOR, false, ExecutorSettings.forProcessors(2), this::answer);
+        add(registry, ServedTypes.INLINE, true, ExecutorSettings.forProcessors(2), this::response);
+        add(registry, ServedTypes.SERIAL, false, ONE_THREAD, this::response);
+        add(registry, ServedTypes.TENSOR, false, ExecutorSettings.forProcessors(2), this::response);
         add(registry, ServedTypes.SLOW, false, ExecutorSettings.forProcessors(2), this::answerSlowly);
-        add(registry, ServedTypes.AGAIN, true, ExecutorSettings.forProcessors(2), this::answer);
+        add(registry, ServedTypes.AGAIN, true, ExecutorSettings.forProcessors(2), this::response);
     }
 
     /** Answers a request of any of the types, for a handler that comes from elsewhere. */
@@ -50,7 +50,7 @@ final class Server {
         if (message.type().equals(ServedTypes.SLOW)) {
             answerSlowly(message, outbox);
         } else {
-            answer(message, outbox);
+            response(message, outbox);
         }
     }
 
@@ -73,7 +73,7 @@ final class Server {
         registry.add(type.equals(ServedTypes.AGAIN) ? spec.withDelivery(DeliveryPolicy.AT_LEAST_ONCE) : spec);
     }
 
-    private void answer(Message message, Outbox outbox) {
+    private void response(Message message, Outbox outbox) {
         begun(message);
         respond(message, outbox);
     }
@@ -105,8 +105,8 @@ final class Server {
     }
 
     private void respond(Message message, Outbox outbox) {
-        byte[] answer = Payloads.answer(message.id(), epoch, message.payload());
-        log.add(new Event(Kind.ANSWERED, 0, Payloads.digest(answer), message.id(), clock.bootNs(), 0));
-        outbox.respond(ByteBuffer.wrap(answer));
+        byte[] response = Payloads.response(message.id(), epoch, message.payload());
+        log.add(new Event(Kind.ANSWERED, 0, Payloads.digest(response), message.id(), clock.bootNs(), 0));
+        outbox.respond(ByteBuffer.wrap(response));
     }
 }

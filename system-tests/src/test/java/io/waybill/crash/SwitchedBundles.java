@@ -21,7 +21,7 @@ import java.util.function.BiConsumer;
  */
 final class SwitchedBundles {
 
-    private static final String ANSWER = "waybill.crash.answer";
+    private static final String RESPONSE = "waybill.crash.answer";
     private static final String NAME = "org.acme.answers";
     private static final Path SYSTEM_BUNDLES = Path.of("target/system-bundles").toAbsolutePath();
     private static final long CALM_MS = 200;
@@ -58,15 +58,15 @@ final class SwitchedBundles {
         return "@Component @HandlesMessage(\"" + type + "\") " + annotation + "public final class " + name
                 + " implements MessageHandler {"
                 + " @SuppressWarnings(\"unchecked\") public void handle(Message message, Outbox outbox) {"
-                + " ((java.util.function.BiConsumer<Message, Outbox>) System.getProperties().get(\"" + ANSWER
+                + " ((java.util.function.BiConsumer<Message, Outbox>) System.getProperties().get(\"" + RESPONSE
                 + "\")).accept(message, outbox); } }";
     }
 
     /** @param own the worker's directory */
     static SwitchedBundles start(Server server, HandlerRegistry registry, Host host, Path own, Path bundles)
             throws IOException, BundleRefusedException {
-        BiConsumer<Message, Outbox> answer = server::handle;
-        System.getProperties().put(ANSWER, answer);
+        BiConsumer<Message, Outbox> response = server::handle;
+        System.getProperties().put(RESPONSE, response);
         Path conf = Files.createDirectories(bundles.resolve("conf"));
         OsgiSettings settings = OsgiSettings.builder(
                         SYSTEM_BUNDLES, own.resolve("bundles"), Files.createDirectories(own.resolve("osgi")), conf)

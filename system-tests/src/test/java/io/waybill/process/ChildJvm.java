@@ -89,7 +89,7 @@ public final class ChildJvm implements AutoCloseable {
     }
 
     /** Waits for the next answer, which must begin with this. @param log for the failure */
-    public String answer(String expected, int seconds, Supplier<String> log) throws InterruptedException {
+    public String response(String expected, int seconds, Supplier<String> log) throws InterruptedException {
         String line = answers.poll(seconds, TimeUnit.SECONDS);
         if (line == null || !line.startsWith(expected)) {
             String state = line == null ? " in " + seconds + " s; " + dumpThreads() : "";

@@ -61,10 +61,10 @@ class ArchiveSystemTest {
             for (Step step = records.next(); step != Step.END; step = records.next()) {
                 RecordView record = records.record();
                 if (step == Step.RECORD && record.tensorCount() > 0) {
-                    ArchivedStorage found = archive.find(queue, records.place(), record.sequence(), 0);
+                    ArchivedStorage found = archive.find(queue, records.position(), record.sequence(), 0);
                     if (found.isKept()) {
                         byte[] expected = ArchivingMain.bytes(record.payload().getLong());
-                        assertThat(content(archive, queue, records.place().fileName(), found))
+                        assertThat(content(archive, queue, records.position().fileName(), found))
                                 .as("record %d of %s", record.sequence(), queue)
                                 .isEqualTo(expected);
                     }

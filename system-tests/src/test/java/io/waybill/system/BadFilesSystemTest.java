@@ -209,7 +209,7 @@ class BadFilesSystemTest {
             Worker good = swarm.join("good");
             for (int i = 0; i < 2000; i++) {
                 bad.write(bad.request(victim.id()));
-                bad.answer(bad.response(i, victim.id()));
+                bad.response(bad.response(i, victim.id()));
             }
             Waits.until("read", () -> victim.stat("begun") == 2000 && victim.stat("late") == 2000);
             Path path = bad.path().resolve(file);
@@ -326,7 +326,7 @@ class BadFilesSystemTest {
             first.leave();
             Files.setPosixFilePermissions(home, PosixFilePermissions.fromString("r-x------"));
             WorkerProcess second = processes.start("second", Processes.RESERVE, Waiting.BALANCED);
-            assertThat(second.answer("failed")).contains("is not writable");
+            assertThat(second.response("failed")).contains("is not writable");
             Files.setPosixFilePermissions(home, PosixFilePermissions.fromString("rwx------"));
         }
     }

@@ -175,16 +175,16 @@ class BadRecordsSystemTest {
         long id = firstCall();
         int to = victim.info().id();
         bad.answerBroken(bad.response(id, to), flip(RawWorker.payloadAt()));
-        bad.answer(lying(bad.response(id, to), setShort(Envelope.TYPE, 0x142)));
-        bad.answer(
+        bad.response(lying(bad.response(id, to), setShort(Envelope.TYPE, 0x142)));
+        bad.response(
                 lying(bad.response(id, to), setShort(Envelope.FROM, good.info().id())));
-        bad.answer(lying(bad.response(id, to), setInt(Envelope.PAYLOAD_LENGTH, 1 << 30)));
-        bad.answer(bad.response(id + 1_000_000, to)); // a call that there never was
+        bad.response(lying(bad.response(id, to), setInt(Envelope.PAYLOAD_LENGTH, 1 << 30)));
+        bad.response(bad.response(id + 1_000_000, to)); // a call that there never was
         Waits.until("damaged", () -> victim.counters().damagedRecords() == 4);
         Waits.until("dropped", () -> victim.counters().lateResponses() == 1);
         assertThat(call).isNotDone();
-        bad.answer(bad.response(id, to));
-        bad.answer(bad.response(id, to));
+        bad.response(bad.response(id, to));
+        bad.response(bad.response(id, to));
         assertThat(call.get(20, TimeUnit.SECONDS).id()).isEqualTo(id);
         Waits.until("the second answer dropped", () -> victim.counters().lateResponses() == 2);
     }
@@ -195,10 +195,10 @@ class BadRecordsSystemTest {
         try (RawWorker silent = new RawWorker(swarm.home(), "silent").publish()) {
             CompletableFuture<Response> call = victim.callAsync(request("silent"));
             long id = firstCall();
-            bad.answer(bad.response(id, victim.info().id()));
+            bad.response(bad.response(id, victim.info().id()));
             Waits.until("damaged", () -> victim.counters().damagedRecords() == 1);
             assertThat(call).isNotDone();
-            silent.answer(silent.response(id, victim.info().id()));
+            silent.response(silent.response(id, victim.info().id()));
             assertThat(call.get(20, TimeUnit.SECONDS).from()).isEqualTo(silent.id());
         }
     }

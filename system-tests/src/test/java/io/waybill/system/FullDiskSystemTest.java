@@ -119,8 +119,8 @@ class FullDiskSystemTest {
                 Processes processes = new Processes(disk.path().resolve("home"), directory)) {
             disk.fillBut(leftKilobytes);
             try (WorkerProcess worker = processes.start("worker", RESERVE, Waiting.BALANCED)) {
-                String answer = worker.answer("");
-                assertThat(answer).startsWith("failed").containsAnyOf("ENOSPC", "No space left", "no room");
+                String response = worker.response("");
+                assertThat(response).startsWith("failed").containsAnyOf("ENOSPC", "No space left", "no room");
             }
             disk.free();
             WorkerProcess worker = processes.start("worker").awaitReady();

@@ -123,8 +123,8 @@ class KilledOwnersSystemTest {
         void end() throws Exception {
             pass();
             for (WorkerProcess process : running) {
-                String told = process.ask("walk stop", "walk operations=");
-                assertThat(told)
+                String notified = process.ask("walk stop", "walk operations=");
+                assertThat(notified)
                         .as("what the last life of a worker did")
                         .doesNotContain("fetched=0 ")
                         .endsWith(" wrong=");

@@ -108,7 +108,7 @@ final class RawWorker implements AutoCloseable {
         append(requestAppender, record, record.length());
     }
 
-    void answer(MessageBuffer record) {
+    void response(MessageBuffer record) {
         record.seal(0);
         append(responseAppender, record, record.length());
     }

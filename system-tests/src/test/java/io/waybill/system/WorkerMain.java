@@ -143,8 +143,8 @@ final class WorkerMain {
         });
         add(registry, LARGE_ANSWER, (message, outbox) -> {
             log.handled(message.id(), epoch);
-            ByteBuffer answer = ByteBuffer.allocate(LARGE_ANSWER_BYTES);
-            outbox.respond(answer.put(message.payload()).rewind());
+            ByteBuffer response = ByteBuffer.allocate(LARGE_ANSWER_BYTES);
+            outbox.respond(response.put(message.payload()).rewind());
         });
         serveSlowly(registry, log, epoch);
     }
@@ -229,8 +229,8 @@ final class WorkerMain {
     }
 
     private static String outcome(CompletableFuture<Response> claim) {
-        try (Response answer = claim.join()) {
-            return answer.payload().hasRemaining() ? Outcomes.OK : "EMPTY";
+        try (Response response = claim.join()) {
+            return response.payload().hasRemaining() ? Outcomes.OK : "EMPTY";
         } catch (CompletionException e) {
             return codeOf((CallException) e.getCause());
         }

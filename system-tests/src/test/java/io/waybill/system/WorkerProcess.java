@@ -49,7 +49,7 @@ final class WorkerProcess implements AutoCloseable {
 
     /** Waits until it serves. */
     WorkerProcess awaitReady() throws InterruptedException {
-        String[] words = answer("ready").split(" ");
+        String[] words = response("ready").split(" ");
         id = Integer.parseInt(words[1]);
         epoch = Long.parseLong(words[2]);
         return this;
@@ -113,15 +113,15 @@ final class WorkerProcess implements AutoCloseable {
 
     String ask(String line, String expected) throws Exception {
         say(line);
-        return answer(expected);
+        return response(expected);
     }
 
     void say(String line) throws IOException {
         jvm.say(line);
     }
 
-    String answer(String expected) throws InterruptedException {
-        return jvm.answer(expected, PATIENCE_S, this::log);
+    String response(String expected) throws InterruptedException {
+        return jvm.response(expected, PATIENCE_S, this::log);
     }
 
     /** Leaves the home and ends. */

@@ -33,7 +33,7 @@ final class CursorLayout {
     static final int RESPONSES_INDEX = 16;
     static final int REQUESTS_CONSUMED = 24;
     static final int REQUEST_BYTES_CONSUMED = 32;
-    static final int REQUESTS_FINISHED = 40;
+    static final int REQUESTS_COMPLETED_BEFORE = 40;
     static final int REQUESTS_FILE = 48;
     static final int INCARNATION = 56;
     static final int RELEASED_COUNT = 64;

@@ -23,7 +23,7 @@ public final class CursorSlot {
         table.setMemory(offset + Long.BYTES, CursorLayout.SLOT_BYTES - Long.BYTES, (byte) 0);
         table.putLong(offset + CursorLayout.REQUESTS_INDEX, CursorLayout.UNKNOWN);
         table.putLong(offset + CursorLayout.RESPONSES_INDEX, CursorLayout.UNKNOWN);
-        table.putLong(offset + CursorLayout.REQUESTS_FINISHED, CursorLayout.UNKNOWN);
+        table.putLong(offset + CursorLayout.REQUESTS_COMPLETED_BEFORE, CursorLayout.UNKNOWN);
         // the id last: a reader takes it for the word that the rest is valid
         table.putIntRelease(offset + CursorLayout.PEER_ID, peerId);
         table.putIntRelease(CursorLayout.directoryEntry(slot), peerId);
@@ -86,12 +86,12 @@ public final class CursorSlot {
     }
 
     /** Position in the peer's requests before which all for this worker are finished; -1 when unknown. */
-    public long requestsFinished() {
-        return table.getLongVolatile(offset + CursorLayout.REQUESTS_FINISHED);
+    public long requestsCompletedBefore() {
+        return table.getLongVolatile(offset + CursorLayout.REQUESTS_COMPLETED_BEFORE);
     }
 
-    public void requestsFinished(long index) {
-        table.putLongRelease(offset + CursorLayout.REQUESTS_FINISHED, index);
+    public void requestsCompletedBefore(long index) {
+        table.putLongRelease(offset + CursorLayout.REQUESTS_COMPLETED_BEFORE, index);
     }
 
     /**

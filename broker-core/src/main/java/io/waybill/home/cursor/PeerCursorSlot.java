@@ -41,8 +41,8 @@ public final class PeerCursorSlot {
     }
 
     /** Position in this worker's requests before which the peer has finished all that were for it; 0 or less when unknown. */
-    public long requestsFinished() {
-        return table.getLongVolatile(offset + CursorLayout.REQUESTS_FINISHED);
+    public long requestsCompletedBefore() {
+        return table.getLongVolatile(offset + CursorLayout.REQUESTS_COMPLETED_BEFORE);
     }
 
     /**

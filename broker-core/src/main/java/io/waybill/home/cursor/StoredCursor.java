@@ -5,7 +5,7 @@ package io.waybill.home.cursor;
  *
  * @param requestsIndex position in the peer's requests up to which all are read; -1 when unknown
  * @param responsesIndex position in the peer's responses up to which all are read; -1 when unknown
- * @param requestsFinished low watermark in the peer's requests; -1 when unknown
+ * @param requestsCompletedBefore low watermark in the peer's requests; -1 when unknown
  * @param requestsConsumed requests for the worker that it has read
  * @param requestBytesConsumed bytes of those
  */
@@ -13,6 +13,6 @@ public record StoredCursor(
         int peerId,
         long requestsIndex,
         long responsesIndex,
-        long requestsFinished,
+        long requestsCompletedBefore,
         long requestsConsumed,
         long requestBytesConsumed) {}

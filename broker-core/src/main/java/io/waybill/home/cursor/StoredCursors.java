@@ -63,7 +63,7 @@ public record StoredCursors(long callableEpoch, List<StoredCursor> slots) {
                         peer,
                         slot.getLong(CursorLayout.REQUESTS_INDEX),
                         slot.getLong(CursorLayout.RESPONSES_INDEX),
-                        slot.getLong(CursorLayout.REQUESTS_FINISHED),
+                        slot.getLong(CursorLayout.REQUESTS_COMPLETED_BEFORE),
                         slot.getLong(CursorLayout.REQUESTS_CONSUMED),
                         slot.getLong(CursorLayout.REQUEST_BYTES_CONSUMED)));
             }

@@ -67,10 +67,10 @@ public final class RollFiles {
             }
             // two changes may lie within one tick of the file system's clock: only what two checks found unchanged is
             // valid
-            boolean settled = changed.equals(seenAt);
+            boolean completed = changed.equals(seenAt);
             seenAt = changed;
             files = RollFile.in(directory, safeFiles);
-            listedAt = settled ? changed : NEVER;
+            listedAt = completed ? changed : NEVER;
         } catch (NoSuchFileException e) {
             files = List.of();
         }

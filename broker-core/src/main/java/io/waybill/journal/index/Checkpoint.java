@@ -11,13 +11,13 @@ import java.util.Optional;
  * @param sequence number of the record in its queue
  * @param checksum of the record, as written in it
  */
-record Checkpoint(RecordPosition place, long sequence, long id, int checksum) {
+record Checkpoint(RecordPosition position, long sequence, long id, int checksum) {
 
-    private static final int LENGTH = PlaceCode.LENGTH + 8 + 8 + 4;
+    private static final int LENGTH = PositionCode.LENGTH + 8 + 8 + 4;
 
     byte[] toBytes() {
         ByteBuffer bytes = ByteBuffer.allocate(LENGTH);
-        bytes.put(PlaceCode.bytes(place.roll(), place.index(), place.offset()));
+        bytes.put(PositionCode.bytes(position.roll(), position.index(), position.offset()));
         return bytes.putLong(sequence).putLong(id).putInt(checksum).array();
     }
 
@@ -26,19 +26,19 @@ record Checkpoint(RecordPosition place, long sequence, long id, int checksum) {
         if (bytes == null || bytes.length != LENGTH) {
             return Optional.empty();
         }
-        ByteBuffer rest = ByteBuffer.wrap(bytes, PlaceCode.LENGTH, LENGTH - PlaceCode.LENGTH);
-        return PlaceCode.place(bytes)
-                .map(place -> new Checkpoint(place, rest.getLong(), rest.getLong(), rest.getInt()));
+        ByteBuffer rest = ByteBuffer.wrap(bytes, PositionCode.LENGTH, LENGTH - PositionCode.LENGTH);
+        return PositionCode.position(bytes)
+                .map(position -> new Checkpoint(position, rest.getLong(), rest.getLong(), rest.getInt()));
     }
 
     /** Codec of a position in the index: roll cycle (1 byte), index (8), offset (8), big-endian. */
-    static final class PlaceCode {
+    static final class PositionCode {
 
         static final int LENGTH = 1 + 8 + 8;
 
         private static final Roll[] ROLLS = Roll.values();
 
-        private PlaceCode() {}
+        private PositionCode() {}
 
         static byte[] bytes(Roll roll, long index, long offset) {
             return ByteBuffer.allocate(LENGTH)
@@ -49,7 +49,7 @@ record Checkpoint(RecordPosition place, long sequence, long id, int checksum) {
         }
 
         /** Decodes a position; empty when the bytes are none. Further bytes are ignored. */
-        static Optional<RecordPosition> place(byte[] bytes) {
+        static Optional<RecordPosition> position(byte[] bytes) {
             ByteBuffer from = ByteBuffer.wrap(bytes);
             int roll = from.get();
             long index = from.getLong();

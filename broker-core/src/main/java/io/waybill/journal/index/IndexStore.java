@@ -40,7 +40,7 @@ import org.rocksdb.util.StdErrLogger;
  *
  * <pre>
  * key                                        value
- * queue (1 byte), id (8, big-endian)         place: see {@link Checkpoint.PlaceCode}
+ * queue (1 byte), id (8, big-endian)         place: see {@link Checkpoint.PositionCode}
  * 0xfe, queue (1), file (4), sender (2)      lowest id of this sender in the file (8)
  * 0x10, parent (8), id (8, big-endian)       place of a request that the handler of another, its parent, sent
  * 0xff, queue (1 byte)                       the queue's {@link Checkpoint}
@@ -186,9 +186,9 @@ final class IndexStore implements Closeable {
 
     Optional<RecordPosition> find(JournalQueue queue, long id) throws RocksDBException {
         byte[] value = database.get(reading, key(queue, id));
-        return value == null || value.length != Checkpoint.PlaceCode.LENGTH
+        return value == null || value.length != Checkpoint.PositionCode.LENGTH
                 ? Optional.empty()
-                : Checkpoint.PlaceCode.place(value);
+                : Checkpoint.PositionCode.position(value);
     }
 
     /** The requests of a parent, in the order of their ids. */
@@ -204,8 +204,9 @@ final class IndexStore implements Closeable {
                 }
                 long id = ByteBuffer.wrap(key).getLong(KEY_LENGTH);
                 byte[] value = entries.value();
-                if (value.length == Checkpoint.PlaceCode.LENGTH) {
-                    Checkpoint.PlaceCode.place(value).ifPresent(place -> children.add(new Child(id, place)));
+                if (value.length == Checkpoint.PositionCode.LENGTH) {
+                    Checkpoint.PositionCode.position(value)
+                            .ifPresent(position -> children.add(new Child(id, position)));
                 }
             }
             entries.status();
@@ -214,7 +215,7 @@ final class IndexStore implements Closeable {
     }
 
     /** A request that a handler sent. */
-    record Child(long id, RecordPosition place) {}
+    record Child(long id, RecordPosition position) {}
 
     Optional<Checkpoint> checkpoint(JournalQueue queue) throws RocksDBException {
         return Checkpoint.of(database.get(checkpointKey(queue)));
@@ -222,7 +223,7 @@ final class IndexStore implements Closeable {
 
     /** Adds an entry to what {@link #write} writes. */
     void add(JournalQueue queue, long id, Roll roll, long index, long offset) throws RocksDBException {
-        batch.put(key(queue, id), Checkpoint.PlaceCode.bytes(roll, index, offset));
+        batch.put(key(queue, id), Checkpoint.PositionCode.bytes(roll, index, offset));
     }
 
     /** Adds to what {@link #write} writes that this is the lowest id of its sender in a file. */
@@ -279,10 +280,10 @@ final class IndexStore implements Closeable {
     void removeChildrenBefore(int oldestFile) throws RocksDBException {
         try (RocksIterator each = database.newIterator(reading)) {
             for (each.seek(new byte[] {CHILD}); each.isValid() && each.key()[0] == CHILD; each.next()) {
-                Optional<RecordPosition> place = each.value().length == Checkpoint.PlaceCode.LENGTH
-                        ? Checkpoint.PlaceCode.place(each.value())
+                Optional<RecordPosition> position = each.value().length == Checkpoint.PositionCode.LENGTH
+                        ? Checkpoint.PositionCode.position(each.value())
                         : Optional.empty();
-                if (place.isEmpty() || place.get().cycle() < oldestFile) {
+                if (position.isEmpty() || position.get().cycle() < oldestFile) {
                     database.delete(writing, each.key());
                 }
             }
@@ -301,7 +302,7 @@ final class IndexStore implements Closeable {
                 .putLong(parent)
                 .putLong(id)
                 .array();
-        batch.put(key, Checkpoint.PlaceCode.bytes(roll, index, offset));
+        batch.put(key, Checkpoint.PositionCode.bytes(roll, index, offset));
     }
 
     /** Writes what was added, together with how far it reaches. */

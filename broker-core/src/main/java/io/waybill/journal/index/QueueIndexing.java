@@ -53,7 +53,7 @@ final class QueueIndexing implements Closeable {
         Optional<Checkpoint> checkpoint = store.checkpoint(queue);
         QueueReader reader = QueueReader.open(queue.in(workerDirectory), files, settings);
         if (checkpoint.isPresent() && !moveBehind(reader, checkpoint.get())) {
-            boolean removed = reader.isBeforeOldest(checkpoint.get().place());
+            boolean removed = reader.isBeforeOldest(checkpoint.get().position());
             reader.close();
             if (!removed) {
                 return Optional.empty();
@@ -65,14 +65,14 @@ final class QueueIndexing implements Closeable {
 
     /** Moves the reader after the record of the checkpoint. Returns whether that exists. */
     static boolean moveBehind(QueueReader reader, Checkpoint checkpoint) throws IOException {
-        return reader.moveTo(checkpoint.place())
+        return reader.moveTo(checkpoint.position())
                 && reader.skim() == Step.RECORD
                 && checkpointOf(reader).equals(checkpoint);
     }
 
     private static Checkpoint checkpointOf(QueueReader reader) {
         return new Checkpoint(
-                reader.place(), reader.record().sequence(), reader.record().id(), checksumOf(reader.record()));
+                reader.position(), reader.record().sequence(), reader.record().id(), checksumOf(reader.record()));
     }
 
     private static int checksumOf(RecordView record) {

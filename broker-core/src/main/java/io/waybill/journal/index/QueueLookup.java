@@ -102,7 +102,7 @@ final class QueueLookup implements Closeable {
         try {
             for (IndexStore.Child child :
                     store.isPresent() ? store.get().children(parent, max) : List.<IndexStore.Child>of()) {
-                if (reads(child.place(), child.id()) && found.record().parent() == parent) {
+                if (reads(child.position(), child.id()) && found.record().parent() == parent) {
                     children.add(child.id());
                 }
             }
@@ -127,16 +127,16 @@ final class QueueLookup implements Closeable {
         }
     }
 
-    private boolean reads(RecordPosition place, long id) throws IOException {
+    private boolean reads(RecordPosition position, long id) throws IOException {
         damage = null;
-        if (!found.moveTo(place)) {
+        if (!found.moveTo(position)) {
             return false;
         }
         Step step = found.next();
         if (step == Step.DAMAGED) {
             damage = found.damage();
         }
-        return step == Step.RECORD && found.record().id() == id && found.offset() == place.offset();
+        return step == Step.RECORD && found.record().id() == id && found.offset() == position.offset();
     }
 
     /** Takes notice of all that was appended since the last time. */
@@ -177,7 +177,7 @@ final class QueueLookup implements Closeable {
             recentChildren.clear();
             someForgotten = true;
         }
-        recent.put(tail.record().id(), tail.place());
+        recent.put(tail.record().id(), tail.position());
         long parent = tail.record().parent();
         if (parent != MessageId.NONE) {
             recentChildren
@@ -196,7 +196,7 @@ final class QueueLookup implements Closeable {
         Optional<Checkpoint> checkpoint = shared.checkpoint(queue);
         if (checkpoint.isPresent()
                 && !QueueIndexing.moveBehind(tail, checkpoint.get())
-                && !tail.isBeforeOldest(checkpoint.get().place())) {
+                && !tail.isBeforeOldest(checkpoint.get().position())) {
             shared.distrust("it was made from other records than " + directory + " has");
             tail.close();
             tail = QueueReader.open(directory, files, settings);
@@ -210,8 +210,8 @@ final class QueueLookup implements Closeable {
         try (QueueReader all = QueueReader.open(directory, files, settings)) {
             Step step = all.skim();
             while (step != Step.END || all.searchBehindEnd() == Step.DAMAGED) {
-                if (step == Step.RECORD && all.record().id() == id && reads(all.place(), id)) {
-                    newest = Optional.of(all.place());
+                if (step == Step.RECORD && all.record().id() == id && reads(all.position(), id)) {
+                    newest = Optional.of(all.position());
                 }
                 step = all.skim();
             }

@@ -58,11 +58,11 @@ public final class QueueReader implements Closeable {
     private final RecordView view = new RecordView(buffer);
     private final RecordProbe probe;
     private RollFile current; // the window is closed when there is no more to read in it
-    private long position;
+    private long filePosition;
     private final SequenceCount count = new SequenceCount();
     private long deadEndAt;
     private int readAhead = FileWindow.CAPACITY;
-    private RecordPosition place;
+    private RecordPosition filePosition;
     private String fileName = "";
     private long recordAt;
     private int recordBytes;
@@ -106,7 +106,7 @@ public final class QueueReader implements Closeable {
         if (!window.isOpen()) {
             return Step.END;
         }
-        long found = probe.wholeRecordBehind(position);
+        long found = probe.wholeRecordBehind(filePosition);
         return found == RecordProbe.NOWHERE || !isOpenNow() ? Step.END : skipTo(found, HOLE);
     }
 
@@ -117,7 +117,7 @@ public final class QueueReader implements Closeable {
      */
     public Step searchBehindEndIfWritten() throws IOException {
         // in this order: the writer notes where a record begins when the record is there
-        boolean isBefore = !window.isOpen() || probe.lastWritten(current.roll()) < position;
+        boolean isBefore = !window.isOpen() || probe.lastWritten(current.roll()) < filePosition;
         return isBefore || !isOpenNow() ? Step.END : searchBehindEnd();
     }
 
@@ -144,13 +144,13 @@ public final class QueueReader implements Closeable {
 
     /** Takes a step in the current file. Returns null to continue at the reader's current position. */
     private Step stepInFile(Depth depth) throws IOException {
-        if (!window.covers(position, Frame.LENGTH, readAhead)) {
+        if (!window.covers(filePosition, Frame.LENGTH, readAhead)) {
             return fileEnds();
         }
-        if (Frame.isOpen(window.int32(position)) && isOpenNow()) {
-            return openFrame(window.int32(position));
+        if (Frame.isOpen(window.int32(filePosition)) && isOpenNow()) {
+            return openFrame(window.int32(filePosition));
         }
-        int frame = window.int32(position);
+        int frame = window.int32(filePosition);
         readAhead = Math.min(readAhead * READ_GROWTH, FileWindow.CAPACITY);
         return Frame.isMeta(frame) ? meta(frame) : data(frame, depth);
     }
@@ -158,44 +158,44 @@ public final class QueueReader implements Closeable {
     /** Reads the frame again: it may have been written since it was copied. */
     private boolean isOpenNow() throws IOException {
         window.forget();
-        return window.covers(position, Frame.LENGTH, FileWindow.SMALL) && Frame.isOpen(window.int32(position));
+        return window.covers(filePosition, Frame.LENGTH, FileWindow.SMALL) && Frame.isOpen(window.int32(filePosition));
     }
 
     private Step data(int frame, Depth depth) throws IOException {
         int bytes = Frame.bytes(frame);
-        if (!probe.headerFits(position, frame, readAhead)) {
+        if (!probe.headerFits(filePosition, frame, readAhead)) {
             window.forget(); // the header's copy may be older than the frame's
-            if (!probe.headerFits(position, frame, readAhead)) {
+            if (!probe.headerFits(filePosition, frame, readAhead)) {
                 return damagedFrame("a frame of " + bytes + " bytes holds no record");
             }
         }
-        recordAt = position;
+        recordAt = filePosition;
         recordBytes = bytes;
         if (depth == Depth.HEADER) {
             buffer.reserve(Envelope.HEADER_LENGTH);
-            window.copy(position + Frame.LENGTH, buffer.memory(), Envelope.HEADER_LENGTH);
+            window.copy(filePosition + Frame.LENGTH, buffer.memory(), Envelope.HEADER_LENGTH);
         } else {
-            String problem = probe.readWhole(position, bytes);
+            String problem = probe.readWhole(filePosition, bytes);
             if (!problem.isEmpty()) {
                 return skipDamaged(bytes, problem);
             }
         }
         recordIndex = current.roll().indexOf(current.cycle(), count.next(view.sequence()));
-        place = null;
-        position = Frame.behind(recordAt, bytes);
+        filePosition = null;
+        filePosition = Frame.behind(recordAt, bytes);
         return Step.RECORD;
     }
 
     private Step meta(int frame) throws IOException {
         int bytes = Frame.bytes(frame);
-        if (probe.headerFits(position, frame, readAhead)) {
+        if (probe.headerFits(filePosition, frame, readAhead)) {
             return skipDamaged(bytes, "a record is marked as the queue's own");
         }
-        String problem = probe.metaProblem(position, bytes, current.roll());
+        String problem = probe.metaProblem(filePosition, bytes, current.roll());
         if (!problem.isEmpty()) {
             return damagedFrame(problem);
         }
-        position = Frame.behind(position, bytes);
+        filePosition = Frame.behind(filePosition, bytes);
         return null;
     }
 
@@ -208,7 +208,7 @@ public final class QueueReader implements Closeable {
             return null; // the writer's last record in this file was published just before the newer file
         }
         if (frame != Frame.END) {
-            long found = probe.wholeRecordBehind(position);
+            long found = probe.wholeRecordBehind(filePosition);
             if (found != RecordProbe.NOWHERE) {
                 return skipTo(found, HOLE);
             }
@@ -230,21 +230,21 @@ public final class QueueReader implements Closeable {
     }
 
     private Step damagedFrame(String text) throws IOException {
-        long found = probe.wholeRecordBehind(position);
+        long found = probe.wholeRecordBehind(filePosition);
         return found == RecordProbe.NOWHERE ? deadEnd(text + ", and none lies behind") : skipTo(found, text);
     }
 
     /** Reports once that no record follows, and waits here for the writer or continues in the next file. */
     private Step deadEnd(String text) throws IOException {
-        boolean said = deadEndAt == position;
-        deadEndAt = position;
-        long to = Math.max(position, window.size());
+        boolean said = deadEndAt == filePosition;
+        deadEndAt = filePosition;
+        long to = Math.max(filePosition, window.size());
         boolean waits = files.after(current) == null;
         if (!waits) {
             window.close();
         }
         if (!said) {
-            return damaged(position, to, text);
+            return damaged(filePosition, to, text);
         }
         return waits ? Step.END : null;
     }
@@ -254,9 +254,9 @@ public final class QueueReader implements Closeable {
      * meaningless: then it continues with the first complete record, which may come earlier.
      */
     private Step skipDamaged(int bytes, String text) throws IOException {
-        long behind = Frame.behind(position, bytes);
+        long behind = Frame.behind(filePosition, bytes);
         if (!probe.isDocument(behind, current.roll())) {
-            long found = probe.wholeRecordBehind(position);
+            long found = probe.wholeRecordBehind(filePosition);
             if (found != RecordProbe.NOWHERE && found < behind) {
                 return skipTo(found, text);
             }
@@ -266,15 +266,15 @@ public final class QueueReader implements Closeable {
 
     /** Skips one frame whose length is believed. */
     private Step skip(int bytes, String text) {
-        long from = position;
-        position = Frame.behind(from, bytes);
+        long from = filePosition;
+        filePosition = Frame.behind(from, bytes);
         count.skippedOne();
-        return damaged(from, position, text);
+        return damaged(from, filePosition, text);
     }
 
     private Step skipTo(long found, String text) {
-        long from = position;
-        position = found;
+        long from = filePosition;
+        filePosition = found;
         count.skippedSome();
         return damaged(from, found, text);
     }
@@ -305,7 +305,7 @@ public final class QueueReader implements Closeable {
     }
 
     private void goOnAt(long at, long sequence) {
-        position = at;
+        filePosition = at;
         count.startAt(sequence);
         deadEndAt = RecordProbe.NOWHERE;
     }
@@ -343,9 +343,10 @@ public final class QueueReader implements Closeable {
     }
 
     /** Whether all files of the queue are newer than that of this position: its owner has removed that one. */
-    public boolean isBeforeOldest(RecordPosition place) throws IOException {
+    public boolean isBeforeOldest(RecordPosition filePosition) throws IOException {
         List<RollFile> there = RollFile.in(directory, safeFiles);
-        return !there.isEmpty() && there.get(0).compareTo(new RollFile(directory, place.roll(), place.cycle())) > 0;
+        return !there.isEmpty()
+                && there.get(0).compareTo(new RollFile(directory, filePosition.roll(), filePosition.cycle())) > 0;
     }
 
     /** The number of the oldest file that is there; {@link Integer#MAX_VALUE} when there is none. */
@@ -360,11 +361,11 @@ public final class QueueReader implements Closeable {
     }
 
     /** Returns the position of the record that was read last. */
-    public RecordPosition place() {
-        if (place == null) {
-            place = new RecordPosition(current.roll(), recordIndex, recordAt);
+    public RecordPosition filePosition() {
+        if (filePosition == null) {
+            filePosition = new RecordPosition(current.roll(), recordIndex, recordAt);
         }
-        return place;
+        return filePosition;
     }
 
     /** The index of the record that was read last. */

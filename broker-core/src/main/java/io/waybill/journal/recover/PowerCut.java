@@ -87,7 +87,7 @@ final class PowerCut {
      * Recovers the queue, and rewrites all data that may not be on the disk, complete or not: the kernel no longer
      * knows that it is not.
      */
-    RecoveredQueue writeAnew() throws IOException {
+    RecoveredQueue rewrite() throws IOException {
         return recover(true);
     }
 

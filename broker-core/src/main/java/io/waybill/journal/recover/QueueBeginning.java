@@ -8,8 +8,8 @@ import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Roll;
 import io.waybill.journal.RollFile;
 import io.waybill.journal.check.StructureCheck;
-import io.waybill.journal.read.AnsweredIds;
 import io.waybill.journal.read.LastRecord;
+import io.waybill.journal.read.RespondedIds;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -92,7 +92,7 @@ public final class QueueBeginning {
         }
         boolean failed = before.map(mark -> mark.boot().equals(BootMark.FAILED)).orElse(false);
         PowerCut cut = new PowerCut(directory, settings, files, disk, onDiskBefore);
-        RecoveredQueue recovered = failed ? cut.writeAnew() : cut.recover();
+        RecoveredQueue recovered = failed ? cut.rewrite() : cut.recover();
         int present = settings.roll().numberAt(host.clock().wallNs() / NS_PER_MS);
         int used = Math.max(
                 present,
@@ -165,12 +165,12 @@ public final class QueueBeginning {
     /** The claim that is furthest behind what is left and can be true; null when there is none. */
     private QueueEvidence.Claim furthest(LastRecord last) {
         Roll roll = settings.roll();
-        int mostCycle = Math.max(presentCycle, Math.max(last.cycle(), now.firstCycle())) + roll.maxNumbers() / 10;
+        int maxCycle = Math.max(presentCycle, Math.max(last.cycle(), now.firstCycle())) + roll.maxNumbers() / 10;
         QueueEvidence.Claim furthest = null;
         long nextSequence = 0;
         for (QueueEvidence.Claim claim : evidence.claims()) {
             boolean possible =
-                    roll.cycleOf(claim.endIndex()) <= mostCycle && claim.nextSequence() <= last.sequence() + MAX_BEYOND;
+                    roll.cycleOf(claim.endIndex()) <= maxCycle && claim.nextSequence() <= last.sequence() + MAX_BEYOND;
             if (claim.endIndex() > last.index() + 1 && !possible) {
                 LOG.warn(
                         "{}: {} claims that it was written up to index 0x{}, which can't be; the claim is not believed",
@@ -193,7 +193,7 @@ public final class QueueBeginning {
             known = Math.max(known, evidence.nextCounter());
         }
         for (Path responses : evidence.responses()) {
-            long responded = AnsweredIds.nextCounter(responses, evidence.workerId(), settings, files);
+            long responded = RespondedIds.nextCounter(responses, evidence.workerId(), settings, files);
             known = responded <= max ? Math.max(known, responded) : known;
         }
         return known;

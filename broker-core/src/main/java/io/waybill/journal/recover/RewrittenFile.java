@@ -85,11 +85,11 @@ final class RewrittenFile {
         Step step = reader.next();
         while (step != Step.END || (step = reader.searchBehindEnd()) == Step.DAMAGED) {
             if (step == Step.RECORD) {
-                long place = settings.roll().sequenceInFile(reader.index());
-                if (place >= max) {
+                long position = settings.roll().sequenceInFile(reader.index());
+                if (position >= max) {
                     return;
                 }
-                for (; written < place; written++) {
+                for (; written < position; written++) {
                     append(appender, NO_RECORD);
                 }
                 append(appender, reader);

@@ -18,26 +18,26 @@ public final class Element {
      *
      * @param number in row-major order
      */
-    public static long place(Tensor tensor, long number) {
-        long place = tensor.storageOffset();
+    public static long position(Tensor tensor, long number) {
+        long position = tensor.storageOffset();
         long rest = number;
         for (int i = tensor.dimensions() - 1; i >= 0; i--) {
-            place += rest % tensor.size(i) * tensor.stride(i);
+            position += rest % tensor.size(i) * tensor.stride(i);
             rest /= tensor.size(i);
         }
-        return place;
+        return position;
     }
 
     /**
      * An element as a {@link Boolean}, {@link Long}, {@link Float}, {@link Double}, a {@code double[2]} when complex, and the bits in
      * hexadecimal as a {@link String} for the types that have no meaning here.
      *
-     * @param place in elements from the storage's start
+     * @param position in elements from the storage's start
      */
-    public static Object at(Tensor tensor, long place) {
+    public static Object at(Tensor tensor, long position) {
         DType type = tensor.dtype();
         int size = type.sizeBytes();
-        ByteBuffer bytes = tensor.storage().bytes(place * size, size).order(ByteOrder.nativeOrder());
+        ByteBuffer bytes = tensor.storage().bytes(position * size, size).order(ByteOrder.nativeOrder());
         switch (type) {
             case BOOL:
                 return bytes.get(0) != 0;

@@ -12,7 +12,7 @@ final class BlockingCall implements RetainingListener, WaitCondition {
     private Response response;
     private CallException failure;
     // Written by the completing thread after the outcome, read by the waiting thread before it.
-    private volatile boolean settled;
+    private volatile boolean completed;
     // Written by the waiting thread before its last check of settled, read by the completing thread after it set that.
     private volatile boolean parked;
 
@@ -23,17 +23,17 @@ final class BlockingCall implements RetainingListener, WaitCondition {
         } catch (CallException e) {
             failure = e;
         }
-        settle();
+        complete();
     }
 
     @Override
     public void onFailure(CallException error) {
         failure = error;
-        settle();
+        complete();
     }
 
-    private void settle() {
-        settled = true;
+    private void complete() {
+        completed = true;
         if (parked) {
             LockSupport.unpark(waiter);
         }
@@ -41,13 +41,13 @@ final class BlockingCall implements RetainingListener, WaitCondition {
 
     @Override
     public boolean isMet() {
-        return settled;
+        return completed;
     }
 
     @Override
     public void park(long maxNs) {
         parked = true;
-        if (!settled) {
+        if (!completed) {
             LockSupport.parkNanos(this, maxNs);
         }
         parked = false;

@@ -47,7 +47,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
 
     private final String workerName;
     private final Host host;
-    private final QueueAppender lane;
+    private final QueueAppender appender;
     private final PendingCalls pending;
     private final Poller poller;
     private final FaultAlarm alarm;
@@ -63,14 +63,14 @@ public final class FaultInjectingSender implements RequestSender, Agent {
             String workerName,
             InjectionSettings settings,
             Host host,
-            QueueAppender lane,
+            QueueAppender appender,
             PendingCalls pending,
             Poller poller,
             FaultAlarm alarm) {
         this.workerName = workerName;
         this.host = host;
         this.idle = new ParkingIdleStrategy(host.clock(), host.threads());
-        this.lane = lane;
+        this.appender = appender;
         this.pending = pending;
         this.poller = poller;
         this.alarm = alarm;
@@ -105,14 +105,14 @@ public final class FaultInjectingSender implements RequestSender, Agent {
         Fate fate = injector.next(type, link.id(), payload(request));
         switch (fate.way()) {
             case SENT:
-                lane.journal().append(request, wallNs);
+                appender.journal().append(request, wallNs);
                 repeat(request, link, fate.copies(), wallNs);
                 return;
             case FAILED:
                 throw new InjectedFailure(type, id(request), link);
             case LOST:
                 request.id(pending.spareId()).deadlineNs(PASSED);
-                lane.journal().append(request, wallNs);
+                appender.journal().append(request, wallNs);
                 return;
             case LATE:
                 keep(new Kept(request, link, fate.copies(), nowNs() + fate.delayNs()));
@@ -130,7 +130,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
             keep(next);
             return;
         }
-        lane.journal().append(request, wallNs);
+        appender.journal().append(request, wallNs);
         repeat(request, link, copies, wallNs);
         kept.remove(first);
         release(first);
@@ -140,7 +140,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
     private void repeat(MessageBuffer request, PeerLink link, int copies, long wallNs) {
         try {
             for (int i = 1; i < copies; i++) {
-                lane.journal().append(request.id(pending.spareId()), wallNs);
+                appender.journal().append(request.id(pending.spareId()), wallNs);
                 link.flow().sent(request.length());
                 link.flow().completed(request.length());
             }
@@ -178,7 +178,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
 
     /** Sends the requests that are due, and returns the time until the next one is. */
     private long releaseDue() {
-        lane.lock();
+        appender.lock();
         try {
             if (closed) {
                 throw new AgentTerminationException(true);
@@ -191,7 +191,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
             }
             return kept.isEmpty() ? Long.MAX_VALUE : kept.peek().dueNs - nowNs;
         } finally {
-            lane.unlock();
+            appender.unlock();
         }
     }
 
@@ -204,7 +204,7 @@ public final class FaultInjectingSender implements RequestSender, Agent {
         long id = pending.renew(id(request));
         long wallNs = host.clock().wallNs();
         try {
-            lane.journal().append(request.id(id == MessageId.NONE ? pending.spareId() : id), wallNs);
+            appender.journal().append(request.id(id == MessageId.NONE ? pending.spareId() : id), wallNs);
         } catch (JournalFullException | JournalFailedException e) {
             LOG.warn("A request to worker {} that was kept back could not be written; it is lost", due.link, e);
             return;
@@ -237,14 +237,14 @@ public final class FaultInjectingSender implements RequestSender, Agent {
 
     @Override
     public void close() {
-        lane.lock();
+        appender.lock();
         try {
             closed = true;
             kept.clear();
             swapped.clear();
             idle.wake();
         } finally {
-            lane.unlock();
+            appender.unlock();
         }
     }
 }

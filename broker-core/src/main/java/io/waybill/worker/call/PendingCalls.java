@@ -197,7 +197,7 @@ public final class PendingCalls {
      *
      * @return the earliest deadline of the others; {@link Long#MAX_VALUE} when there is none
      */
-    long expire(long nowNs, Settled settled) {
+    long expire(long nowNs, Completed completed) {
         long earliest = Long.MAX_VALUE;
         for (int i = 0; i <= mask; i++) {
             Slot slot = slots.getAcquire(i);
@@ -212,14 +212,14 @@ public final class PendingCalls {
             if (deadlineNs > nowNs) {
                 earliest = Math.min(earliest, deadlineNs);
             } else if (Slot.ID.compareAndSet(slot, id, TAKEN)) {
-                settled.onTaken(slot, id);
+                completed.onTaken(slot, id);
             }
         }
         return earliest;
     }
 
     /** Takes every call that matches the predicate. */
-    void takeWhere(Predicate<Slot> predicate, Settled settled) {
+    void takeWhere(Predicate<Slot> predicate, Completed completed) {
         for (int i = 0; i <= mask; i++) {
             Slot slot = slots.getAcquire(i);
             if (slot == null) {
@@ -227,7 +227,7 @@ public final class PendingCalls {
             }
             long id = slot.id;
             if (id >= 0 && predicate.test(slot) && Slot.ID.compareAndSet(slot, id, TAKEN)) {
-                settled.onTaken(slot, id);
+                completed.onTaken(slot, id);
             }
         }
     }
@@ -259,7 +259,7 @@ public final class PendingCalls {
 
     /** Receiver of calls that were taken. */
     @FunctionalInterface
-    interface Settled {
+    interface Completed {
         void onTaken(Slot slot, long id);
     }
 }

@@ -131,7 +131,7 @@ public final class ResponseReceiver {
         if (slot == null) {
             counters.countLate();
             transit.discard(record, link);
-            references.declineAnswered(record, link);
+            references.declineResponded(record, link);
             return record;
         }
         if (slot.link().id() != link.id()) {
@@ -192,7 +192,7 @@ public final class ResponseReceiver {
     /** Takes the references, and releases the tensors when that fails. */
     private ReceivedReferences takeReferences(RecordView record, PeerLink link) throws RejectedMessageException {
         try {
-            return references.takeAnswered(record, link);
+            return references.takeResponded(record, link);
         } catch (RejectedMessageException e) {
             transit.discard(record, link);
             throw e;

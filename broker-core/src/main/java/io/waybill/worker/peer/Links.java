@@ -141,7 +141,7 @@ public final class Links {
     /** Lists the workers of the home, and links to new ones. */
     public void refresh() throws IOException {
         boolean changed = false;
-        List<Runnable> tell = List.of();
+        List<Runnable> inform = List.of();
         synchronized (refreshing) {
             if (closed) {
                 return; // a link that is made now would never be closed
@@ -159,30 +159,30 @@ public final class Links {
                 publish();
             }
             if (!incarnationsToNotify.isEmpty()) {
-                tell = List.copyOf(incarnationsToNotify);
+                inform = List.copyOf(incarnationsToNotify);
                 incarnationsToNotify.clear();
             }
         }
-        tell.forEach(Runnable::run);
+        inform.forEach(Runnable::run);
         if (changed) {
             changeListener.run();
         }
     }
 
     private void notifyOfIncarnations(PeerLink ended, Peer now) {
-        IncarnationListener told = incarnationListener;
+        IncarnationListener notified = incarnationListener;
         boolean over = now.state() == PeerState.LEFT
                 || now.state() == PeerState.DEAD
                 || now.state() != PeerState.UNREADABLE && now.epoch() != ended.epoch();
-        if (told != null && over && !ended.isSelf()) {
-            incarnationsToNotify.add(() -> told.ended(ended.id(), ended.epoch()));
+        if (notified != null && over && !ended.isSelf()) {
+            incarnationsToNotify.add(() -> notified.ended(ended.id(), ended.epoch()));
         }
     }
 
     private void notifyOfIncarnation(PeerLink begun) {
-        IncarnationListener told = incarnationListener;
-        if (told != null && !begun.isSelf()) {
-            incarnationsToNotify.add(() -> told.began(begun.id(), begun.epoch()));
+        IncarnationListener notified = incarnationListener;
+        if (notified != null && !begun.isSelf()) {
+            incarnationsToNotify.add(() -> notified.began(begun.id(), begun.epoch()));
         }
     }
 
@@ -192,7 +192,7 @@ public final class Links {
                 && link.condition() != PeerLink.Condition.UNREADABLE
                 && link.epoch() == peer.epoch()
                 && peer.state().isThere()) {
-            tellWhatRunsAgain(link, peer);
+            reportRedeliveries(link, peer);
             return false;
         }
         long nowNs = host.clock().monotonicNs();
@@ -228,7 +228,7 @@ public final class Links {
                 return null; // it is starting: retried at a later refresh
             }
             ended.readUntil(peer.id(), link.reader().responses().nextIndex());
-            tellWhatRunsAgain(link, peer);
+            reportRedeliveries(link, peer);
             makeListener.accept(link);
             byId.put(peer.id(), link);
             linkedBefore.add(peer.id());
@@ -258,7 +258,7 @@ public final class Links {
      * Updates the keys that the peer runs again. An incarnation that is starting has not published its keys: those of
      * the previous one are assumed.
      */
-    private void tellWhatRunsAgain(PeerLink link, Peer peer) {
+    private void reportRedeliveries(PeerLink link, Peer peer) {
         if (peer.state() == PeerState.READY && peer.record().isPresent()) {
             again.put(peer.id(), peer.record().get().atLeastOnce());
         }

@@ -68,11 +68,11 @@ public final class SelfTails {
         responsesPassed = responsesNow;
     }
 
-    private static void pass(QueueAppender lane, Runnable move) {
+    private static void pass(QueueAppender appender, Runnable move) {
         try {
             move.run();
         } catch (RuntimeException e) { // Chronicle's error: its files contain what this worker has not written
-            lane.journal().failDamaged(e);
+            appender.journal().failDamaged(e);
         }
     }
 

@@ -11,22 +11,22 @@ public final class UnservedRequests {
 
     public static final long NONE = Long.MAX_VALUE;
 
-    private final TreeSet<Long> places = new TreeSet<>();
+    private final TreeSet<Long> positions = new TreeSet<>();
     // Written by the permit's holder, read by the housekeeper.
     private volatile long oldest = NONE;
 
     public void add(long index) {
-        places.add(index);
-        oldest = places.first();
+        positions.add(index);
+        oldest = positions.first();
     }
 
     public void remove(long index) {
-        places.remove(index);
-        oldest = places.isEmpty() ? NONE : places.first();
+        positions.remove(index);
+        oldest = positions.isEmpty() ? NONE : positions.first();
     }
 
     boolean isEmpty() {
-        return places.isEmpty();
+        return positions.isEmpty();
     }
 
     /** Returns the lowest position; {@link #NONE} when nothing waits. */

@@ -172,7 +172,7 @@ public final class WaitingCallers {
      *
      * @return whether it ran; false when other threads polled all the time
      */
-    public boolean whileNobodyPolls(Runnable look) {
+    public boolean whileNotPolling(Runnable look) {
         turns.callerBegins();
         try {
             long untilNs = clock.monotonicNs() + LOOK_NS;

@@ -246,7 +246,7 @@ public final class EarlierCalls {
                         tooEarly.add(claim);
                     }
                 }
-                case SETTLED -> {}
+                case COMPLETED -> {}
             }
         }
 

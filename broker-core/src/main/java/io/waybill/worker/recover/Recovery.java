@@ -82,7 +82,8 @@ public final class Recovery {
     }
 
     private boolean isNeeded(CursorSlot slot) {
-        return !earlier.cursorsAreExact() || slot.requestsIndex() > 0 && slot.requestsFinished() < slot.requestsIndex();
+        return !earlier.cursorsAreExact()
+                || slot.requestsIndex() > 0 && slot.requestsCompletedBefore() < slot.requestsIndex();
     }
 
     private void startSearch() {
@@ -175,7 +176,7 @@ public final class Recovery {
         CursorSlot slot = link.reader().position();
         long to = earlier.cursorsAreExact() ? slot.requestsIndex() : 0;
         UnansweredScan.Found found =
-                scan.find(link.reader().requestsDirectory(), slot.requestsFinished(), to, slot.responsesFrom());
+                scan.find(link.reader().requestsDirectory(), slot.requestsCompletedBefore(), to, slot.responsesFrom());
         MappedFaults.surface();
         if (found.end() > slot.requestsIndex()) {
             slot.requestsIndex(found.end());

@@ -27,7 +27,7 @@ final class ResponseWatch implements Closeable {
 
     /** Result of adding a claim. */
     enum Added {
-        SETTLED,
+        COMPLETED,
         AWAITED,
         /** The response exists, and its writer has not confirmed that it is on the disk. */
         TOO_EARLY
@@ -65,16 +65,16 @@ final class ResponseWatch implements Closeable {
      * only a handler's response counts.
      */
     Added add(OutcomeClaim claim) throws IOException {
-        Optional<RecordPosition> place = index.find(JournalQueue.RESPONSES, claim.id());
-        if (place.isPresent() && place.get().index() >= cursors.responsesReadableBefore()) {
+        Optional<RecordPosition> position = index.find(JournalQueue.RESPONSES, claim.id());
+        if (position.isPresent() && position.get().index() >= cursors.responsesReadableBefore()) {
             return Added.TOO_EARLY;
         }
-        boolean responded = place.isPresent()
+        boolean responded = position.isPresent()
                 && (claim.way() == OutcomeClaim.Way.WAIT
                         || index.record(JournalQueue.RESPONSES).handlerSequence() != 0);
         if (responded) {
             responses.settle(claim, index.record(JournalQueue.RESPONSES), peer.path());
-            return Added.SETTLED;
+            return Added.COMPLETED;
         }
         open.computeIfAbsent(claim.id(), id -> new ArrayList<>(1)).add(claim);
         return Added.AWAITED;
@@ -86,7 +86,7 @@ final class ResponseWatch implements Closeable {
 
     /** Completes claims whose response has arrived, or whose time has passed. */
     void look(Peer now, long nowNs, long returnLimitNs) {
-        readAnswers(); // after the check of the peer: one that had ended then writes no more responses
+        readResponses(); // after the check of the peer: one that had ended then writes no more responses
         open.values().removeIf(claims -> {
             claims.removeIf(claim -> isOver(claim, now, nowNs, returnLimitNs));
             return claims.isEmpty();
@@ -110,7 +110,7 @@ final class ResponseWatch implements Closeable {
         open.clear();
     }
 
-    private void readAnswers() {
+    private void readResponses() {
         tail.readBefore(cursors.responsesReadableBefore());
         for (Poll found = tail.poll(buffer, workerId); found != Poll.NONE; found = tail.poll(buffer, workerId)) {
             List<OutcomeClaim> claims =

@@ -26,7 +26,7 @@ public final class UnansweredScan {
     private final long epoch;
     private final JournalSettings settings;
     private final Path responses;
-    private final long answersBefore;
+    private final long responsesBefore;
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
     private long endOfEarlier;
@@ -36,14 +36,14 @@ public final class UnansweredScan {
      *
      * @param epoch of this incarnation, as records have it
      * @param responses the worker's own responses
-     * @param answersBefore how many of them earlier incarnations wrote
+     * @param responsesBefore how many of them earlier incarnations wrote
      */
-    public UnansweredScan(int workerId, long epoch, JournalSettings settings, Path responses, long answersBefore) {
+    public UnansweredScan(int workerId, long epoch, JournalSettings settings, Path responses, long responsesBefore) {
         this.workerId = workerId;
         this.epoch = epoch;
         this.settings = settings;
         this.responses = responses;
-        this.answersBefore = answersBefore;
+        this.responsesBefore = responsesBefore;
     }
 
     /**
@@ -71,7 +71,7 @@ public final class UnansweredScan {
             boolean more = true;
             while (more) {
                 more = read(tail, to, asked);
-                strikeAnswered(asked, responsesFrom);
+                removeResponded(asked, responsesFrom);
                 asked.values().forEach(unanswered::addLong);
                 asked.clear();
             }
@@ -83,8 +83,8 @@ public final class UnansweredScan {
         }
     }
 
-    private static void moveTo(JournalTail tail, long place) {
-        if (place <= 0 || !tail.moveTo(place)) {
+    private static void moveTo(JournalTail tail, long position) {
+        if (position <= 0 || !tail.moveTo(position)) {
             tail.moveToStart();
         }
     }
@@ -111,14 +111,14 @@ public final class UnansweredScan {
         return true;
     }
 
-    private void strikeAnswered(Long2LongHashMap asked, long responsesFrom) {
+    private void removeResponded(Long2LongHashMap asked, long responsesFrom) {
         if (asked.isEmpty()) {
             return;
         }
         try (JournalTail tail = JournalTail.open(responses, settings)) {
             moveTo(tail, responsesFrom);
             Poll found = tail.poll(buffer, JournalTail.ANY_RECEIVER);
-            while (found != Poll.NONE && !(found == Poll.RECORD && view.sequence() >= answersBefore)) {
+            while (found != Poll.NONE && !(found == Poll.RECORD && view.sequence() >= responsesBefore)) {
                 if (found == Poll.RECORD) {
                     asked.remove(view.id());
                 }

@@ -73,28 +73,28 @@ public final class UnclaimedScan {
     }
 
     /** Positions at which to search the requests to a peer, and its responses. */
-    private record Place(Peer peer, long requestsFrom, long responsesFrom) {}
+    private record ScanStart(Peer peer, long requestsFrom, long responsesFrom) {}
 
     /** Returns the ids, lowest first. */
     public synchronized long[] find(List<Peer> peers) throws IOException {
-        Map<Integer, Place> places = new HashMap<>();
+        Map<Integer, ScanStart> starts = new HashMap<>();
         for (Peer peer : peers) {
-            places.put(peer.id(), place(peer));
+            starts.put(peer.id(), start(peer));
         }
         LongHashSet found = new LongHashSet();
         for (long counter = lostFrom; counter < lostTo; counter++) {
             found.add(MessageId.of(directory.id(), counter));
         }
-        addOwnRequests(places, found);
-        for (Place place : places.values()) {
-            lookAtReadable(place, found);
+        addOwnRequests(starts, found);
+        for (ScanStart start : starts.values()) {
+            scanReadable(start, found);
         }
         return sorted(found);
     }
 
-    private void addOwnRequests(Map<Integer, Place> places, LongHashSet found) throws IOException {
+    private void addOwnRequests(Map<Integer, ScanStart> starts, LongHashSet found) throws IOException {
         try {
-            addRequests(places, found);
+            addRequests(starts, found);
             MappedFaults.surface();
         } catch (RuntimeException | InternalError e) {
             throw new HomeException(
@@ -108,21 +108,21 @@ public final class UnclaimedScan {
      * Scans a peer; if its responses can't be read, all calls to it that may have no outcome are returned, and other
      * peers are not affected.
      */
-    private void lookAtReadable(Place place, LongHashSet found) {
+    private void scanReadable(ScanStart start, LongHashSet found) {
         try {
-            if (JournalTail.exists(JournalQueue.RESPONSES.in(place.peer().path()))) {
-                lookAtAnswers(place, found);
+            if (JournalTail.exists(JournalQueue.RESPONSES.in(start.peer().path()))) {
+                findResponses(start, found);
                 MappedFaults.surface();
             }
         } catch (RuntimeException | InternalError e) {
             LOG.warn(
                     "The answers of worker {} can't be read: calls to it count as unanswered: {}",
-                    place.peer(),
+                    start.peer(),
                     e.getMessage());
         }
     }
 
-    private Place place(Peer peer) {
+    private ScanStart start(Peer peer) {
         SafeFiles files = directory.home().host().files();
         long finished = 0;
         long responses = 0;
@@ -130,7 +130,7 @@ public final class UnclaimedScan {
             PeerCursors cursors = PeerCursors.open(peer.path(), peer.id(), files);
             PeerCursorSlot slot = cursors.slotFor(directory.id()).orElse(null);
             if (slot != null) {
-                finished = slot.requestsFinished();
+                finished = slot.requestsCompletedBefore();
                 responses = slot.responsesFrom();
             }
             MappedFaults.surface();
@@ -142,12 +142,14 @@ public final class UnclaimedScan {
         long read = responsesRead.getOrDefault(peer.id(), 0L);
         // for requests whose files are gone, only the complete responses show which are completed
         long responsesFrom = lostFrom < lostTo ? 0 : Math.max(0, Math.min(responses, read));
-        return new Place(peer, Math.max(0, finished), responsesFrom);
+        return new ScanStart(peer, Math.max(0, finished), responsesFrom);
     }
 
-    private void addRequests(Map<Integer, Place> places, LongHashSet found) {
-        long from =
-                places.values().stream().mapToLong(Place::requestsFrom).min().orElse(0);
+    private void addRequests(Map<Integer, ScanStart> starts, LongHashSet found) {
+        long from = starts.values().stream()
+                .mapToLong(ScanStart::requestsFrom)
+                .min()
+                .orElse(0);
         try (JournalTail tail = JournalTail.open(JournalQueue.REQUESTS.in(directory.path()), settings)) {
             moveTo(tail, from);
             Poll poll = tail.poll(buffer, JournalTail.ANY_RECEIVER);
@@ -156,8 +158,8 @@ public final class UnclaimedScan {
                     if (view.sequence() >= earlierRequests) {
                         return;
                     }
-                    Place place = places.get(view.to());
-                    if (place != null && tail.lastIndex() >= place.requestsFrom()) {
+                    ScanStart start = starts.get(view.to());
+                    if (start != null && tail.lastIndex() >= start.requestsFrom()) {
                         found.add(view.id());
                     }
                 }
@@ -170,11 +172,11 @@ public final class UnclaimedScan {
      * Scans the responses. A response that was read completes its request; one that was not stands for a request to
      * claim.
      */
-    private void lookAtAnswers(Place place, LongHashSet found) {
-        long read = responsesRead.getOrDefault(place.peer().id(), 0L);
+    private void findResponses(ScanStart start, LongHashSet found) {
+        long read = responsesRead.getOrDefault(start.peer().id(), 0L);
         try (JournalTail tail =
-                JournalTail.open(JournalQueue.RESPONSES.in(place.peer().path()), settings)) {
-            moveTo(tail, place.responsesFrom());
+                JournalTail.open(JournalQueue.RESPONSES.in(start.peer().path()), settings)) {
+            moveTo(tail, start.responsesFrom());
             for (Poll poll = tail.poll(buffer, directory.id());
                     poll != Poll.NONE;
                     poll = tail.poll(buffer, directory.id())) {
@@ -204,8 +206,8 @@ public final class UnclaimedScan {
         return MessageId.worker(id) == directory.id() && MessageId.counter(id) < firstCounter;
     }
 
-    private static void moveTo(JournalTail tail, long place) {
-        if (place <= 0 || !tail.moveTo(place)) {
+    private static void moveTo(JournalTail tail, long start) {
+        if (start <= 0 || !tail.moveTo(start)) {
             tail.moveToStart();
         }
     }

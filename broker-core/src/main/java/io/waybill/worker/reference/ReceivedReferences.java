@@ -76,8 +76,8 @@ public final class ReceivedReferences {
         return held.isEmpty() || home.references().forks().isReady(arrival);
     }
 
-    public void whenReady(Consumer<Optional<CallException>> told) {
-        home.references().forks().whenReady(arrival, told);
+    public void whenReady(Consumer<Optional<CallException>> notified) {
+        home.references().forks().whenReady(arrival, notified);
     }
 
     /** Releases the handles. Idempotent. */

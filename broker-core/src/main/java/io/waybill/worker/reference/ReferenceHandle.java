@@ -131,26 +131,26 @@ public final class ReferenceHandle implements RRef {
      * @param untaken releases what was taken of the value when no caller waits any more
      */
     private <T> CompletableFuture<T> read(Function<StoredValue, T> take, Consumer<T> untaken) {
-        CompletableFuture<T> told = new CompletableFuture<>();
+        CompletableFuture<T> notified = new CompletableFuture<>();
         home.references().read((OwnerReference) reference, new ValueWaiter() {
             @Override
             public void onValue(OwnedValue value) {
                 try {
                     T taken = take.apply((StoredValue) value);
-                    if (!told.complete(taken)) {
+                    if (!notified.complete(taken)) {
                         untaken.accept(taken);
                     }
                 } catch (CallException e) { // a reference that the value contains has failed
-                    told.completeExceptionally(e);
+                    notified.completeExceptionally(e);
                 }
             }
 
             @Override
             public void onFailure(CallException failure) {
-                told.completeExceptionally(failure);
+                notified.completeExceptionally(failure);
             }
         });
-        return told;
+        return notified;
     }
 
     private <T> T await(CompletableFuture<T> value, Duration timeout) {

@@ -202,7 +202,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
      *
      * @throws RejectedMessageException when they can't be taken; those that could be read were released
      */
-    public ReceivedReferences takeAnswered(RecordView response, PeerLink from) throws RejectedMessageException {
+    public ReceivedReferences takeResponded(RecordView response, PeerLink from) throws RejectedMessageException {
         if (!response.hasReferences()) {
             return ReceivedReferences.none();
         }
@@ -218,7 +218,7 @@ public final class WorkerReferences implements ControlTransport, ReferenceListen
     }
 
     /** Releases the references of a response that no caller waits for. */
-    public void declineAnswered(RecordView response, PeerLink from) {
+    public void declineResponded(RecordView response, PeerLink from) {
         if (!response.hasReferences()) {
             return;
         }

@@ -35,10 +35,10 @@ public final class HandlerErrorLog {
     }
 
     private boolean isNew(HandlerEntry entry, Throwable error) {
-        return seen.size() < MAX_PLACES && seen.add(entry.provider() + " " + entry.key() + placeOf(error));
+        return seen.size() < MAX_PLACES && seen.add(entry.provider() + " " + entry.key() + locationOf(error));
     }
 
-    private static String placeOf(Throwable error) {
+    private static String locationOf(Throwable error) {
         String type = error.getClass().getName();
         try {
             StackTraceElement[] stack = error.getStackTrace();

@@ -17,9 +17,9 @@ import java.util.Map;
 public final class ParkedRequests {
 
     /** Position of one parked request. */
-    record Place(PeerLink link, long index, long id, long sinceNs, Delivered delivered) {}
+    record Parked(PeerLink link, long index, long id, long sinceNs, Delivered delivered) {}
 
-    private final Map<HandlerKey, ArrayDeque<Place>> byKey = new HashMap<>();
+    private final Map<HandlerKey, ArrayDeque<Parked>> byKey = new HashMap<>();
     private int size;
     // Written by the permit's holder, read by the housekeeper.
     private volatile long parkedAgain;
@@ -38,9 +38,9 @@ public final class ParkedRequests {
 
     /** Returns whether a request with this id waits. Searches all of them. */
     boolean hasId(long id) {
-        for (ArrayDeque<Place> places : byKey.values()) {
-            for (Place place : places) {
-                if (place.id() == id) {
+        for (ArrayDeque<Parked> parkedRequests : byKey.values()) {
+            for (Parked parkedRequest : parkedRequests) {
+                if (parkedRequest.id() == id) {
                     return true;
                 }
             }
@@ -48,16 +48,16 @@ public final class ParkedRequests {
         return false;
     }
 
-    void add(HandlerKey key, Place place) {
-        byKey.computeIfAbsent(key, k -> new ArrayDeque<>()).add(place);
-        place.link().backlog().unserved().add(place.index());
+    void add(HandlerKey key, Parked parkedRequest) {
+        byKey.computeIfAbsent(key, k -> new ArrayDeque<>()).add(parkedRequest);
+        parkedRequest.link().backlog().unserved().add(parkedRequest.index());
         size++;
     }
 
     /** Parks a request that had left again, ahead of all others. */
-    void putBack(HandlerKey key, Place place) {
-        byKey.computeIfAbsent(key, k -> new ArrayDeque<>()).addFirst(place);
-        place.link().backlog().unserved().add(place.index());
+    void putBack(HandlerKey key, Parked parkedRequest) {
+        byKey.computeIfAbsent(key, k -> new ArrayDeque<>()).addFirst(parkedRequest);
+        parkedRequest.link().backlog().unserved().add(parkedRequest.index());
         size++;
     }
 
@@ -76,18 +76,18 @@ public final class ParkedRequests {
     }
 
     /** Returns the oldest request of a key; null when there is none. */
-    Place first(HandlerKey key) {
-        ArrayDeque<Place> places = byKey.get(key);
-        return places == null ? null : places.peek();
+    Parked first(HandlerKey key) {
+        ArrayDeque<Parked> parkedRequests = byKey.get(key);
+        return parkedRequests == null ? null : parkedRequests.peek();
     }
 
     /** Removes the oldest request of a key. */
     void removeFirst(HandlerKey key) {
-        ArrayDeque<Place> places = byKey.get(key);
-        Place left = places.remove();
+        ArrayDeque<Parked> parkedRequests = byKey.get(key);
+        Parked left = parkedRequests.remove();
         left.link().backlog().unserved().remove(left.index());
         size--;
-        if (places.isEmpty()) {
+        if (parkedRequests.isEmpty()) {
             byKey.remove(key);
         }
     }

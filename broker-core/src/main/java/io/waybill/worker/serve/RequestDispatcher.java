@@ -159,7 +159,7 @@ public final class RequestDispatcher {
     }
 
     /** Serves or parks a request; {@code left} is its former position in parking, or null. */
-    private boolean serveNow(Exchange exchange, ParkedRequests.Place left) {
+    private boolean serveNow(Exchange exchange, ParkedRequests.Parked left) {
         RecordView request = exchange.view();
         long deadlineNs = request.deadlineNs();
         if (deadlineNs != 0 && time.nowNs(request) >= deadlineNs) {
@@ -268,7 +268,7 @@ public final class RequestDispatcher {
         return true;
     }
 
-    private void absent(HandlerTable table, Exchange exchange, ParkedRequests.Place left) {
+    private void absent(HandlerTable table, Exchange exchange, ParkedRequests.Parked left) {
         RecordView request = exchange.view();
         if (!Route.isNamed(request)) {
             refusals.unnamed(exchange);
@@ -281,7 +281,7 @@ public final class RequestDispatcher {
     }
 
     /** Parks a request; one that had left returns to its former position. */
-    private void park(Exchange exchange, HandlerKey key, ParkedRequests.Place left) {
+    private void park(Exchange exchange, HandlerKey key, ParkedRequests.Parked left) {
         if (left == null && parking.size() >= registry.parking().maxMessages()) {
             refusals.tooManyParked(exchange, key, parking.size());
             return;
@@ -291,7 +291,7 @@ public final class RequestDispatcher {
         } else {
             parking.add(
                     key,
-                    new ParkedRequests.Place(
+                    new ParkedRequests.Parked(
                             exchange.link(),
                             exchange.index(),
                             exchange.view().id(),
@@ -331,29 +331,29 @@ public final class RequestDispatcher {
             HandlerEntry entry = table.forKey(table.deciding(key));
             boolean present = entry != null;
             boolean neverKnown = table.neverKnew(key); // parked while handlers were expected
-            ParkedRequests.Place place = parking.first(key);
-            while (place != null
+            ParkedRequests.Parked parkedRequest = parking.first(key);
+            while (parkedRequest != null
                     && (present
                             ? hasRoom(entry)
                             : neverKnown
-                                    || nowNs - place.sinceNs()
+                                    || nowNs - parkedRequest.sinceNs()
                                             > registry.parking().maxDurationNs())) {
                 served++;
-                if (!leaveParking(place, key, present)) {
+                if (!leaveParking(parkedRequest, key, present)) {
                     return Polled.PERMIT_LOST;
                 }
                 if (present && registry.table() != table) {
                     return served; // it may have been removed again: look up again
                 }
-                place = parking.first(key);
+                parkedRequest = parking.first(key);
             }
         }
         unparkedFor = table;
         return served;
     }
 
-    private boolean leaveParking(ParkedRequests.Place place, HandlerKey key, boolean present) {
-        Exchange exchange = readAgain(place.link(), place.index(), place.delivered());
+    private boolean leaveParking(ParkedRequests.Parked parkedRequest, HandlerKey key, boolean present) {
+        Exchange exchange = readAgain(parkedRequest.link(), parkedRequest.index(), parkedRequest.delivered());
         parking.removeFirst(key); // in flight now
         registry.countParked(key, -1);
         if (exchange == null) {
@@ -361,14 +361,14 @@ public final class RequestDispatcher {
         }
         if (present) {
             long parked = parking.size();
-            boolean mine = serveNow(exchange, place);
+            boolean mine = serveNow(exchange, parkedRequest);
             if (mine && parking.size() > parked) {
                 parking.countParkedAgain();
             }
             return mine;
         }
         if (registry.table().neverKnew(key)) {
-            absent(registry.table(), exchange, place);
+            absent(registry.table(), exchange, parkedRequest);
             return true;
         }
         refusals.parkedTooLong(exchange, key, registry.parking().maxDurationNs());

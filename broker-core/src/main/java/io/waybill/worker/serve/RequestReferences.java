@@ -88,8 +88,8 @@ final class RequestReferences {
         return arguments.isReady();
     }
 
-    void whenReady(Consumer<Optional<CallException>> told) {
-        arguments.whenReady(told);
+    void whenReady(Consumer<Optional<CallException>> notified) {
+        arguments.whenReady(notified);
     }
 
     void release() {

@@ -139,9 +139,9 @@ final class ResponseBody implements ResponseWriter.Content {
     }
 
     @Override
-    public void appended(QueueAppender lane, long sequence, long id) {
+    public void appended(QueueAppender appender, long sequence, long id) {
         if (plan != null) {
-            lane.appended(plan, sequence, id);
+            appender.appended(plan, sequence, id);
         }
     }
 

@@ -60,7 +60,7 @@ public final class ResponseWriter {
     }
 
     private final int workerId;
-    private final QueueAppender lane;
+    private final QueueAppender appender;
     private final Clock clock;
     private final TensorSender sender;
     private final TensorReceiver receiver;
@@ -73,14 +73,14 @@ public final class ResponseWriter {
 
     public ResponseWriter(
             int workerId,
-            QueueAppender lane,
+            QueueAppender appender,
             Clock clock,
             TensorTransit transit,
             int maxRecordBytes,
             HandlerSlots invocations,
             WorkerCounters counters) {
         this.workerId = workerId;
-        this.lane = lane;
+        this.appender = appender;
         this.clock = clock;
         this.sender = transit.sender();
         this.receiver = transit.receiver();
@@ -91,13 +91,14 @@ public final class ResponseWriter {
 
     /** Returns whether new requests may be begun: there is room for their responses. */
     boolean isComfortable() {
-        return lane.journal().isComfortable() || toppedUp() && lane.journal().isComfortable();
+        return appender.journal().isComfortable()
+                || toppedUp() && appender.journal().isComfortable();
     }
 
     /** Reserves more space at once, when the background reservation was outrun. */
     private boolean toppedUp() {
         try {
-            lane.journal().topUp();
+            appender.journal().topUp();
             return true;
         } catch (JournalFullException e) {
             return false;
@@ -111,7 +112,7 @@ public final class ResponseWriter {
 
     /** Returns whether requests may be read: there is room at least for error responses. */
     boolean canRespond() {
-        return lane.journal().hasRoomForResponses();
+        return appender.journal().hasRoomForResponses();
     }
 
     /**
@@ -242,18 +243,18 @@ public final class ResponseWriter {
         }
         int length = response.buffer().length();
         long wallNs = clock.wallNs();
-        lane.lock();
+        appender.lock();
         try {
-            MessageBuffer record = lane.buffer();
+            MessageBuffer record = appender.buffer();
             record.reserve(length);
             record.memory().putBytes(0, response.buffer().memory(), 0, length);
             record.sentNs(wallNs).addFlag(Envelope.REPEATED);
-            lane.journal().append(record, wallNs);
+            appender.journal().append(record, wallNs);
         } catch (JournalFullException | JournalFailedException e) {
             countUnwritten(e);
             return;
         } finally {
-            lane.unlock();
+            appender.unlock();
         }
         to.announce();
     }
@@ -312,7 +313,7 @@ public final class ResponseWriter {
         void write(MessageBuffer record);
 
         /** Called after the append. Under the lock of the appender. */
-        default void appended(QueueAppender lane, long sequence, long id) {}
+        default void appended(QueueAppender appender, long sequence, long id) {}
     }
 
     /**
@@ -350,20 +351,20 @@ public final class ResponseWriter {
             PeerLink to, long id, MessageType type, long parent, long handlerSequence, int flags, Content content) {
         long wallNs = clock.wallNs();
         boolean written = false;
-        lane.lock();
+        appender.lock();
         try {
-            MessageBuffer record = lane.buffer();
+            MessageBuffer record = appender.buffer();
             record.begin(type, id, workerId, to.id(), content.payloadLength(), content.sectionLength())
                     .flags(flags)
                     .sentNs(wallNs)
                     .parent(parent)
                     .handlerSequence(handlerSequence);
             content.write(record);
-            long sequence = lane.journal().size();
+            long sequence = appender.journal().size();
             LATEST.setOpaque(this, wallNs);
-            lane.journal().append(record, wallNs);
+            appender.journal().append(record, wallNs);
             written = true;
-            content.appended(lane, sequence, id);
+            content.appended(appender, sequence, id);
         } catch (JournalFullException | JournalFailedException e) {
             countUnwritten(e);
             return false;
@@ -373,7 +374,7 @@ public final class ResponseWriter {
             }
             LOG.error("Response {} is in the journal; what follows from that failed", MessageId.text(id), e);
         } finally {
-            lane.unlock();
+            appender.unlock();
         }
         to.announce();
         return true;

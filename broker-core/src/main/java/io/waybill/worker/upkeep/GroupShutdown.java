@@ -97,7 +97,7 @@ public final class GroupShutdown {
     }
 
     private void look() throws IOException {
-        if (!waits.whileNobodyPolls(this::lookAtOwn)) {
+        if (!waits.whileNotPolling(this::lookAtOwn)) {
             own = IdleInterval.BUSY;
         }
         long nowNs = host.clock().monotonicNs();

@@ -46,20 +46,20 @@ public final class LowWatermarks {
             return;
         }
         for (PeerLink link : current) {
-            long place = lowest.get(link.id());
-            if (place != UnservedRequests.NONE && link.reader().position().peerId() == link.id()) {
-                finishedBefore(link, place, responded);
+            long location = lowest.get(link.id());
+            if (location != UnservedRequests.NONE && link.reader().position().peerId() == link.id()) {
+                finishedBefore(link, location, responded);
             }
         }
     }
 
-    private void finishedBefore(PeerLink link, long place, long responded) {
+    private void finishedBefore(PeerLink link, long location, long responded) {
         CursorSlot slot = link.reader().position();
-        if (place > slot.requestsFinished()) {
-            slot.requestsFinished(place);
+        if (location > slot.requestsCompletedBefore()) {
+            slot.requestsCompletedBefore(location);
         }
         Mark mark = marks.get(link.id());
-        if (mark == null || slot.requestsFinished() >= mark.requests()) {
+        if (mark == null || slot.requestsCompletedBefore() >= mark.requests()) {
             if (mark != null) {
                 slot.responsesFrom(mark.responses());
             }

@@ -41,14 +41,14 @@ public final class OwnQueues {
 
     /** One of the queues. */
     private static final class Watched {
-        private final QueueAppender lane;
+        private final QueueAppender appender;
         private final QueueNote note;
         private final QueueWatch watch;
 
-        Watched(QueueAppender lane, QueueNote note, SafeFiles files) throws IOException {
-            this.lane = lane;
+        Watched(QueueAppender appender, QueueNote note, SafeFiles files) throws IOException {
+            this.appender = appender;
             this.note = note;
-            this.watch = QueueWatch.open(lane.journal(), files);
+            this.watch = QueueWatch.open(appender.journal(), files);
             note.oldestCycle(watch.oldestCycle());
         }
     }
@@ -98,11 +98,11 @@ public final class OwnQueues {
     }
 
     private static Journal.Written written(Watched queue) {
-        queue.lane.lock();
+        queue.appender.lock();
         try {
-            return queue.lane.journal().written();
+            return queue.appender.journal().written();
         } finally {
-            queue.lane.unlock();
+            queue.appender.unlock();
         }
     }
 
@@ -127,11 +127,11 @@ public final class OwnQueues {
             lost = true;
             LostFileException failure = new LostFileException(problem);
             for (Watched queue : queues) {
-                queue.lane.lock();
+                queue.appender.lock();
                 try {
-                    queue.lane.journal().fail(failure);
+                    queue.appender.journal().fail(failure);
                 } finally {
-                    queue.lane.unlock();
+                    queue.appender.unlock();
                 }
             }
             throw failure;
@@ -141,16 +141,16 @@ public final class OwnQueues {
     private static String problem(Watched queue) throws IOException {
         InternalError fault;
         Journal.Written written;
-        queue.lane.lock();
+        queue.appender.lock();
         try {
-            fault = queue.lane.journal().fault();
-            written = queue.lane.journal().written();
+            fault = queue.appender.journal().fault();
+            written = queue.appender.journal().written();
         } finally {
-            queue.lane.unlock();
+            queue.appender.unlock();
         }
         String problem = queue.watch.look(written);
         return problem.isEmpty() && fault != null
-                ? queue.lane.journal().directory() + " can't be written: " + fault.getMessage()
+                ? queue.appender.journal().directory() + " can't be written: " + fault.getMessage()
                 : problem;
     }
 }

@@ -126,7 +126,7 @@ public final class QueueReaders {
             boolean waitedFor = which == Which.LIVE_AND_ABSENT
                     && clock.monotonicNs() - deadSinceNs.getOrDefault(incarnationOf(peer), 0L) < absentNs;
             PeerCursorSlot slot = waitedFor ? slotOf(peer) : null;
-            return slot == null ? Integer.MAX_VALUE : placeOf(slot, queue, newest, Integer.MAX_VALUE);
+            return slot == null ? Integer.MAX_VALUE : positionOf(slot, queue, newest, Integer.MAX_VALUE);
         }
         if (state == PeerState.LEFT || queue == JournalQueue.REQUESTS && onlyCalls(peer)) {
             return Integer.MAX_VALUE;
@@ -136,7 +136,7 @@ public final class QueueReaders {
             return Integer.MAX_VALUE; // it begins at the end when it calls
         }
         int sinceItJoined = writtenSince(joinedAtMs(peer), files);
-        return slot == null ? sinceItJoined : placeOf(slot, queue, newest, sinceItJoined);
+        return slot == null ? sinceItJoined : positionOf(slot, queue, newest, sinceItJoined);
     }
 
     private static boolean onlyCalls(Peer peer) {
@@ -150,14 +150,14 @@ public final class QueueReaders {
         return slot != null && (peer.state() == PeerState.UNREADABLE || slot.incarnation() == peer.epoch());
     }
 
-    private int placeOf(PeerCursorSlot slot, JournalQueue queue, int newest, int unknown) {
+    private int positionOf(PeerCursorSlot slot, JournalQueue queue, int newest, int unknown) {
         boolean requests = queue == JournalQueue.REQUESTS;
         long position = requests ? slot.requestsIndex() : slot.responsesIndex();
         if (position <= 0 || settings.cycleOf(position) > newest) {
             return unknown;
         }
         // a request that it has read and not completed waits for its handler, or is searched for when the peer returns
-        long finished = requests ? slot.requestsFinished() : 0;
+        long finished = requests ? slot.requestsCompletedBefore() : 0;
         int cycle = settings.cycleOf(position);
         return finished > 0 ? Math.min(cycle, settings.cycleOf(finished)) : cycle;
     }

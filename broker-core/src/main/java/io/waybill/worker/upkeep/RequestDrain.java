@@ -67,6 +67,6 @@ public final class RequestDrain {
      */
     private boolean isDone() {
         left = open.count();
-        return left == 0 && waits.whileNobodyPolls(() -> left = open.count()) && left == 0;
+        return left == 0 && waits.whileNotPolling(() -> left = open.count()) && left == 0;
     }
 }

@@ -58,7 +58,7 @@ public final class Retention implements Agent {
     private final Quota quota;
     private final QueueReaders readers;
     private final PendingCalls pending;
-    private final Map<JournalQueue, QueueAppender> lanes = new EnumMap<>(JournalQueue.class);
+    private final Map<JournalQueue, QueueAppender> appenders = new EnumMap<>(JournalQueue.class);
     private final Map<JournalQueue, QueueFiles> queues = new EnumMap<>(JournalQueue.class);
     private final Map<JournalQueue, List<QueueFile>> found = new EnumMap<>(JournalQueue.class);
     private String held = "";
@@ -87,8 +87,8 @@ public final class Retention implements Agent {
         this.quota = quota;
         this.readers = readers;
         this.pending = pending;
-        lanes.put(JournalQueue.REQUESTS, requests);
-        lanes.put(JournalQueue.RESPONSES, responses);
+        appenders.put(JournalQueue.REQUESTS, requests);
+        appenders.put(JournalQueue.RESPONSES, responses);
         for (JournalQueue queue : JournalQueue.values()) {
             queues.put(queue, new QueueFiles(directory.path(), queue, files));
         }
@@ -232,7 +232,7 @@ public final class Retention implements Agent {
 
     private boolean removeOldest(JournalQueue queue, Which which) throws IOException {
         List<QueueFile> there = found.get(queue);
-        int newest = lanes.get(queue).journal().currentCycle();
+        int newest = appenders.get(queue).journal().currentCycle();
         if (there.isEmpty() || there.get(0).cycle() >= newest) {
             return false;
         }
@@ -254,20 +254,20 @@ public final class Retention implements Agent {
         long oldest = pending.oldest();
         return oldest < 0
                 ? Integer.MAX_VALUE
-                : lanes.get(JournalQueue.REQUESTS).journal().cycleOf(oldest);
+                : appenders.get(JournalQueue.REQUESTS).journal().cycleOf(oldest);
     }
 
     private void remove(QueueFile file, int nextCycle) throws IOException {
-        QueueAppender lane = lanes.get(file.queue());
+        QueueAppender appender = appenders.get(file.queue());
         Cursors cursors = directory.cursors();
         (file.queue() == JournalQueue.REQUESTS ? cursors.requests() : cursors.responses()).oldestCycle(nextCycle);
-        lane.journal().removing(nextCycle); // first, so that the watch does not report it as lost
+        appender.journal().removing(nextCycle); // first, so that the watch does not report it as lost
         queues.get(file.queue()).remove(file, () -> {
-            lane.lock();
+            appender.lock();
             try {
-                lane.journal().removedBelow(file.cycle() + 1);
+                appender.journal().removedBelow(file.cycle() + 1);
             } finally {
-                lane.unlock();
+                appender.unlock();
             }
         });
         quota.removed(file.bytes());

@@ -43,8 +43,8 @@ public final class Syncer implements Announcement, Agent {
     private final long intervalNs;
     private final Cursors cursors;
     private final Links links;
-    private final QueueAppender requestLane;
-    private final QueueAppender responseLane;
+    private final QueueAppender requestAppender;
+    private final QueueAppender responseAppender;
     private final QueueSync requests;
     private final QueueSync responses;
     private final List<PeerLink> awaited = new ArrayList<>(); // guarded by this
@@ -60,8 +60,8 @@ public final class Syncer implements Announcement, Agent {
             JournalSettings settings,
             Cursors cursors,
             Links links,
-            QueueAppender requestLane,
-            QueueAppender responseLane,
+            QueueAppender requestAppender,
+            QueueAppender responseAppender,
             QueueSync requests,
             QueueSync responses) {
         this.clock = host.clock();
@@ -70,8 +70,8 @@ public final class Syncer implements Announcement, Agent {
         this.intervalNs = settings.syncInterval().toNanos();
         this.cursors = cursors;
         this.links = links;
-        this.requestLane = requestLane;
-        this.responseLane = responseLane;
+        this.requestAppender = requestAppender;
+        this.responseAppender = responseAppender;
         this.requests = requests;
         this.responses = responses;
     }
@@ -86,22 +86,22 @@ public final class Syncer implements Announcement, Agent {
             JournalSettings settings,
             Cursors cursors,
             Links links,
-            QueueAppender requestLane,
-            QueueAppender responseLane)
+            QueueAppender requestAppender,
+            QueueAppender responseAppender)
             throws IOException {
-        QueueSync requests =
-                QueueSync.open(requestLane.journal(), host.files(), settings.roll(), cursors.requestsOnDiskBefore());
+        QueueSync requests = QueueSync.open(
+                requestAppender.journal(), host.files(), settings.roll(), cursors.requestsOnDiskBefore());
         QueueSync responses;
         try {
             responses = QueueSync.open(
-                    responseLane.journal(), host.files(), settings.roll(), cursors.responsesOnDiskBefore());
+                    responseAppender.journal(), host.files(), settings.roll(), cursors.responsesOnDiskBefore());
         } catch (IOException | RuntimeException e) {
             requests.close();
             throw e;
         }
         cursors.requestsOnDisk(requests.onDiskBefore());
         cursors.responsesOnDisk(responses.onDiskBefore());
-        return new Syncer(host, settings, cursors, links, requestLane, responseLane, requests, responses);
+        return new Syncer(host, settings, cursors, links, requestAppender, responseAppender, requests, responses);
     }
 
     /**
@@ -152,11 +152,11 @@ public final class Syncer implements Announcement, Agent {
             throw new AgentTerminationException(true);
         }
         takeAwaited(); // first: the records announced before are among those that are synced now
-        boolean responded = sync(responseLane, responses);
+        boolean responded = sync(responseAppender, responses);
         if (responded) {
             cursors.responsesOnDisk(responses.onDiskBefore());
         }
-        boolean asked = sync(requestLane, requests);
+        boolean asked = sync(requestAppender, requests);
         if (asked) {
             cursors.requestsOnDisk(requests.onDiskBefore());
         }
@@ -178,26 +178,27 @@ public final class Syncer implements Announcement, Agent {
         }
     }
 
-    private static boolean sync(QueueAppender lane, QueueSync queue) throws IOException {
-        if (!begin(lane, queue)) {
+    private static boolean sync(QueueAppender appender, QueueSync queue) throws IOException {
+        if (!begin(appender, queue)) {
             return false;
         }
         queue.sync();
         return true;
     }
 
-    private static boolean begin(QueueAppender lane, QueueSync queue) {
-        lane.lock();
+    private static boolean begin(QueueAppender appender, QueueSync queue) {
+        appender.lock();
         try {
             return queue.begin();
         } finally {
-            lane.unlock();
+            appender.unlock();
         }
     }
 
     private void rest() {
         resting = true; // before the last check: a thread that writes later sees this
-        boolean nothing = !begin(responseLane, responses) && !begin(requestLane, requests) && !isAnyUnannounced();
+        boolean nothing =
+                !begin(responseAppender, responses) && !begin(requestAppender, requests) && !isAnyUnannounced();
         idle.rest(nothing ? MAX_REST_NS : 0);
     }
 
@@ -231,20 +232,20 @@ public final class Syncer implements Announcement, Agent {
                         + " stops",
                 cause);
         CloseSteps steps = new CloseSteps();
-        steps.attempt(() -> fail(requestLane, cause))
-                .attempt(() -> fail(responseLane, cause))
+        steps.attempt(() -> fail(requestAppender, cause))
+                .attempt(() -> fail(responseAppender, cause))
                 .attempt(() -> onFailure.accept(cause))
                 .attempt(requests::close)
                 .attempt(responses::close)
                 .finishUnchecked();
     }
 
-    private static void fail(QueueAppender lane, IOException cause) {
-        lane.lock();
+    private static void fail(QueueAppender appender, IOException cause) {
+        appender.lock();
         try {
-            lane.journal().fail(cause);
+            appender.journal().fail(cause);
         } finally {
-            lane.unlock();
+            appender.unlock();
         }
     }
 

@@ -78,23 +78,23 @@ public final class Watchdog {
         late.look();
     }
 
-    private WatchedThread sightingOf(HandlerSlot slot) {
+    private WatchedThread observationOf(HandlerSlot slot) {
         return sightings.computeIfAbsent(slot, added -> new WatchedThread());
     }
 
     private void look(HandlerSlot slot, long nowNs) {
-        WatchedThread sighting = sightingOf(slot);
+        WatchedThread observation = observationOf(slot);
         HandlerCall now = slot.innermost();
         long sequence = now == null ? 0 : now.sequence();
-        if (now != null && sighting.isOf(now, sequence)) {
-            sighting.again();
+        if (now != null && observation.isOf(now, sequence)) {
+            observation.again();
             lookAgain(slot, now, sequence, nowNs);
-        } else if (now != null && sequence == 0 && sighting.isAgain() && sighting.isIn(now)) {
-            undo(sighting);
-            sighting.settled();
+        } else if (now != null && sequence == 0 && observation.isAgain() && observation.isIn(now)) {
+            undo(observation);
+            observation.completed();
         } else {
             lift(slot, nowNs);
-            sighting.begin(now, sequence, nowNs);
+            observation.begin(now, sequence, nowNs);
         }
     }
 
@@ -106,14 +106,14 @@ public final class Watchdog {
         if (sequence == 0 || !slot.isStill(now, sequence)) {
             return; // it was completed without the handler, or the values that were read are of several requests
         }
-        WatchedThread sighting = sightingOf(slot);
-        if (inline && sighting.keepsPoller() == null) {
+        WatchedThread observation = observationOf(slot);
+        if (inline && observation.keepsPoller() == null) {
             entry.keepsPoller();
-            sighting.keepsPoller(entry);
+            observation.keepsPoller(entry);
         }
         if (inline && entry.isGivenUp()) {
             abandon(slot, now, sequence, entry);
-        } else if (sighting.stuckIn() == null && isStuck(deadlineNs, sighting.ageNs(nowNs))) {
+        } else if (observation.stuckIn() == null && isStuck(deadlineNs, observation.ageNs(nowNs))) {
             mark(slot, now, sequence, nowNs);
         }
     }
@@ -135,7 +135,7 @@ public final class Watchdog {
         if (!slot.isStill(now, sequence)) {
             return; // it returned in this moment
         }
-        sightingOf(slot).stuckIn(entry);
+        observationOf(slot).stuckIn(entry);
         if (counted.add(entry)) {
             // of the bundle that owns the thread: a handler of another one may be stuck on it
             onThreadsOf.executor().writeOff(slot.thread());
@@ -145,33 +145,33 @@ public final class Watchdog {
                     entry.key().text(),
                     MessageId.text(id),
                     slot.thread().getName(),
-                    sightingOf(slot).ageNs(nowNs) / 1_000_000,
+                    observationOf(slot).ageNs(nowNs) / 1_000_000,
                     new ThreadStack(stack));
         }
     }
 
     /** Undoes the measures for a thread that has left the call. */
     private void lift(HandlerSlot slot, long nowNs) {
-        WatchedThread sighting = sightingOf(slot);
-        HandlerEntry entry = sighting.stuckIn();
+        WatchedThread observation = observationOf(slot);
+        HandlerEntry entry = observation.stuckIn();
         if (entry != null) {
             LOG.info(
                     "{} came back from {} on {} after {} ms",
                     entry.provider(),
                     entry.key().text(),
                     slot.thread().getName(),
-                    sighting.ageNs(nowNs) / 1_000_000);
+                    observation.ageNs(nowNs) / 1_000_000);
         }
-        undo(sighting);
-        sighting.end();
+        undo(observation);
+        observation.end();
     }
 
-    private void undo(WatchedThread sighting) {
-        if (sighting.keepsPoller() != null) {
-            sighting.keepsPoller().freesPoller();
+    private void undo(WatchedThread observation) {
+        if (observation.keepsPoller() != null) {
+            observation.keepsPoller().freesPoller();
         }
-        if (sighting.stuckIn() != null) {
-            counted.remove(sighting.stuckIn());
+        if (observation.stuckIn() != null) {
+            counted.remove(observation.stuckIn());
         }
     }
 

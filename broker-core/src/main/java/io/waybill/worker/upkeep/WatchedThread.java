@@ -47,7 +47,7 @@ final class WatchedThread {
      * Notes that the call was completed elsewhere while its handler is still running. The measures must be undone
      * before.
      */
-    void settled() {
+    void completed() {
         sequence = 0;
         keepsPoller = null;
         stuckIn = null;

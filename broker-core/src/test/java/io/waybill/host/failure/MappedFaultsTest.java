@@ -21,11 +21,11 @@ class MappedFaultsTest {
     @Test
     void surfaceEachInTheThreadThatMetThem() throws IOException {
         CutFile cut = new CutFile(directory.resolve("cut"));
-        int told = 0;
+        int notified = 0;
         for (int i = 0; i < ROUNDS; i++) {
-            told += isTold(cut) ? 1 : 0;
+            notified += isTold(cut) ? 1 : 0;
         }
-        assertThat(told).isEqualTo(ROUNDS);
+        assertThat(notified).isEqualTo(ROUNDS);
         MappedFaults.surface();
     }
 

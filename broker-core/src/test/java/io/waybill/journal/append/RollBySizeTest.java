@@ -156,18 +156,18 @@ class RollBySizeTest {
         try (Journal journal = open(START_NS)) {
             append(journal, 3 * RECORDS_PER_FILE, START_NS);
         }
-        long place;
+        long position;
         long sequenceOfFirst;
         try (JournalTail tail = JournalTail.open(directory, SETTINGS)) {
             for (int i = 0; i < records; i++) {
                 assertThat(tail.poll(buffer, JournalTail.ANY_RECEIVER)).isEqualTo(Poll.RECORD);
             }
-            place = tail.nextIndex();
+            position = tail.nextIndex();
             sequenceOfFirst = tail.sequenceOfFirst();
         }
         Files.delete(directory.resolve("20261120-0910.cq4"));
         try (JournalTail tail = JournalTail.open(directory, SETTINGS)) {
-            assertThat(tail.moveTo(place, sequenceOfFirst)).isTrue();
+            assertThat(tail.moveTo(position, sequenceOfFirst)).isTrue();
             assertThat(read(tail)).isEqualTo(2 * RECORDS_PER_FILE);
             return tail.lost();
         }

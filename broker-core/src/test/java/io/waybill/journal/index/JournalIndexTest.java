@@ -236,8 +236,8 @@ class JournalIndexTest {
                         JournalQueue.REQUESTS,
                         MessageId.of(WrittenQueue.WORKER, counter),
                         Roll.DAILY,
-                        checkpoint.place().index(),
-                        checkpoint.place().offset() - 4 * (counter % 2000));
+                        checkpoint.position().index(),
+                        checkpoint.position().offset() - 4 * (counter % 2000));
             }
             store.write(JournalQueue.REQUESTS, checkpoint);
             store.flush();

@@ -74,11 +74,11 @@ class QueueReaderTest {
         }
     }
 
-    private RecordPosition placeOf(long counter) throws IOException {
+    private RecordPosition positionOf(long counter) throws IOException {
         try (QueueReader reader = open()) {
             while (reader.next() == Step.RECORD) {
                 if (MessageId.counter(reader.record().id()) == counter) {
-                    return reader.place();
+                    return reader.position();
                 }
             }
         }
@@ -118,10 +118,10 @@ class QueueReaderTest {
     @Test
     void givesTheIndexThatATailMovesTo() throws IOException {
         write(RECORDS);
-        RecordPosition place = placeOf(777);
+        RecordPosition position = positionOf(777);
         try (JournalTail tail = JournalTail.open(directory(), WrittenQueue.settings())) {
             var buffer = new io.waybill.wire.MessageBuffer();
-            assertThat(tail.moveTo(place.index())).isTrue();
+            assertThat(tail.moveTo(position.index())).isTrue();
             assertThat(tail.poll(buffer, JournalTail.ANY_RECEIVER)).isEqualTo(Poll.RECORD);
             assertThat(MessageId.counter(new io.waybill.wire.RecordView(buffer).id()))
                     .isEqualTo(777);
@@ -167,10 +167,10 @@ class QueueReaderTest {
     @Test
     void movesToAPlaceAndReadsOnFromThere() throws IOException {
         write(RECORDS);
-        RecordPosition place = placeOf(500);
+        RecordPosition position = positionOf(500);
         List<Damage> damages = new ArrayList<>();
         try (QueueReader reader = open()) {
-            assertThat(reader.moveTo(place)).isTrue();
+            assertThat(reader.moveTo(position)).isTrue();
             List<Long> counters = counters(reader, damages);
             assertThat(counters).hasSize(RECORDS - 500).startsWith(500L, 501L);
         }
@@ -180,45 +180,45 @@ class QueueReaderTest {
     @Test
     void reportsABitFlippedInAPayload() throws IOException {
         write(RECORDS);
-        change(placeOf(400).offset() + 4 + Envelope.HEADER_LENGTH, 8);
+        change(positionOf(400).offset() + 4 + Envelope.HEADER_LENGTH, 8);
         assertLost(400, 401);
     }
 
     @Test
     void reportsABitFlippedInAHeader() throws IOException {
         write(RECORDS);
-        change(placeOf(400).offset() + 4 + Envelope.ID, 1);
+        change(positionOf(400).offset() + 4 + Envelope.ID, 1);
         assertLost(400, 401);
     }
 
     @Test
     void findsTheNextRecordBehindALengthThatLies() throws IOException {
         write(RECORDS);
-        change(placeOf(400).offset(), 1 << 20);
+        change(positionOf(400).offset(), 1 << 20);
         assertLost(400, 401);
     }
 
     @Test
     void findsTheNextRecordBehindAFrameThatSeemsUnfinished() throws IOException {
         write(RECORDS);
-        change(placeOf(400).offset(), 1 << 31);
+        change(positionOf(400).offset(), 1 << 31);
         assertLost(400, 401);
     }
 
     @Test
     void reportsARecordThatIsMarkedAsTheQueuesOwn() throws IOException {
         write(RECORDS);
-        change(placeOf(400).offset(), 1 << 30);
+        change(positionOf(400).offset(), 1 << 30);
         assertLost(400, 401);
     }
 
     @Test
     void countsIndexesAgainBehindADamage() throws IOException {
         write(RECORDS);
-        RecordPosition behind = placeOf(403);
+        RecordPosition behind = positionOf(403);
         try (FileChannel channel = FileChannel.open(file(), StandardOpenOption.WRITE)) {
-            long at = placeOf(400).offset();
-            channel.write(ByteBuffer.allocate((int) (placeOf(402).offset() + 40 - at)), at);
+            long at = positionOf(400).offset();
+            channel.write(ByteBuffer.allocate((int) (positionOf(402).offset() + 40 - at)), at);
         }
         List<Damage> damages = new ArrayList<>();
         try (QueueReader reader = open()) {
@@ -236,7 +236,7 @@ class QueueReaderTest {
             }
             assertThat(reader.searchBehindEnd()).isEqualTo(Step.DAMAGED);
             assertThat(reader.next()).isEqualTo(Step.RECORD);
-            return reader.place();
+            return reader.position();
         }
     }
 
@@ -244,7 +244,7 @@ class QueueReaderTest {
     void reportsAFileThatWasCut() throws IOException {
         write(RECORDS);
         try (FileChannel channel = FileChannel.open(file(), StandardOpenOption.WRITE)) {
-            channel.truncate(placeOf(600).offset() + 50);
+            channel.truncate(positionOf(600).offset() + 50);
         }
         List<Damage> damages = new ArrayList<>();
         try (QueueReader reader = open()) {

@@ -73,7 +73,7 @@ class PowerTest {
     void endsBeforeTheRecordsThatOneOfTwoFilesHasLost() throws IOException {
         Path queue = writeFiles("end-lost", 60);
         List<Path> files = queueFiles(queue);
-        RecordPosition first = placeOf(queue, 20);
+        RecordPosition first = positionOf(queue, 20);
         assertThat(first.fileName()).isEqualTo(files.get(0).getFileName().toString());
         clear(files.get(0), first.offset());
         assertEndsBefore(queue, 20);
@@ -84,7 +84,7 @@ class PowerTest {
         Path queue = writeFiles("file-lost", 120);
         List<Path> files = queueFiles(queue);
         int inFirst = 0;
-        while (placeOf(queue, inFirst)
+        while (positionOf(queue, inFirst)
                 .fileName()
                 .equals(files.get(0).getFileName().toString())) {
             inFirst++;
@@ -109,11 +109,11 @@ class PowerTest {
         return WrittenQueue.rollFiles(queue).stream().map(queue::resolve).toList();
     }
 
-    private static RecordPosition placeOf(Path queue, long sequence) throws IOException {
+    private static RecordPosition positionOf(Path queue, long sequence) throws IOException {
         try (QueueReader reader = QueueReader.open(queue, WrittenQueue.HOST.files(), SETTINGS)) {
             while (reader.next() == Step.RECORD) {
                 if (reader.record().sequence() == sequence) {
-                    return reader.place();
+                    return reader.position();
                 }
             }
         }
@@ -305,23 +305,23 @@ class PowerTest {
         }
 
         private void check(Path cut, int kept, int more, Random choice) throws IOException {
-            List<Long> places = new ArrayList<>();
+            List<Long> positions = new ArrayList<>();
             try (QueueReader reader = QueueReader.open(cut, WrittenQueue.HOST.files(), SETTINGS)) {
                 Step step = reader.next();
                 while (step != Step.END || (step = reader.searchBehindEnd()) == Step.DAMAGED) {
                     assertThat(step).as(() -> String.valueOf(reader.damage())).isEqualTo(Step.RECORD);
-                    requireRecord(reader.record(), places.size(), kept);
-                    places.add(reader.index());
+                    requireRecord(reader.record(), positions.size(), kept);
+                    positions.add(reader.index());
                     step = reader.next();
                 }
             }
-            assertThat(places).hasSize(kept + more);
-            assertThat(places.subList(0, kept)).isEqualTo(indexes.subList(0, kept));
+            assertThat(positions).hasSize(kept + more);
+            assertThat(positions.subList(0, kept)).isEqualTo(indexes.subList(0, kept));
             try (JournalTail tail = JournalTail.open(cut, SETTINGS)) {
                 checkTail(tail, 0, kept, more);
                 for (int i = 0; i < 8; i++) {
-                    int from = choice.nextInt(places.size());
-                    assertThat(tail.moveTo(places.get(from))).isTrue();
+                    int from = choice.nextInt(positions.size());
+                    assertThat(tail.moveTo(positions.get(from))).isTrue();
                     checkTail(tail, from, kept, more);
                 }
                 if (kept < indexes.size()) { // a peer remembers a place that is gone

@@ -204,22 +204,22 @@ class AnsweredReferencesTest {
 
     @Test
     void endsTheReferencesOfAListenerWithItsCall() throws Exception {
-        CompletableFuture<List<RRef>> told = new CompletableFuture<>();
+        CompletableFuture<List<RRef>> notified = new CompletableFuture<>();
         Request request =
                 Request.invocation("b", MessageType.SCRIPT_CALL, call("test::left", Value.of("c"), Value.of(5)));
         a.call(request, new ResponseListener() {
             @Override
             public void onResponse(Response response) {
                 RRef left = reference(response.value("left"));
-                told.complete(List.of(left, left.retain()));
+                notified.complete(List.of(left, left.retain()));
             }
 
             @Override
             public void onFailure(CallException failure) {
-                told.completeExceptionally(failure);
+                notified.completeExceptionally(failure);
             }
         });
-        List<RRef> references = told.get(20, TimeUnit.SECONDS);
+        List<RRef> references = notified.get(20, TimeUnit.SECONDS);
         assertHolds(references.get(1), Value.of(5));
         references.get(1).close();
         assertThatThrownBy(() -> references.get(0).toHere(SOON)).hasMessageContaining("has been deleted");

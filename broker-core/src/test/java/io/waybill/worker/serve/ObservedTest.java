@@ -122,12 +122,12 @@ class ObservedTest {
     };
 
     private void assertLooked(Value response, Observations observed) {
-        List<Value> told = ((Value.Tuple) response).values();
+        List<Value> notified = ((Value.Tuple) response).values();
         assertThat(observed.isCut()).isFalse();
-        assertThat(observed.seen()).hasSize(3).contains(time(told.get(0)), time(told.get(2)));
+        assertThat(observed.seen()).hasSize(3).contains(time(notified.get(0)), time(notified.get(2)));
         Observation seed = observed.seen().get(1);
         assertThat(seed.kind()).isEqualTo(Kind.SEED);
-        assertThat(new Random(seed.value()).nextLong()).isEqualTo(((Value.Int) told.get(1)).value());
+        assertThat(new Random(seed.value()).nextLong()).isEqualTo(((Value.Int) notified.get(1)).value());
     }
 
     @Test
@@ -211,10 +211,10 @@ class ObservedTest {
         long drawn = random.get().nextLong();
         late.get().send(Value.tuple(Value.of(ns(last)), Value.of(drawn)));
         try (Response response = pending.join()) {
-            List<Value> told = ((Value.Tuple) response.value()).values();
+            List<Value> notified = ((Value.Tuple) response.value()).values();
             Observations observed = observed();
             assertThat(observed.seen()).extracting(Observation::kind).containsExactly(Kind.SEED, Kind.TIME, Kind.TIME);
-            assertThat(observed.seen().get(2)).isEqualTo(time(told.get(0)));
+            assertThat(observed.seen().get(2)).isEqualTo(time(notified.get(0)));
             assertThat(new Random(observed.seen().get(0).value()).nextLong()).isEqualTo(drawn);
         }
         assertThatIllegalStateException().isThrownBy(() -> kept.get().instant()).withMessageContaining("is answered");

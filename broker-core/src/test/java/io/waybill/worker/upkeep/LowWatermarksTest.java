@@ -69,7 +69,9 @@ class LowWatermarksTest {
 
     private void awaitAllFinished(Worker calling) throws Exception {
         CursorSlot slot = of(calling);
-        Waits.until("all finished", () -> slot.requestsIndex() > 0 && slot.requestsFinished() == slot.requestsIndex());
+        Waits.until(
+                "all finished",
+                () -> slot.requestsIndex() > 0 && slot.requestsCompletedBefore() == slot.requestsIndex());
     }
 
     /** After this the places were looked at anew. */
@@ -82,22 +84,22 @@ class LowWatermarksTest {
     void reachesWhatWasReadOnceAllIsAnswered() throws Exception {
         callSome(caller);
         awaitAllFinished(caller);
-        long before = of(caller).requestsFinished();
+        long before = of(caller).requestsCompletedBefore();
         callSome(caller);
         awaitAllFinished(caller);
-        assertThat(of(caller).requestsFinished()).isGreaterThan(before);
+        assertThat(of(caller).requestsCompletedBefore()).isGreaterThan(before);
     }
 
     @Test
     void staysBeforeARequestInHand() throws Exception {
         callSome(caller);
         awaitAllFinished(caller);
-        long before = of(caller).requestsFinished();
+        long before = of(caller).requestsCompletedBefore();
         CompletableFuture<Response> call = caller.callAsync(Request.operation("callee", "say.late"));
         Waits.until("begun", () -> late.get() != null);
         callSome(caller);
         awaitNextLook();
-        assertThat(of(caller).requestsFinished()).isEqualTo(before);
+        assertThat(of(caller).requestsCompletedBefore()).isEqualTo(before);
         assertThat(of(caller).requestsIndex()).isGreaterThan(before + SOME);
         late.get().send(Value.of(true));
         call.join().close();
@@ -108,11 +110,11 @@ class LowWatermarksTest {
     void staysBeforeARequestThatWaitsForItsHandler() throws Exception {
         callSome(caller);
         awaitAllFinished(caller);
-        long before = of(caller).requestsFinished();
+        long before = of(caller).requestsCompletedBefore();
         CompletableFuture<Response> call = caller.callAsync(Request.operation("callee", "say.more"));
         callSome(caller);
         awaitNextLook();
-        assertThat(of(caller).requestsFinished()).isEqualTo(before);
+        assertThat(of(caller).requestsCompletedBefore()).isEqualTo(before);
         workers.handle(registry, "say.more", (message, outbox) -> outbox.respond(Value.of(true)));
         call.join().close();
         awaitAllFinished(caller);

@@ -119,8 +119,8 @@ public final class StoredJournals implements Closeable {
         }
         JournalIndex index = index(callee.get());
         return index.find(JournalQueue.RESPONSES, request.id())
-                .map(place -> StoredRecord.of(
-                        callee.get().info(), JournalQueue.RESPONSES, place, index.record(JournalQueue.RESPONSES)));
+                .map(position -> StoredRecord.of(
+                        callee.get().info(), JournalQueue.RESPONSES, position, index.record(JournalQueue.RESPONSES)));
     }
 
     /** The archive of a worker that has a journal here, which this closes. */

@@ -24,7 +24,7 @@ import io.waybill.wire.RecordView;
 public record StoredRecord(
         WorkerInfo worker,
         JournalQueue queue,
-        RecordPosition place,
+        RecordPosition position,
         long sequence,
         long id,
         int from,
@@ -44,11 +44,11 @@ public record StoredRecord(
         ErrorCode errorCode) {
 
     /** A record that was read at a place of a queue. */
-    public static StoredRecord of(WorkerInfo worker, JournalQueue queue, RecordPosition place, RecordView record) {
+    public static StoredRecord of(WorkerInfo worker, JournalQueue queue, RecordPosition position, RecordView record) {
         return new StoredRecord(
                 worker,
                 queue,
-                place,
+                position,
                 record.sequence(),
                 record.id(),
                 record.from(),

@@ -4,7 +4,7 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.archive.ArchiveReader;
 import io.waybill.archive.ArchiveReader.Sink;
 import io.waybill.archive.ArchivedStorage;
-import io.waybill.query.stored.StoredStorage.Place;
+import io.waybill.query.stored.StoredStorage.Location;
 import io.waybill.tensor.DescribedTensors;
 import java.io.IOException;
 import java.util.zip.CRC32C;
@@ -27,11 +27,12 @@ public final class StoredTensors {
             CRC32C checksum = new CRC32C();
             checksum.update(tensor.storage().bytes(0, (int) bytes));
             String digest = String.format("%08x", checksum.getValue());
-            return new StoredStorage(number, bytes, Place.RECORD, digest, "in the record, crc32c " + digest);
+            return new StoredStorage(number, bytes, Location.RECORD, digest, "in the record, crc32c " + digest);
         }
         ArchivedStorage archived = archived(record, number);
-        Place place = archived.isKept() ? Place.ARCHIVE : Place.NOWHERE;
-        return new StoredStorage(number, bytes, place, archived.isKept() ? archived.digest() : "", archived.describe());
+        Location location = archived.isKept() ? Location.ARCHIVE : Location.NOWHERE;
+        return new StoredStorage(
+                number, bytes, location, archived.isKept() ? archived.digest() : "", archived.describe());
     }
 
     /**
@@ -41,11 +42,11 @@ public final class StoredTensors {
      */
     public boolean readArchived(StoredRecord record, Tensor tensor, Sink sink) throws IOException {
         ArchivedStorage archived = archived(record, DescribedTensors.storageOf(tensor));
-        return archive(record).read(record.queue(), record.place().fileName(), archived, sink);
+        return archive(record).read(record.queue(), record.position().fileName(), archived, sink);
     }
 
     private ArchivedStorage archived(StoredRecord record, int number) throws IOException {
-        return archive(record).find(record.queue(), record.place(), record.sequence(), number);
+        return archive(record).find(record.queue(), record.position(), record.sequence(), number);
     }
 
     private ArchiveReader archive(StoredRecord record) {

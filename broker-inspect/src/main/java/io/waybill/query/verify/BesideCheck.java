@@ -76,8 +76,8 @@ final class BesideCheck {
             callable.add(journal);
         }
         for (StoredCursor slot : slots) {
-            if (slot.requestsFinished() > 0) {
-                finished.put(pair(journal.info().id(), slot.peerId()), slot.requestsFinished());
+            if (slot.requestsCompletedBefore() > 0) {
+                finished.put(pair(journal.info().id(), slot.peerId()), slot.requestsCompletedBefore());
             }
         }
     }
@@ -109,7 +109,7 @@ final class BesideCheck {
 
     private static long position(StoredCursor slot, JournalQueue queue) {
         return queue == JournalQueue.REQUESTS
-                ? Math.max(slot.requestsIndex(), slot.requestsFinished())
+                ? Math.max(slot.requestsIndex(), slot.requestsCompletedBefore())
                 : slot.responsesIndex();
     }
 

@@ -75,7 +75,7 @@ final class QueueCheck implements Closeable {
 
     /** Where the record is that was read last. */
     long index() {
-        return reader.place().index();
+        return reader.position().index();
     }
 
     int worker() {
@@ -103,7 +103,7 @@ final class QueueCheck implements Closeable {
             } else if (step == Step.RECORD) {
                 check(reader.record());
                 each.accept(reader.record());
-                last = reader.place();
+                last = reader.position();
                 if (++records % PROGRESS_RECORDS == 0) {
                     progress.accept(PROGRESS_RECORDS);
                 }
@@ -164,7 +164,7 @@ final class QueueCheck implements Closeable {
         String cause = unexplained == null ? "" : ", in the damaged range before";
         if (isKnown) {
             cause = ", lost before this journal was brought here";
-        } else if (reader.place().cycle() != last.cycle()) {
+        } else if (reader.position().cycle() != last.cycle()) {
             cause += ", from " + last.fileName() + " on";
         }
         missing += record.sequence() - expected;
@@ -200,7 +200,7 @@ final class QueueCheck implements Closeable {
     }
 
     private Path file() {
-        return directory.resolve(reader.place().fileName());
+        return directory.resolve(reader.position().fileName());
     }
 
     /** Checks that the queue reaches as far as a reader saw it reach. */

@@ -36,6 +36,6 @@ record QueueEnd(Optional<RecordPosition> last, OptionalInt newest, Roll roll) {
 
     @Override
     public String toString() {
-        return last.map(place -> "its last record is at " + place).orElse("there is no record");
+        return last.map(location -> "its last record is at " + location).orElse("there is no record");
     }
 }

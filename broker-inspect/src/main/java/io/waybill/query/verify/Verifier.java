@@ -96,10 +96,10 @@ public final class Verifier {
             noteEnds();
             beside.end(ends);
             for (StoredJournal journal : journals.all()) {
-                tellUnasked(journal);
-                tellUnanswered(journal);
+                reportUnasked(journal);
+                reportUnanswered(journal);
             }
-            tellCounts();
+            reportCounts();
         } catch (UncheckedIOException e) {
             throw e.getCause();
         } finally {
@@ -151,7 +151,7 @@ public final class Verifier {
     private void readResponses(StoredJournal journal) throws IOException {
         try (QueueCheck check = check(journal, JournalQueue.RESPONSES)) {
             OptionalLong indexed = lastIndexed(journal, JournalQueue.RESPONSES);
-            Answers responses = new Answers(journal, check);
+            ResponseCheck responses = new ResponseCheck(journal, check);
             check.read(responses::match);
             records += check.records();
             check.requireReaches(indexed);
@@ -173,11 +173,11 @@ public final class Verifier {
     }
 
     /** Matches the responses of one queue with the requests. */
-    private final class Answers {
+    private final class ResponseCheck {
         private final StoredJournal journal;
         private final QueueCheck check;
 
-        Answers(StoredJournal journal, QueueCheck check) {
+        ResponseCheck(StoredJournal journal, QueueCheck check) {
             this.journal = journal;
             this.check = check;
         }
@@ -192,7 +192,7 @@ public final class Verifier {
             }
             Match match = ids.respond(counter);
             if (match == Match.NONE) {
-                match = answerByNow(caller, counter);
+                match = responseByNow(caller, counter);
             }
             switch (match) {
                 case FIRST -> {}
@@ -205,7 +205,7 @@ public final class Verifier {
             }
         }
 
-        private Match answerByNow(int caller, long counter) {
+        private Match responseByNow(int caller, long counter) {
             try {
                 readOn(caller); // a live worker may have asked since its requests were read
             } catch (IOException e) {
@@ -256,7 +256,7 @@ public final class Verifier {
     }
 
     /** The responses to requests that are not there name the files of other workers. */
-    private void tellUnasked(StoredJournal journal) {
+    private void reportUnasked(StoredJournal journal) {
         LongSummaryStatistics counters = unasked.get(journal.info().id());
         if (counters != null) {
             int caller = journal.info().id();
@@ -275,7 +275,7 @@ public final class Verifier {
         }
     }
 
-    private void tellUnanswered(StoredJournal journal) {
+    private void reportUnanswered(StoredJournal journal) {
         RequestIds ids = requests.get(journal.info().id());
         QueueCheck check = requestChecks.get(journal.info().id());
         long count = ids.unansweredCount();
@@ -294,11 +294,11 @@ public final class Verifier {
                     0,
                     text.append(count > MAX_SHOWN ? " …" : "").toString());
         }
-        ids.unanswered(count, counter -> tellLostResponse(check, ids, counter));
+        ids.unanswered(count, counter -> reportLostResponse(check, ids, counter));
     }
 
     /** Some responses of the callee are gone: this may be one of those. */
-    private void tellLostResponse(QueueCheck check, RequestIds ids, long counter) {
+    private void reportLostResponse(QueueCheck check, RequestIds ids, long counter) {
         int receiver = ids.receiver(counter);
         if (lossy.contains(receiver)) {
             check.find(
@@ -337,7 +337,7 @@ public final class Verifier {
         }
     }
 
-    private void tellCounts() {
+    private void reportCounts() {
         counts.forEach((sort, count) -> {
             if (count > MAX_SHOWN) {
                 sink.accept(new Finding(

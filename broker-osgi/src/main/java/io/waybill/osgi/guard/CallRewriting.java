@@ -32,7 +32,7 @@ final class CallRewriting {
      * @param source the name of its file; null when the class does not tell
      * @param line 0 when the class does not tell
      */
-    record Place(String className, boolean isInterface, String source, String method, int line) {}
+    record Location(String className, boolean isInterface, String source, String method, int line) {}
 
     /** Which calls are rewritten, and how. Made for one class. */
     interface Rule {
@@ -40,13 +40,13 @@ final class CallRewriting {
         boolean isAbout(Call call);
 
         /** Writes what stands in the place of a call. */
-        void write(Call call, Place place, MethodVisitor code);
+        void write(Call call, Location location, MethodVisitor code);
 
         /** How many more slots of the stack that takes. */
         int extraStack();
 
         /** What stands in the place of a reference to a method: a method that takes and gives the same. */
-        Handle refer(Handle method, Place place);
+        Handle refer(Handle method, Location location);
 
         /** Adds the methods that the rewritten code calls. */
         void addMethods(ClassVisitor type);
@@ -125,8 +125,8 @@ final class CallRewriting {
             this.method = method;
         }
 
-        private Place place() {
-            return new Place(type.className, type.isInterface, type.source, method, line);
+        private Location location() {
+            return new Location(type.className, type.isInterface, type.source, method, line);
         }
 
         @Override
@@ -142,7 +142,7 @@ final class CallRewriting {
             if (rule.isAbout(call)) {
                 type.found = true;
                 wrote = true;
-                rule.write(call, place(), mv);
+                rule.write(call, location(), mv);
             } else {
                 super.visitMethodInsn(opcode, owner, name, descriptor, ownerIsInterface);
             }
@@ -171,7 +171,7 @@ final class CallRewriting {
         private Object rewritten(Object constant) {
             if (constant instanceof Handle handle && rule.isAbout(call(handle))) {
                 type.found = true;
-                return rule.refer(handle, place());
+                return rule.refer(handle, location());
             }
             if (constant instanceof ConstantDynamic dynamic) {
                 Object[] arguments = new Object[dynamic.getBootstrapMethodArgumentCount()];

@@ -1,7 +1,7 @@
 package io.waybill.osgi.guard;
 
 import io.waybill.osgi.guard.CallRewriting.Call;
-import io.waybill.osgi.guard.CallRewriting.Place;
+import io.waybill.osgi.guard.CallRewriting.Location;
 import java.util.Optional;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.Handle;
@@ -63,10 +63,10 @@ final class ExitCalls implements CallRewriting.Rule {
     }
 
     @Override
-    public void write(Call call, Place place, MethodVisitor code) {
-        className = place.className();
+    public void write(Call call, Location location, MethodVisitor code) {
+        className = location.className();
         code.visitMethodInsn(
-                Opcodes.INVOKESTATIC, className, REFUSE, refusalDescriptor(call.owner()), place.isInterface());
+                Opcodes.INVOKESTATIC, className, REFUSE, refusalDescriptor(call.owner()), location.isInterface());
     }
 
     @Override
@@ -75,10 +75,14 @@ final class ExitCalls implements CallRewriting.Rule {
     }
 
     @Override
-    public Handle refer(Handle method, Place place) {
-        className = place.className();
+    public Handle refer(Handle method, Location location) {
+        className = location.className();
         return new Handle(
-                Opcodes.H_INVOKESTATIC, className, REFUSE, refusalDescriptor(method.getOwner()), place.isInterface());
+                Opcodes.H_INVOKESTATIC,
+                className,
+                REFUSE,
+                refusalDescriptor(method.getOwner()),
+                location.isInterface());
     }
 
     private static String refusalDescriptor(String owner) {

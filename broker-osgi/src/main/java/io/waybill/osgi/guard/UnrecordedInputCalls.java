@@ -1,7 +1,7 @@
 package io.waybill.osgi.guard;
 
 import io.waybill.osgi.guard.CallRewriting.Call;
-import io.waybill.osgi.guard.CallRewriting.Place;
+import io.waybill.osgi.guard.CallRewriting.Location;
 import io.waybill.osgi.watch.HandlerWatch;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,7 +25,7 @@ final class UnrecordedInputCalls implements CallRewriting.Rule {
     private static final String ADDED = "waybill$noted$";
 
     /** A method that stands in for the one that is referred to. */
-    private record StandIn(Handle method, Place place, String name) {
+    private record StandIn(Handle method, Location location, String name) {
 
         boolean isConstructor() {
             return method.getTag() == Opcodes.H_NEWINVOKESPECIAL;
@@ -60,24 +60,24 @@ final class UnrecordedInputCalls implements CallRewriting.Rule {
     }
 
     @Override
-    public void write(Call call, Place place, MethodVisitor code) {
-        tell(call.owner(), call.name(), place, code);
+    public void write(Call call, Location location, MethodVisitor code) {
+        report(call.owner(), call.name(), location, code);
         code.visitMethodInsn(call.opcode(), call.owner(), call.name(), call.descriptor(), call.ownerIsInterface());
     }
 
-    private static void tell(String owner, String name, Place place, MethodVisitor code) {
+    private static void report(String owner, String name, Location location, MethodVisitor code) {
         code.visitLdcInsn(UnrecordedSource.text(owner, name));
-        code.visitLdcInsn(text(place));
+        code.visitLdcInsn(text(location));
         code.visitMethodInsn(Opcodes.INVOKESTATIC, WATCH, NOTE, NOTE_DESCRIPTOR, false);
     }
 
     /** As in a stack trace, with the method that a lambda stands in. */
-    private static String text(Place place) {
-        String[] parts = place.method().split("\\$");
-        String method = parts.length > 2 && parts[0].equals("lambda") ? parts[1] : place.method();
-        String file = place.source() == null ? "Unknown Source" : place.source();
-        return place.className().replace('/', '.') + "." + method + "(" + file
-                + (place.line() > 0 ? ":" + place.line() : "") + ")";
+    private static String text(Location location) {
+        String[] parts = location.method().split("\\$");
+        String method = parts.length > 2 && parts[0].equals("lambda") ? parts[1] : location.method();
+        String file = location.source() == null ? "Unknown Source" : location.source();
+        return location.className().replace('/', '.') + "." + method + "(" + file
+                + (location.line() > 0 ? ":" + location.line() : "") + ")";
     }
 
     @Override
@@ -86,11 +86,15 @@ final class UnrecordedInputCalls implements CallRewriting.Rule {
     }
 
     @Override
-    public Handle refer(Handle method, Place place) {
-        StandIn standIn = new StandIn(method, place, ADDED + standIns.size());
+    public Handle refer(Handle method, Location location) {
+        StandIn standIn = new StandIn(method, location, ADDED + standIns.size());
         standIns.add(standIn);
         return new Handle(
-                Opcodes.H_INVOKESTATIC, place.className(), standIn.name(), standIn.descriptor(), place.isInterface());
+                Opcodes.H_INVOKESTATIC,
+                location.className(),
+                standIn.name(),
+                standIn.descriptor(),
+                location.isInterface());
     }
 
     @Override
@@ -104,7 +108,7 @@ final class UnrecordedInputCalls implements CallRewriting.Rule {
         int access = Opcodes.ACC_PRIVATE | Opcodes.ACC_STATIC | Opcodes.ACC_SYNTHETIC;
         MethodVisitor code = type.visitMethod(access, standIn.name(), standIn.descriptor(), null, null);
         code.visitCode();
-        tell(target.getOwner(), target.getName(), standIn.place(), code);
+        report(target.getOwner(), target.getName(), standIn.location(), code);
         int stack = 2;
         if (standIn.isConstructor()) {
             code.visitTypeInsn(Opcodes.NEW, target.getOwner());

@@ -35,7 +35,7 @@ public final class ScriptBundles implements BundleTrackerCustomizer<List<String>
     private final ScriptShelf shelf;
     private final ScriptStaging staging;
     private final BundleTracker<List<String>> tracker;
-    private final Map<Long, List<String>> places = new ConcurrentHashMap<>();
+    private final Map<Long, List<String>> locations = new ConcurrentHashMap<>();
 
     public ScriptBundles(BundleContext context, ScriptShelf shelf, ScriptStaging staging) {
         this.shelf = shelf;
@@ -58,10 +58,11 @@ public final class ScriptBundles implements BundleTrackerCustomizer<List<String>
     /** What is wrong with the scripts of an active bundle. */
     public List<Problem> problems(Bundle bundle) {
         List<Problem> problems = new ArrayList<>();
-        for (String place : places.getOrDefault(bundle.getBundleId(), List.of())) {
-            shelf.problem(place)
+        for (String location : locations.getOrDefault(bundle.getBundleId(), List.of())) {
+            shelf.problem(location)
                     .ifPresent(text -> problems.add(new Problem(
-                            place.substring(place.indexOf('!') + 1) + ": " + text, text.equals(ScriptShelf.NO_OWNER))));
+                            location.substring(location.indexOf('!') + 1) + ": " + text,
+                            text.equals(ScriptShelf.NO_OWNER))));
         }
         return problems;
     }
@@ -81,7 +82,7 @@ public final class ScriptBundles implements BundleTrackerCustomizer<List<String>
         } else {
             entries.forEach((path, content) -> take(bundle, path, content, taken));
         }
-        places.put(bundle.getBundleId(), List.copyOf(taken));
+        locations.put(bundle.getBundleId(), List.copyOf(taken));
         return taken;
     }
 
@@ -92,7 +93,7 @@ public final class ScriptBundles implements BundleTrackerCustomizer<List<String>
 
     @Override
     public void removedBundle(Bundle bundle, BundleEvent event, List<String> taken) {
-        places.remove(bundle.getBundleId());
+        locations.remove(bundle.getBundleId());
         taken.forEach(shelf::remove);
     }
 
@@ -124,14 +125,14 @@ public final class ScriptBundles implements BundleTrackerCustomizer<List<String>
         Optional<ScriptName> name = ScriptName.parse(fileName);
         if (name.isEmpty()) {
             refuse(bundle, path, "", ScriptName.problem(fileName), taken);
-        } else if (taken.stream().anyMatch(place -> isOf(place, name.get().module()))) {
+        } else if (taken.stream().anyMatch(location -> isOf(location, name.get().module()))) {
             refuse(bundle, path, name.get().module(), "another script of this bundle has this name", taken);
         } else {
             try (ReadableByteChannel in = Channels.newChannel(content.openStream())) {
                 StagedScript staged = staging.stage(name.get(), origin(bundle, path), in);
-                String place = place(bundle, path);
-                taken.add(place);
-                shelf.put(place, staged, RANKING);
+                String location = location(bundle, path);
+                taken.add(location);
+                shelf.put(location, staged, RANKING);
             } catch (IOException e) {
                 refuse(bundle, path, name.get().module(), String.valueOf(e.getMessage()), taken);
             }
@@ -139,12 +140,12 @@ public final class ScriptBundles implements BundleTrackerCustomizer<List<String>
     }
 
     private void refuse(Bundle bundle, String path, String module, String problem, List<String> taken) {
-        taken.add(place(bundle, path));
-        shelf.refuse(place(bundle, path), module, origin(bundle, path), problem);
+        taken.add(location(bundle, path));
+        shelf.refuse(location(bundle, path), module, origin(bundle, path), problem);
     }
 
-    private static boolean isOf(String place, String module) {
-        String fileName = fileName(place);
+    private static boolean isOf(String location, String module) {
+        String fileName = fileName(location);
         return ScriptName.isScript(fileName)
                 && ScriptName.parse(fileName)
                         .map(ScriptName::module)
@@ -152,7 +153,7 @@ public final class ScriptBundles implements BundleTrackerCustomizer<List<String>
                         .isPresent();
     }
 
-    private static String place(Bundle bundle, String path) {
+    private static String location(Bundle bundle, String path) {
         return "bundle " + bundle.getBundleId() + "!" + path;
     }
 

@@ -94,9 +94,9 @@ public final class ScriptDirectory {
         }
     }
 
-    private void forget(Path place) {
-        if (onShelf.remove(place)) {
-            shelf.remove(place.toString());
+    private void forget(Path location) {
+        if (onShelf.remove(location)) {
+            shelf.remove(location.toString());
         }
     }
 

@@ -27,7 +27,7 @@ public final class ScriptShelf {
     private final BundleContext context;
     private final ScriptStaging staging;
     private final Clock clock;
-    private final Map<String, Shelved> byPlace = new ConcurrentSkipListMap<>();
+    private final Map<String, Shelved> byLocation = new ConcurrentSkipListMap<>();
     private final ReentrantLock oneAtATime = new ReentrantLock();
 
     /**
@@ -65,13 +65,13 @@ public final class ScriptShelf {
     /** Every script, by place. */
     public List<ScriptStatus> list() {
         List<ScriptStatus> all = new ArrayList<>();
-        byPlace.values().forEach(shelved -> all.add(shelved.status()));
+        byLocation.values().forEach(shelved -> all.add(shelved.status()));
         return all;
     }
 
     /** What is wrong at a place. */
-    Optional<String> problem(String place) {
-        Shelved shelved = byPlace.get(place);
+    Optional<String> problem(String location) {
+        Shelved shelved = byLocation.get(location);
         return shelved == null ? Optional.empty() : shelved.status().problem();
     }
 
@@ -79,13 +79,13 @@ public final class ScriptShelf {
      * Whether no bundle could say now whether another script is better than the one at a place, as while the bundle that runs
      * scripts is updated.
      */
-    boolean mustWait(String place) {
-        Shelved shelved = byPlace.get(place);
+    boolean mustWait(String location) {
+        Shelved shelved = byLocation.get(location);
         return shelved != null && shelved.running != null && !shelved.running.isUsed();
     }
 
     /** Puts a script at a place, instead of what is there. */
-    void put(String place, StagedScript staged, int ranking) {
+    void put(String location, StagedScript staged, int ranking) {
         oneAtATime.lock();
         try {
             PublishedScript fresh = new PublishedScript(staged, ranking, clock.wallNs());
@@ -94,18 +94,18 @@ public final class ScriptShelf {
             if (refusal.isPresent()) {
                 fresh.withdraw();
                 staging.discard(staged);
-                refuse(place, staged.name().module(), staged.origin(), refusal.get());
+                refuse(location, staged.name().module(), staged.origin(), refusal.get());
             } else {
-                serve(place, fresh);
+                serve(location, fresh);
             }
         } finally {
             oneAtATime.unlock();
         }
     }
 
-    private void serve(String place, PublishedScript fresh) {
+    private void serve(String location, PublishedScript fresh) {
         StagedScript staged = fresh.staged;
-        Shelved before = byPlace.put(place, new Shelved(staged.name().module(), staged.origin(), fresh, null, 0));
+        Shelved before = byLocation.put(location, new Shelved(staged.name().module(), staged.origin(), fresh, null, 0));
         if (fresh.isAccepted()) {
             LOG.info("{} serves {}", staged.origin(), String.join("; ", fresh.schemas()));
         } else {
@@ -115,13 +115,13 @@ public final class ScriptShelf {
     }
 
     /** Says what is wrong with what lies at a place; what runs there runs on. Logged when it is news. */
-    void refuse(String place, String module, String origin, String problem) {
+    void refuse(String location, String module, String origin, String problem) {
         oneAtATime.lock();
         try {
-            Shelved before = byPlace.get(place);
+            Shelved before = byLocation.get(location);
             if (before == null || !problem.equals(before.problem)) {
                 PublishedScript running = before == null ? null : before.running;
-                byPlace.put(place, new Shelved(module, origin, running, problem, clock.wallNs()));
+                byLocation.put(location, new Shelved(module, origin, running, problem, clock.wallNs()));
                 LOG.error(
                         "{} is not taken{}: {}", origin, running == null ? "" : ", and the former serves on", problem);
             }
@@ -131,12 +131,12 @@ public final class ScriptShelf {
     }
 
     /** Forgets what is at a place; it is listed until it is gone. */
-    void remove(String place) {
+    void remove(String location) {
         oneAtATime.lock();
         try {
-            Shelved before = byPlace.get(place);
+            Shelved before = byLocation.get(location);
             takeAway(before);
-            byPlace.remove(place);
+            byLocation.remove(location);
             if (before != null) {
                 LOG.info("{} is served no more", before.origin);
             }

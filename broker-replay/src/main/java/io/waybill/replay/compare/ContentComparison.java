@@ -65,10 +65,10 @@ public final class ContentComparison implements ResponseComparison {
                 : Optional.empty();
     }
 
-    private static String kind(ComparedResponse answer) {
-        return answer.isError()
-                ? "the error " + answer.errorCode() + " " + Excerpt.start(answer.errorText())
-                : "an answer of type " + answer.type();
+    private static String kind(ComparedResponse response) {
+        return response.isError()
+                ? "the error " + response.errorCode() + " " + Excerpt.start(response.errorText())
+                : "an answer of type " + response.type();
     }
 
     private static Optional<String> errors(ComparedResponse recorded, ComparedResponse replayed) {

@@ -50,29 +50,29 @@ final class ElementComparison {
     }
 
     void compare() {
-        int most = PIECE_BYTES / elementBytes;
+        int max = PIECE_BYTES / elementBytes;
         long count = recorded.elementCount();
         for (long number = 0; number < count; number += run) {
-            long one = Element.place(recorded, number);
-            long other = Element.place(replayed, number);
-            for (long done = 0; done < run; done += most) {
-                comparePiece(number + done, one + done, other + done, (int) Math.min(most, run - done));
+            long one = Element.position(recorded, number);
+            long other = Element.position(replayed, number);
+            for (long done = 0; done < run; done += max) {
+                comparePiece(number + done, one + done, other + done, (int) Math.min(max, run - done));
             }
         }
     }
 
-    private void comparePiece(long number, long recordedPlace, long replayedPlace, int elements) {
+    private void comparePiece(long number, long recordedLocation, long replayedLocation, int elements) {
         int done = 0;
         while (done < elements) {
             int bytes = (elements - done) * elementBytes;
-            ByteBuffer one = recordedBytes.at((recordedPlace + done) * elementBytes, bytes);
-            ByteBuffer other = replayedBytes.at((replayedPlace + done) * elementBytes, bytes);
+            ByteBuffer one = recordedBytes.at((recordedLocation + done) * elementBytes, bytes);
+            ByteBuffer other = replayedBytes.at((replayedLocation + done) * elementBytes, bytes);
             int mismatch = one.mismatch(other);
             if (mismatch < 0) {
                 return;
             }
             done += mismatch / elementBytes;
-            if (!isClose(recordedPlace + done, replayedPlace + done)) {
+            if (!isClose(recordedLocation + done, replayedLocation + done)) {
                 first = first == NO_ELEMENT ? number + done : first;
                 differing++;
             }
@@ -80,12 +80,12 @@ final class ElementComparison {
         }
     }
 
-    private boolean isClose(long recordedPlace, long replayedPlace) {
+    private boolean isClose(long recordedLocation, long replayedLocation) {
         if (closeness == Closeness.NONE) {
             return false;
         }
-        Object one = Element.at(recorded, recordedPlace);
-        Object other = Element.at(replayed, replayedPlace);
+        Object one = Element.at(recorded, recordedLocation);
+        Object other = Element.at(replayed, replayedLocation);
         if (one instanceof double[] complex && other instanceof double[] otherComplex) {
             return closeness.isClose(complex[0], complex[1], otherComplex[0], otherComplex[1]);
         }
@@ -98,8 +98,8 @@ final class ElementComparison {
         if (first == NO_ELEMENT) {
             return Optional.empty();
         }
-        long one = Element.place(recorded, first);
-        long other = Element.place(replayed, first);
+        long one = Element.position(recorded, first);
+        long other = Element.position(replayed, first);
         String recordedText = text(Element.at(recorded, one));
         String replayedText = text(Element.at(replayed, other));
         if (recordedText.equals(replayedText)) {
@@ -132,8 +132,8 @@ final class ElementComparison {
     }
 
     /** In hexadecimal, the highest byte first. */
-    private String bits(StorageWindow bytes, long place) {
-        ByteBuffer element = bytes.at(place * elementBytes, elementBytes);
+    private String bits(StorageWindow bytes, long location) {
+        ByteBuffer element = bytes.at(location * elementBytes, elementBytes);
         StringBuilder text = new StringBuilder();
         for (int i = elementBytes - 1; i >= 0; i--) {
             text.append(String.format("%02x", element.get(element.position() + i)));

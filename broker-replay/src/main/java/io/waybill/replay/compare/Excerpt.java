@@ -4,7 +4,7 @@ package io.waybill.replay.compare;
 final class Excerpt {
 
     /** Of a text, at most. */
-    static final int MOST_CHARS = 160;
+    static final int MAX_CHARS = 160;
 
     private static final int CHARS_BEFORE = 40;
     private static final String CUT = "…";
@@ -18,7 +18,7 @@ final class Excerpt {
 
     /** How the text begins. */
     static String cut(String text) {
-        return text.length() > MOST_CHARS ? text.substring(0, MOST_CHARS) + CUT : text;
+        return text.length() > MAX_CHARS ? text.substring(0, MAX_CHARS) + CUT : text;
     }
 
     /** Two texts that are not the same, around where they part. */
@@ -28,13 +28,13 @@ final class Excerpt {
         while (at < common && recorded.charAt(at) == replayed.charAt(at)) {
             at++;
         }
-        int from = at + CHARS_BEFORE < MOST_CHARS ? 0 : at - CHARS_BEFORE;
+        int from = at + CHARS_BEFORE < MAX_CHARS ? 0 : at - CHARS_BEFORE;
         String where = from == 0 ? "" : ", from character " + at + " on";
         return "recorded " + quoted(recorded, from) + ", replayed " + quoted(replayed, from) + where;
     }
 
     private static String quoted(String text, int from) {
-        int to = Math.min(text.length(), from + MOST_CHARS);
+        int to = Math.min(text.length(), from + MAX_CHARS);
         return "'" + (from > 0 ? CUT : "") + text.substring(from, to) + (to < text.length() ? CUT : "") + "'";
     }
 }

@@ -63,7 +63,7 @@ final class ValueComparison {
     }
 
     private static String shown(Value value) {
-        return ValueLine.of(value, Excerpt.MOST_CHARS);
+        return ValueLine.of(value, Excerpt.MAX_CHARS);
     }
 
     /** Such as {@code the int 3}. */

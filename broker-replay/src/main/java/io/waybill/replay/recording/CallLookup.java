@@ -66,9 +66,9 @@ final class CallLookup {
             return Optional.empty();
         }
         JournalIndex index = journals.index(journal.get());
-        Optional<RecordPosition> place = index.find(queue, id);
+        Optional<RecordPosition> position = index.find(queue, id);
         index.damage(queue).ifPresent(damage -> problems.add(damage.toString()));
-        return place.filter(found -> index.record(queue).from() == worker)
+        return position.filter(found -> index.record(queue).from() == worker)
                 .map(found -> RecordedMessage.copy(journal.get().info(), queue, found.fileName(), index.record(queue)));
     }
 

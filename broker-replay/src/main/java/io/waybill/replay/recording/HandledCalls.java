@@ -112,7 +112,7 @@ final class HandledCalls implements CallRecording.Handled {
         }
         if (response.handlerSequence() <= 0 || response.isRepeated()) {
             if (unhandled.size() < MAX_UNHANDLED) {
-                unhandled.putIfAbsent(id, responses.place());
+                unhandled.putIfAbsent(id, responses.position());
             }
         } else if (latest == null) {
             fillPosition(response);
@@ -179,8 +179,8 @@ final class HandledCalls implements CallRecording.Handled {
     }
 
     private Optional<RecordedMessage> unhandledResponse(long id) throws IOException {
-        RecordPosition place = unhandled.get(id);
-        if (place != null && responses.moveTo(place, id)) {
+        RecordPosition position = unhandled.get(id);
+        if (position != null && responses.moveTo(position, id)) {
             return Optional.of(copy(responses.record()));
         }
         return unhandled.size() == MAX_UNHANDLED ? lookup.response(id, worker.id()) : Optional.empty();

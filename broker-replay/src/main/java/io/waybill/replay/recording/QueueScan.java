@@ -64,8 +64,8 @@ final class QueueScan implements Closeable {
         return isWhole;
     }
 
-    RecordPosition place() {
-        return reader.place();
+    RecordPosition position() {
+        return reader.position();
     }
 
     String fileName() {
@@ -73,10 +73,10 @@ final class QueueScan implements Closeable {
     }
 
     /** Reads the whole record of a message at a place. Returns false when it does not lie there. */
-    boolean moveTo(RecordPosition place, long id) throws IOException {
-        return reader.moveTo(place)
+    boolean moveTo(RecordPosition position, long id) throws IOException {
+        return reader.moveTo(position)
                 && reader.next() == Step.RECORD
-                && reader.offset() == place.offset()
+                && reader.offset() == position.offset()
                 && reader.record().id() == id;
     }
 

@@ -18,15 +18,15 @@ record RecordedCaller(ReplayOutbox outbox) implements Caller {
     @Override
     public CompletableFuture<Response> callAsync(Request request) {
         NestedCall asked = outbox.match(request);
-        CompletableFuture<Response> answer = new CompletableFuture<>();
+        CompletableFuture<Response> response = new CompletableFuture<>();
         if (asked.response().isPresent()) {
             try {
-                answer.complete(outbox.response(asked));
+                response.complete(outbox.response(asked));
             } catch (CallException e) {
-                answer.completeExceptionally(e);
+                response.completeExceptionally(e);
             }
         }
-        return answer;
+        return response;
     }
 
     @Override

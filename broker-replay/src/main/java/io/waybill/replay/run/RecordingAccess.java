@@ -105,8 +105,8 @@ public final class RecordingAccess {
     }
 
     /** What a handler observed until it gave this response. */
-    synchronized Observations observations(RecordedMessage answer) throws MalformedRecordException {
-        answer.in(buffer);
+    synchronized Observations observations(RecordedMessage response) throws MalformedRecordException {
+        response.in(buffer);
         return view.observations();
     }
 

@@ -39,7 +39,7 @@ final class ReplayOutbox implements Outbox {
     private final ReplayCandidate candidate;
     private final RequestRunner.Surroundings surroundings;
     private final boolean mayBlock;
-    private final OutgoingResponse reply;
+    private final OutgoingResponse response;
     // set by the thread that finds the first reason, read when the handler is done
     private final AtomicReference<RunOutcome.Stopped> stopped = new AtomicReference<>();
     private NestedCallMatcher nested; // guarded by this; null until a handler calls
@@ -52,12 +52,12 @@ final class ReplayOutbox implements Outbox {
             ReplayCandidate candidate,
             RequestRunner.Surroundings surroundings,
             boolean mayBlock,
-            OutgoingResponse reply) {
+            OutgoingResponse response) {
         this.recorded = recorded;
         this.candidate = candidate;
         this.surroundings = surroundings;
         this.mayBlock = mayBlock;
-        this.reply = reply;
+        this.response = response;
     }
 
     ReplayCandidate candidate() {
@@ -174,22 +174,22 @@ final class ReplayOutbox implements Outbox {
 
     @Override
     public Body response() {
-        return reply.fields();
+        return response.fields();
     }
 
     @Override
     public void respond(Value value) {
-        reply.value(value);
+        response.value(value);
     }
 
     @Override
     public void respond(ByteBuffer payload) {
-        reply.raw(payload, List.of());
+        response.raw(payload, List.of());
     }
 
     @Override
     public void respond(ByteBuffer payload, List<Tensor> tensors) {
-        reply.raw(payload, tensors);
+        response.raw(payload, tensors);
     }
 
     @Override

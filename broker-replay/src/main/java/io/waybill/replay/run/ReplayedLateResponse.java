@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class ReplayedLateResponse implements LateResponse {
 
     private final int worker;
-    private final OutgoingResponse reply = new OutgoingResponse();
+    private final OutgoingResponse response = new OutgoingResponse();
     private final AtomicBoolean given = new AtomicBoolean();
     private final CountDownLatch arrived = new CountDownLatch(1);
     private Failure failure; // written before it arrived
@@ -53,7 +53,7 @@ final class ReplayedLateResponse implements LateResponse {
 
     /** Good once it arrived. */
     OutgoingResponse response() {
-        return reply;
+        return response;
     }
 
     /** Empty when the response is the response. Good once it arrived. */
@@ -72,7 +72,7 @@ final class ReplayedLateResponse implements LateResponse {
         try {
             content.run();
         } catch (RuntimeException | Error e) { // what can't be put into a response was none: another may be given
-            reply.reset();
+            response.reset();
             given.set(false);
             throw e;
         }
@@ -81,22 +81,22 @@ final class ReplayedLateResponse implements LateResponse {
 
     @Override
     public Body body() {
-        return reply.fields();
+        return response.fields();
     }
 
     @Override
     public void send() {
-        give(() -> failure = reply.isEmpty() ? Failure.emptyLateResponse(worker) : null);
+        give(() -> failure = response.isEmpty() ? Failure.emptyLateResponse(worker) : null);
     }
 
     @Override
     public void send(Value value) {
-        give(() -> reply.value(value));
+        give(() -> response.value(value));
     }
 
     @Override
     public void send(ByteBuffer payload, List<Tensor> tensors) {
-        give(() -> reply.raw(payload, tensors));
+        give(() -> response.raw(payload, tensors));
     }
 
     @Override

@@ -45,7 +45,7 @@ final class RequestRunner {
     private final MessageBuffer buffer = new MessageBuffer();
     private final RecordView view = new RecordView(buffer);
     private final InboundMessage message = new InboundMessage(view, deadlineNs -> outbox().leftNs());
-    private final OutgoingResponse reply = new OutgoingResponse();
+    private final OutgoingResponse response = new OutgoingResponse();
     private ReplayOutbox outbox; // set before a handler sees the message
 
     /** What requests are run in. */
@@ -117,7 +117,7 @@ final class RequestRunner {
             return creates ? keep(recorded.get(recorded.size() - 1), outcome) : outcome;
         } finally {
             message.close();
-            reply.reset();
+            response.reset();
             tensors.forEach(tensor -> tensor.storage().release());
         }
     }
@@ -156,7 +156,7 @@ final class RequestRunner {
     }
 
     private RunOutcome runHandler(HandlerEntry entry, RecordedCall call) throws RejectedMessageException {
-        ReplayOutbox attempt = new ReplayOutbox(call, candidate, surroundings, !entry.nonBlocking(), reply);
+        ReplayOutbox attempt = new ReplayOutbox(call, candidate, surroundings, !entry.nonBlocking(), response);
         outbox = attempt;
         ReplayOutbox before = candidate.begin(attempt);
         try {
@@ -193,7 +193,7 @@ final class RequestRunner {
             return attempt.stopped();
         }
         Optional<Failure> error = late == null ? failure : late.failure();
-        OutgoingResponse given = late == null ? reply : late.response();
+        OutgoingResponse given = late == null ? response : late.response();
         if (error.isEmpty() && given.isEmpty()) {
             error = Optional.of(Failure.noResponse(candidate.worker().id(), entry));
         }

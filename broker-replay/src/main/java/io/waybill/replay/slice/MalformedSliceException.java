@@ -24,7 +24,7 @@ public final class MalformedSliceException extends IOException {
     }
 
     /** The same, with the place in front. */
-    MalformedSliceException at(String place) {
-        return new MalformedSliceException(place + ": " + getMessage(), getCause());
+    MalformedSliceException at(String location) {
+        return new MalformedSliceException(location + ": " + getMessage(), getCause());
     }
 }

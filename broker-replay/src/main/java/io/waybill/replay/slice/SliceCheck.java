@@ -24,7 +24,7 @@ final class SliceCheck {
     private final SliceInfo info;
     private final Set<Integer> workers = new HashSet<>();
     private final MessageBuffer requestBuffer = new MessageBuffer();
-    private final MessageBuffer answerBuffer = new MessageBuffer();
+    private final MessageBuffer responseBuffer = new MessageBuffer();
 
     SliceCheck(SliceFile file, SliceInfo info) throws MalformedSliceException {
         this.file = file;
@@ -42,16 +42,16 @@ final class SliceCheck {
         requireIs(request.type().isRequest() && request.from() == caller, "a request of worker " + caller, request);
         requireIs(workers.contains(request.from()) && workers.contains(request.to()), "workers of slice.json", request);
         checkStorages(call.request(), request);
-        if (call.answer().isPresent()) {
-            RecordView answer = record(call.answer().get(), answerBuffer);
+        if (call.response().isPresent()) {
+            RecordView response = record(call.response().get(), responseBuffer);
             requireIs(
-                    answer.type().isResponse()
-                            && answer.id() == request.id()
-                            && answer.from() == request.to()
-                            && answer.to() == request.from(),
+                    response.type().isResponse()
+                            && response.id() == request.id()
+                            && response.from() == request.to()
+                            && response.to() == request.from(),
                     "the answer to " + MessageId.text(request.id()),
-                    answer);
-            checkStorages(call.answer().get(), answer);
+                    response);
+            checkStorages(call.response().get(), response);
         }
         return request;
     }

@@ -145,9 +145,9 @@ final class SliceFile implements Closeable {
                 .order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    private byte[] read(String name, int most) throws IOException {
+    private byte[] read(String name, int maxCount) throws IOException {
         long size = entry(name).getSize();
-        require(size <= most, name, "expected at most %d bytes, found %d", most, size);
+        require(size <= maxCount, name, "expected at most %d bytes, found %d", maxCount, size);
         ByteBuffer bytes = ByteBuffer.allocate((int) size);
         read(name, bytes::put);
         return bytes.array();

@@ -23,7 +23,7 @@ final class SliceIndex {
 
     private static final int OFFSET_BITS = 32;
 
-    private final Long2LongHashMap places = new Long2LongHashMap(MessageId.NONE);
+    private final Long2LongHashMap locations = new Long2LongHashMap(MessageId.NONE);
     private final Map<Long, List<Long>> children = new HashMap<>();
     private final Map<RRefId, Long> creations = new HashMap<>();
     private final Map<Part, Long> counts = new HashMap<>();
@@ -51,7 +51,7 @@ final class SliceIndex {
             try {
                 SlicedCall call = SlicedCall.decode(chunk);
                 RecordView request = check.check(call);
-                add(part, request, place(part, number, at));
+                add(part, request, location(part, number, at));
                 storages += call.storagesInEntries();
             } catch (MalformedSliceException e) {
                 throw e.at(file.path() + ": " + part.chunkName(number) + ", at byte " + at);
@@ -59,9 +59,9 @@ final class SliceIndex {
         }
     }
 
-    private void add(Part part, RecordView request, long place) throws MalformedSliceException {
+    private void add(Part part, RecordView request, long location) throws MalformedSliceException {
         long id = request.id();
-        boolean isNew = places.put(id, place) == MessageId.NONE;
+        boolean isNew = locations.put(id, location) == MessageId.NONE;
         MalformedSliceException.require(isNew, "expected each call once, found %s a second time", MessageId.text(id));
         counts.merge(part, 1L, Long::sum);
         if (part == Part.CALLS) {
@@ -91,27 +91,27 @@ final class SliceIndex {
                 file.tensors());
     }
 
-    private static long place(Part part, int chunk, int offset) {
+    private static long location(Part part, int chunk, int offset) {
         return ((long) chunk << 1 | part.ordinal()) << OFFSET_BITS | offset;
     }
 
     /** Which part a place is in. */
-    static Part part(long place) {
-        return Part.values()[(int) (place >>> OFFSET_BITS) & 1];
+    static Part part(long location) {
+        return Part.values()[(int) (location >>> OFFSET_BITS) & 1];
     }
 
-    static int chunk(long place) {
-        return (int) (place >>> OFFSET_BITS + 1);
+    static int chunk(long location) {
+        return (int) (location >>> OFFSET_BITS + 1);
     }
 
-    static int offset(long place) {
-        return (int) place;
+    static int offset(long location) {
+        return (int) location;
     }
 
     /** Where a call is. */
     OptionalLong find(long id) {
-        long place = id == MessageId.NONE ? MessageId.NONE : places.get(id);
-        return place == MessageId.NONE ? OptionalLong.empty() : OptionalLong.of(place);
+        long location = id == MessageId.NONE ? MessageId.NONE : locations.get(id);
+        return location == MessageId.NONE ? OptionalLong.empty() : OptionalLong.of(location);
     }
 
     /** The ids of the calls that were selected, in their order in the slice. */

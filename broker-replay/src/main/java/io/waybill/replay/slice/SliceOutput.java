@@ -68,10 +68,10 @@ final class SliceOutput implements Closeable {
     }
 
     /** Adds a call. */
-    void add(Part part, byte[] request, byte[] answer) throws IOException {
+    void add(Part part, byte[] request, byte[] response) throws IOException {
         ByteArrayOutputStream chunk = chunks.get(part);
         chunk.writeBytes(request);
-        chunk.writeBytes(answer);
+        chunk.writeBytes(response);
         if (chunk.size() >= SliceLayout.CHUNK_BYTES) {
             writeChunk(part);
         }

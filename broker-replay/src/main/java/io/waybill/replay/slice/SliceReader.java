@@ -57,24 +57,24 @@ final class SliceReader implements StorageBytes {
     }
 
     private Optional<SlicedCall> find(long id) throws IOException {
-        OptionalLong place = index.find(id);
-        if (place.isEmpty()) {
+        OptionalLong location = index.find(id);
+        if (location.isEmpty()) {
             return Optional.empty();
         }
-        long at = place.getAsLong();
+        long at = location.getAsLong();
         ByteBuffer chunk = chunk(SliceIndex.part(at), SliceIndex.chunk(at));
         return Optional.of(SlicedCall.decode(chunk.position(SliceIndex.offset(at))));
     }
 
     Optional<SlicedMessage> message(long id, Kind kind) throws IOException {
         Optional<SlicedCall> call = find(id);
-        return kind == Kind.REQUEST ? call.map(SlicedCall::request) : call.flatMap(SlicedCall::answer);
+        return kind == Kind.REQUEST ? call.map(SlicedCall::request) : call.flatMap(SlicedCall::response);
     }
 
     private RecordedCall recorded(SlicedCall call) {
         RecordedMessage request = recorded(JournalQueue.REQUESTS, call.request());
         return new RecordedCall(
-                request.id(), request, call.answer().map(answer -> recorded(JournalQueue.RESPONSES, answer)));
+                request.id(), request, call.response().map(response -> recorded(JournalQueue.RESPONSES, response)));
     }
 
     private RecordedMessage recorded(JournalQueue queue, SlicedMessage message) {
@@ -84,7 +84,7 @@ final class SliceReader implements StorageBytes {
     }
 
     static Kind kind(RecordedMessage message) {
-        return message.queue() == JournalQueue.REQUESTS ? Kind.REQUEST : Kind.ANSWER;
+        return message.queue() == JournalQueue.REQUESTS ? Kind.REQUEST : Kind.RESPONSE;
     }
 
     @Override

@@ -33,7 +33,7 @@ import org.agrona.collections.LongHashSet;
  */
 public final class SliceWriter {
 
-    private static final int MOST_PROBLEMS = 1000;
+    private static final int MAX_PROBLEMS = 1000;
     private static final byte[] NOTHING = {};
 
     private final HomeRecording recording;
@@ -136,8 +136,8 @@ public final class SliceWriter {
             return false;
         }
         byte[] request = cut.cut(call.request(), Kind.REQUEST);
-        Optional<RecordedMessage> answer = call.response();
-        output.add(part, request, answer.isPresent() ? cut.cut(answer.get(), Kind.ANSWER) : NOTHING);
+        Optional<RecordedMessage> response = call.response();
+        output.add(part, request, response.isPresent() ? cut.cut(response.get(), Kind.RESPONSE) : NOTHING);
         involved.add(call.request().worker().id());
         involved.add(call.request().receiver());
         addNeeded(call);
@@ -163,7 +163,7 @@ public final class SliceWriter {
     }
 
     private void problem(String text) {
-        if (problems.size() < MOST_PROBLEMS) {
+        if (problems.size() < MAX_PROBLEMS) {
             problems.add(text);
         }
     }

@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.util.Optional;
 
 /** A request and its response, as a slice has them. */
-record SlicedCall(SlicedMessage request, Optional<SlicedMessage> answer) {
+record SlicedCall(SlicedMessage request, Optional<SlicedMessage> response) {
 
     /** Reads the call at the buffer's position, which is behind it then. */
     static SlicedCall decode(ByteBuffer chunk) throws MalformedSliceException {
@@ -15,12 +15,12 @@ record SlicedCall(SlicedMessage request, Optional<SlicedMessage> answer) {
             throw new MalformedSliceException("expected a request, found an answer");
         }
         return new SlicedCall(
-                request, SlicedMessage.isAnswer(chunk) ? Optional.of(SlicedMessage.decode(chunk)) : Optional.empty());
+                request, SlicedMessage.isResponse(chunk) ? Optional.of(SlicedMessage.decode(chunk)) : Optional.empty());
     }
 
     long storagesInEntries() {
         return storagesInEntries(request)
-                + answer.map(SlicedCall::storagesInEntries).orElse(0L);
+                + response.map(SlicedCall::storagesInEntries).orElse(0L);
     }
 
     private static long storagesInEntries(SlicedMessage message) {

@@ -22,7 +22,7 @@ record SlicedMessage(
     /** Numbers in a file are one more than these. */
     enum Kind {
         REQUEST,
-        ANSWER
+        RESPONSE
     }
 
     byte[] encode() {
@@ -58,9 +58,9 @@ record SlicedMessage(
     }
 
     /** Whether a response begins at the buffer's position. */
-    static boolean isAnswer(ByteBuffer chunk) {
+    static boolean isResponse(ByteBuffer chunk) {
         return chunk.remaining() >= SliceLayout.HEADER_BYTES
-                && chunk.get(chunk.position() + SliceLayout.KIND) == Kind.ANSWER.ordinal() + 1;
+                && chunk.get(chunk.position() + SliceLayout.KIND) == Kind.RESPONSE.ordinal() + 1;
     }
 
     /** Reads the message at the buffer's position, which is behind it then. */

@@ -1,8 +1,8 @@
 package io.waybill.replay.compare;
 
-import static io.waybill.replay.compare.Answers.bytes;
-import static io.waybill.replay.compare.Answers.dict;
-import static io.waybill.replay.compare.Answers.error;
+import static io.waybill.replay.compare.Responses.bytes;
+import static io.waybill.replay.compare.Responses.dict;
+import static io.waybill.replay.compare.Responses.error;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.ErrorCode;
@@ -33,13 +33,13 @@ class ContentComparisonTest {
     }
 
     private static void assertPart(Value recorded, Value replayed, String difference) {
-        assertPart(Answers.of(recorded), Answers.of(replayed), difference);
+        assertPart(Responses.of(recorded), Responses.of(replayed), difference);
     }
 
     @Test
     void findsEqualAnswersTheSame() {
         Value value = dict("words", Value.of(3), "parts", Value.list(Value.of("a"), Value.of(2.5)));
-        assertSame(Answers.of(value), Answers.of(value));
+        assertSame(Responses.of(value), Responses.of(value));
         assertSame(bytes(0xff, 1, 2), bytes(0xff, 1, 2));
         assertSame(
                 error(ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, "late"),
@@ -88,8 +88,8 @@ class ContentComparisonTest {
 
     @Test
     void saysThatOnlyTheOrderOfADictIsAnother() {
-        ComparedResponse recorded = Answers.of(dict("a", Value.of(1), "b", Value.of(1)));
-        ComparedResponse replayed = Answers.of(dict("b", Value.of(1), "a", Value.of(1)));
+        ComparedResponse recorded = Responses.of(dict("a", Value.of(1), "b", Value.of(1)));
+        ComparedResponse replayed = Responses.of(dict("b", Value.of(1), "a", Value.of(1)));
         assertPart(
                 recorded,
                 replayed,
@@ -122,7 +122,7 @@ class ContentComparisonTest {
                 "payload: recorded 2 bytes, replayed 1; first other byte at offset 1: recorded 0x01, replayed the"
                         + " end");
         assertPart(
-                Answers.of(Value.of(1)),
+                Responses.of(Value.of(1)),
                 bytes(0xff),
                 "payload: recorded 9 bytes, replayed 1; first other byte at offset 0: recorded 0x03, replayed 0xff");
     }
@@ -146,7 +146,7 @@ class ContentComparisonTest {
 
     @Test
     void saysThatOneIsAnErrorOrOfAnotherType() {
-        ComparedResponse three = Answers.of(Value.of(3));
+        ComparedResponse three = Responses.of(Value.of(3));
         assertPart(
                 three,
                 error(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, "no text"),

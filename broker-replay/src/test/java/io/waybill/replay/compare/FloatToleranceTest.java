@@ -1,6 +1,6 @@
 package io.waybill.replay.compare;
 
-import static io.waybill.replay.compare.Answers.dict;
+import static io.waybill.replay.compare.Responses.dict;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
@@ -25,7 +25,7 @@ class FloatToleranceTest {
 
     private static Optional<String> difference(Value recorded, Value replayed) {
         return ContentComparison.within(new FloatTolerance(0.1, 0.01))
-                .firstDifference(Answers.of(recorded), Answers.of(replayed));
+                .firstDifference(Responses.of(recorded), Responses.of(replayed));
     }
 
     @Test

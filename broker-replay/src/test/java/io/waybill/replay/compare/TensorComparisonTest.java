@@ -49,8 +49,8 @@ class TensorComparisonTest {
     void comparesNothingBetweenTheElements(DType dtype) {
         int size = dtype.sizeBytes();
         BufferStorage others = BufferStorage.counting(13 * size);
-        for (int place : new int[] {0, 2, 4, 6, 7, 9, 11}) {
-            others.buffer().put(place * size, (byte) -1);
+        for (int position : new int[] {0, 2, 4, 6, 7, 9, 11}) {
+            others.buffer().put(position * size, (byte) -1);
         }
         assertThat(difference(scattered(dtype, BufferStorage.counting(13 * size)), scattered(dtype, others)))
                 .isEmpty();

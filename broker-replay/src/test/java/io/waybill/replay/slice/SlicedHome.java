@@ -99,8 +99,8 @@ final class SlicedHome implements AutoCloseable {
     }
 
     private static void await(List<CompletableFuture<Response>> answers) throws Exception {
-        for (CompletableFuture<Response> answer : answers) {
-            answer.get(60, TimeUnit.SECONDS).close();
+        for (CompletableFuture<Response> response : answers) {
+            response.get(60, TimeUnit.SECONDS).close();
         }
         answers.clear();
     }

@@ -53,7 +53,7 @@ public final class Demo {
                         + " whose bundles answer calls.");
         for (DemoNode node : nodes) {
             story.command("node", "--name", node.name());
-            story.tell("%s (pid %d)", node.awaitReady(), node.pid());
+            story.explain("%s (pid %d)", node.awaitReady(), node.pid());
         }
         run("workers");
     }
@@ -73,7 +73,7 @@ public final class Demo {
         if (difference > TOLERANCE) {
             throw new DemoFailedException("the product differs by up to " + difference + " from what Java computes");
         }
-        story.tell(
+        story.explain(
                 "%d by %d times %d by %d, checked in plain Java: largest difference %.1e",
                 Matrices.ROWS, Matrices.INNER, Matrices.INNER, Matrices.COLUMNS, difference);
         story.step(
@@ -90,7 +90,7 @@ public final class Demo {
         operators.awaitMore(CALLS_BESIDE);
         run("bundle", "install", "--node", "ps0", firstVersion.toString());
         operators.awaitMore(CALLS_BESIDE);
-        tell("meanwhile", operators.end());
+        explain("meanwhile", operators.end());
         run("call", "--to", "ps0", COUNT, "text=" + TEXT);
 
         story.step(
@@ -103,7 +103,7 @@ public final class Demo {
         counting.awaitMore(CALLS_BESIDE);
         run("bundle", "update", "--node", "ps0", next.toString());
         counting.awaitMore(CALLS_BESIDE);
-        tell("meanwhile", counting.end());
+        explain("meanwhile", counting.end());
         run("bundle", "list", "--node", "ps0");
     }
 
@@ -143,7 +143,7 @@ public final class Demo {
         story.step("SIGTERM lets a node end what it has begun, and leave.");
         for (DemoNode node : nodes) {
             int code = node.stop();
-            story.tell("%s ended with exit code %d", node.name(), code);
+            story.explain("%s ended with exit code %d", node.name(), code);
             if (code != 0) {
                 throw new DemoFailedException("node " + node.name() + " ended with exit code " + code);
             }
@@ -161,8 +161,8 @@ public final class Demo {
         return request;
     }
 
-    private void tell(String when, DemoTraffic.Outcome outcome) throws DemoFailedException {
-        story.tell(
+    private void explain(String when, DemoTraffic.Outcome outcome) throws DemoFailedException {
+        story.explain(
                 "%s: %,d calls, %d failed, %d lost, %d answered wrongly; longest pause %.0f ms",
                 when, outcome.calls(), outcome.failed(), outcome.lost(), outcome.wrong(), outcome.maxGapMs());
         requireAllResponded(outcome);

@@ -29,7 +29,7 @@ public final class Story {
     }
 
     /** Says what came of it. */
-    void tell(String form, Object... values) {
+    void explain(String form, Object... values) {
         out.println(INDENT + String.format(Locale.ROOT, form, values));
         out.flush();
     }

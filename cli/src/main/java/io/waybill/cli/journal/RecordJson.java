@@ -56,9 +56,9 @@ final class RecordJson {
         json.writeStringField(
                 "journal", record.worker().id() + "-" + record.worker().name());
         json.writeStringField("queue", record.queue().directoryName());
-        json.writeStringField("file", record.place().fileName());
-        json.writeNumberField("offset", record.place().offset());
-        json.writeStringField("index", "0x" + Long.toHexString(record.place().index()));
+        json.writeStringField("file", record.position().fileName());
+        json.writeNumberField("offset", record.position().offset());
+        json.writeStringField("index", "0x" + Long.toHexString(record.position().index()));
         json.writeNumberField("sequence", record.sequence());
     }
 
@@ -116,7 +116,7 @@ final class RecordJson {
         }
         json.writeNumberField("storage", storage.number());
         json.writeNumberField("storage_bytes", storage.sizeBytes());
-        json.writeStringField("kept", storage.place().name().toLowerCase(Locale.ROOT));
+        json.writeStringField("kept", storage.location().name().toLowerCase(Locale.ROOT));
         if (storage.isKept()) {
             json.writeStringField("crc32c", storage.digest());
         } else {

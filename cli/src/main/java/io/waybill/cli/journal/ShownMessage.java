@@ -93,7 +93,7 @@ final class ShownMessage {
             out.printf("  trace    %016x%016x%n", record.traceHigh(), record.traceLow());
         }
         out.println("  at       " + record.worker().id() + "-" + record.worker().name() + "/"
-                + record.queue().directoryName() + "/" + record.place() + ", record " + record.sequence());
+                + record.queue().directoryName() + "/" + record.position() + ", record " + record.sequence());
     }
 
     private String tensor(StoredRecord record, Tensor tensor) throws IOException {

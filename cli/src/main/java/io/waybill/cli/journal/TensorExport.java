@@ -57,7 +57,7 @@ final class TensorExport {
         }
         Files.createDirectories(directory);
         Path file = directory.resolve(name);
-        if (storage.place() == StoredStorage.Place.RECORD) {
+        if (storage.location() == StoredStorage.Location.RECORD) {
             write(file, tensor, HostView.of(tensor.storage()));
             return true;
         }

@@ -99,7 +99,7 @@ public final class Node implements AutoCloseable {
                 .shipped(settings.shipped())
                 .scripts(scripts)
                 .framework(framework(distribution, conf))
-                .limits(settings.worker().drainLimit(), settings.startLimit(), settings.settleLimit())
+                .limits(settings.worker().drainLimit(), settings.startLimit(), settings.activationLimit())
                 .build();
     }
 

@@ -30,12 +30,12 @@ import java.util.Map;
  *
  * @param worker of the worker; its drain limit is also that of the node's bundles
  * @param startLimit how long a bundle may take to start
- * @param settleLimit how long components may take to become satisfied after their bundle started
+ * @param activationLimit how long components may take to become satisfied after their bundle started
  * @param scripts the watched directory of scripts; when it is not absolute, in the worker's own directory
  * @param shipped which of the distribution's bundles start
  */
 public record NodeSettings(
-        WorkerSettings worker, Duration startLimit, Duration settleLimit, Path scripts, ShippedBundles shipped) {
+        WorkerSettings worker, Duration startLimit, Duration activationLimit, Path scripts, ShippedBundles shipped) {
 
     /** Every setting: key, default and meaning. The page on configuration shows it; parsing takes keys and defaults from it. */
     public static final MarkdownTable TABLE = MarkdownTable.of(NodeSettings.class, "settings.table");
@@ -57,11 +57,11 @@ public record NodeSettings(
         SettingValues values = new SettingValues(given);
         WorkerSettings.Builder worker = worker(values);
         Duration startLimit = values.time("osgi.start-limit");
-        Duration settleLimit = values.time("osgi.settle-limit");
+        Duration activationLimit = values.time("osgi.activation-limit");
         Path scripts = values.value("scripts.directory", NodeSettings::directory);
         ShippedBundles shipped = values.value("osgi.shipped", Quantities::shipped);
         values.requireCorrect();
-        return new NodeSettings(worker.build(), startLimit, settleLimit, scripts, shipped);
+        return new NodeSettings(worker.build(), startLimit, activationLimit, scripts, shipped);
     }
 
     /** The settings of the worker, complete unless {@code values} knows of a mistake. */
@@ -144,16 +144,16 @@ public record NodeSettings(
 
     /** The same with other settings of its worker. */
     public NodeSettings withWorker(WorkerSettings other) {
-        return new NodeSettings(other, startLimit, settleLimit, scripts, shipped);
+        return new NodeSettings(other, startLimit, activationLimit, scripts, shipped);
     }
 
     /** The same with another directory of scripts. */
     public NodeSettings withScripts(Path other) {
-        return new NodeSettings(worker, startLimit, settleLimit, other, shipped);
+        return new NodeSettings(worker, startLimit, activationLimit, other, shipped);
     }
 
     /** The same with another choice of the distribution's bundles. */
     public NodeSettings withShipped(ShippedBundles other) {
-        return new NodeSettings(worker, startLimit, settleLimit, scripts, other);
+        return new NodeSettings(worker, startLimit, activationLimit, scripts, other);
     }
 }

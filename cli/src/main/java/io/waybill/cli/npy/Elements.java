@@ -78,11 +78,11 @@ final class Elements {
         int last = tensor.dimensions() - 1;
         long rowLength = tensor.size(last);
         long stride = tensor.stride(last);
-        long[] place = new long[last];
+        long[] position = new long[last];
         do {
             long row = tensor.storageOffset();
             for (int i = 0; i < last; i++) {
-                row += place[i] * tensor.stride(i);
+                row += position[i] * tensor.stride(i);
             }
             for (long column = 0; column < rowLength; column++) {
                 if (chunk.remaining() < size) {
@@ -91,17 +91,17 @@ final class Elements {
                 }
                 chunk.put(storage.bytes((row + column * stride) * size, size));
             }
-        } while (advance(place));
+        } while (advance(position));
         sink.accept(chunk.flip());
     }
 
     /** Moves to the next row; false behind the last one. */
-    private boolean advance(long[] place) {
-        for (int i = place.length - 1; i >= 0; i--) {
-            if (++place[i] < tensor.size(i)) {
+    private boolean advance(long[] position) {
+        for (int i = position.length - 1; i >= 0; i--) {
+            if (++position[i] < tensor.size(i)) {
                 return true;
             }
-            place[i] = 0;
+            position[i] = 0;
         }
         return false;
     }

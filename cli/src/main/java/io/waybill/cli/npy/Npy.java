@@ -66,19 +66,19 @@ public final class Npy {
         static Opened of(FileChannel channel) throws IOException {
             ByteBuffer prefix = ByteBuffer.allocate(NpyHeader.PREFIX_BYTES);
             readUpTo(channel, prefix, 0);
-            NpyHeader.TextPlace place = NpyHeader.place(prefix.flip());
-            ByteBuffer text = ByteBuffer.allocate(place.length());
-            if (readUpTo(channel, text, place.at()) < place.length()) {
+            NpyHeader.TextRange location = NpyHeader.location(prefix.flip());
+            ByteBuffer text = ByteBuffer.allocate(location.length());
+            if (readUpTo(channel, text, location.at()) < location.length()) {
                 throw new NpyException("it ends inside the header");
             }
             NpyHeader header = NpyHeader.parse(text.array());
             long dataBytes = header.dataBytes();
-            long present = channel.size() - place.end();
+            long present = channel.size() - location.end();
             if (present < dataBytes) {
                 throw new NpyException(
                         "it is cut short: expected " + dataBytes + " bytes of elements, found " + present);
             }
-            return new Opened(header, place.end(), dataBytes);
+            return new Opened(header, location.end(), dataBytes);
         }
     }
 

@@ -32,14 +32,14 @@ record NpyHeader(ElementType type, boolean fortranOrder, long[] shape) {
     private static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
 
     /** Where the text lies in a file. */
-    record TextPlace(int at, int length) {
+    record TextRange(int at, int length) {
         int end() {
             return at + length;
         }
     }
 
     /** Reads the first {@link #PREFIX_BYTES} bytes of a file, or all when it has fewer. */
-    static TextPlace place(ByteBuffer prefix) throws NpyException {
+    static TextRange location(ByteBuffer prefix) throws NpyException {
         ByteBuffer bytes = prefix.duplicate().order(ByteOrder.LITTLE_ENDIAN);
         for (byte expected : MAGIC) {
             if (!bytes.hasRemaining() || bytes.get() != expected) {
@@ -62,7 +62,7 @@ record NpyHeader(ElementType type, boolean fortranOrder, long[] shape) {
         if (length > MAX_TEXT_BYTES) {
             throw new NpyException("expected a header of at most " + MAX_TEXT_BYTES + " bytes, found one of " + length);
         }
-        return new TextPlace(bytes.position(), (int) length);
+        return new TextRange(bytes.position(), (int) length);
     }
 
     /** Reads the text. */

@@ -112,14 +112,14 @@ public final class ValueJson {
         json.writeEndObject();
     }
 
-    private static void elements(Tensor tensor, int dimension, long place, JsonGenerator json) throws IOException {
+    private static void elements(Tensor tensor, int dimension, long position, JsonGenerator json) throws IOException {
         if (dimension == tensor.dimensions()) {
-            element(Element.at(tensor, place), json);
+            element(Element.at(tensor, position), json);
             return;
         }
         json.writeStartArray();
         for (long i = 0; i < tensor.size(dimension) && tensor.elementCount() > 0; i++) {
-            elements(tensor, dimension + 1, place + i * tensor.stride(dimension), json);
+            elements(tensor, dimension + 1, position + i * tensor.stride(dimension), json);
         }
         json.writeEndArray();
     }

@@ -77,9 +77,9 @@ public final class ValueText {
                 + tensor(tensor.values());
     }
 
-    private static void elements(Tensor tensor, int dimension, long place, StringBuilder shown) {
+    private static void elements(Tensor tensor, int dimension, long position, StringBuilder shown) {
         if (dimension == tensor.dimensions()) {
-            shown.append(element(Element.at(tensor, place)));
+            shown.append(element(Element.at(tensor, position)));
             return;
         }
         long size = tensor.size(dimension);
@@ -95,7 +95,7 @@ public final class ValueText {
                 shown.append('…').append(separator);
                 i = size - SHOWN_AT_AN_END;
             }
-            elements(tensor, dimension + 1, place + i * tensor.stride(dimension), shown);
+            elements(tensor, dimension + 1, position + i * tensor.stride(dimension), shown);
         }
         shown.append(']');
     }

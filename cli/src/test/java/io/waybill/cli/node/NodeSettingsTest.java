@@ -47,7 +47,7 @@ class NodeSettingsTest {
         assertThat(settings.worker()).isEqualTo(WorkerSettings.defaults());
         assertThat(settings.worker().drainLimit()).isEqualTo(OsgiSettings.DRAIN_LIMIT_DEFAULT);
         assertThat(settings.startLimit()).isEqualTo(OsgiSettings.START_LIMIT_DEFAULT);
-        assertThat(settings.settleLimit()).isEqualTo(OsgiSettings.SETTLE_LIMIT_DEFAULT);
+        assertThat(settings.activationLimit()).isEqualTo(OsgiSettings.ACTIVATION_LIMIT_DEFAULT);
     }
 
     @Test
@@ -81,7 +81,7 @@ class NodeSettingsTest {
         values.put("handler.max-stuck", "17");
         values.put("osgi.drain-limit", "12s");
         values.put("osgi.start-limit", "13s");
-        values.put("osgi.settle-limit", "14s");
+        values.put("osgi.activation-limit", "14s");
         values.put("osgi.shipped", "org.acme.a, org.acme.b");
         values.put("scripts.directory", "/srv/scripts");
         values.put("inject.fail", "RREF_FORK_REQUEST, RREF_CHILD_ACCEPT");
@@ -131,7 +131,7 @@ class NodeSettingsTest {
                         Keeping.ALL));
         assertThat(settings.worker().drainLimit()).isEqualTo(Duration.ofSeconds(12));
         assertThat(settings.startLimit()).isEqualTo(Duration.ofSeconds(13));
-        assertThat(settings.settleLimit()).isEqualTo(Duration.ofSeconds(14));
+        assertThat(settings.activationLimit()).isEqualTo(Duration.ofSeconds(14));
         assertThat(settings.shipped()).isEqualTo(ShippedBundles.named(Set.of("org.acme.a", "org.acme.b")));
         assertThat(settings.scripts()).isEqualTo(Path.of("/srv/scripts"));
         assertThat(worker.injection())

@@ -67,9 +67,9 @@ class ValueTextTest {
     }
 
     private static SparseTensor sparse() {
-        ByteBuffer places = ByteBuffer.allocateDirect(16).order(ByteOrder.nativeOrder());
-        places.putLong(0, 0).putLong(8, 2);
-        Tensor indices = Tensor.contiguous(DType.INT64, new long[] {1, 2}, new BufferStorage(places));
+        ByteBuffer positions = ByteBuffer.allocateDirect(16).order(ByteOrder.nativeOrder());
+        positions.putLong(0, 0).putLong(8, 2);
+        Tensor indices = Tensor.contiguous(DType.INT64, new long[] {1, 2}, new BufferStorage(positions));
         Tensor values =
                 Tensor.contiguous(DType.UINT8, new long[] {2}, bytes(1, 2).storage());
         return new SparseTensor(indices, values, new long[] {3}, true);

@@ -13,7 +13,7 @@ public final class CaseFormatException extends IllegalArgumentException {
     }
 
     /** The same with a place in front. */
-    CaseFormatException at(String place) {
-        return new CaseFormatException(place + ": " + getMessage(), this);
+    CaseFormatException at(String location) {
+        return new CaseFormatException(location + ": " + getMessage(), this);
     }
 }

@@ -34,7 +34,7 @@ public record ConformanceCase(
     }
 
     void check(Set<String> shared) {
-        String place = "case '" + name + "'";
+        String position = "case '" + name + "'";
         try {
             CaseFile.require(steps.size() <= MAX_STEPS, "at most " + MAX_STEPS + " steps, not " + steps.size());
             Set<String> all = new HashSet<>(shared);
@@ -43,12 +43,12 @@ public record ConformanceCase(
                 CaseFile.require(all.add(worker), "the file has a worker '" + worker + "', too");
             });
             for (int i = 0; i < steps.size(); i++) {
-                place = "case '" + name + "': step " + (i + 1);
+                position = "case '" + name + "': step " + (i + 1);
                 String on = Step.of(steps.get(i)).on();
                 CaseFile.require(all.contains(on), "no worker '" + on + "', expected one of " + all);
             }
         } catch (CaseFormatException e) {
-            throw e.at(place);
+            throw e.at(position);
         }
     }
 }

@@ -30,8 +30,8 @@ record CaseRun(ConformanceCase tested, Map<String, WorkerProcess> workers) {
         for (int i = 0; i < tested.steps().size() && wrong.isEmpty(); i++) {
             JsonNode json = tested.steps().get(i);
             Step step = Step.of(json);
-            String place = "step " + (i + 1) + " (" + step.verb() + " on " + step.on() + "): ";
-            wrong = run(step, json).map(text -> place + text);
+            String position = "step " + (i + 1) + " (" + step.verb() + " on " + step.on() + "): ";
+            wrong = run(step, json).map(text -> position + text);
         }
         for (WorkerProcess worker : workers.values()) {
             if (worker.isAlive()) {

@@ -212,9 +212,9 @@ final class Expectation {
         if (expected.items() != null) {
             demand("items", expected.items().length, values.size());
             for (int i = 0; i < expected.items().length && i < values.size(); i++) {
-                String place = "item " + i + ": ";
+                String position = "item " + i + ": ";
                 check(expected.items()[i], new StepOutcome.Result(values.get(i)), maker)
-                        .ifPresent(text -> wrong.add(place + text));
+                        .ifPresent(text -> wrong.add(position + text));
             }
         }
         for (int[] pair : expected.shares()) {

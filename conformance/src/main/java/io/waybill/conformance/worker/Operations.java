@@ -113,8 +113,8 @@ final class Operations {
 
     private Value hold(OperationCall call) throws RejectedMessageException {
         Value value = OperationCall.retain(call.argument(1));
-        LateResponse reply = call.outbox().later();
-        gates.reach(call.text(0)).thenRun(() -> reply.send(value));
+        LateResponse late = call.outbox().later();
+        gates.reach(call.text(0)).thenRun(() -> late.send(value));
         return null;
     }
 
@@ -136,12 +136,12 @@ final class Operations {
         for (List<Value> each : calls) {
             CallChain.request(each, List.of(first)); // malformed calls fail before any is made
         }
-        LateResponse reply = call.outbox().later();
+        LateResponse late = call.outbox().later();
         List<Value> used = calls.stream().map(Value.Items::new).collect(Collectors.toList());
         Value kept = OperationCall.retain(new Value.Items(used)); // sent after the handler returned
         CallChain.start(call.outbox().caller(), first, calls).whenComplete((response, error) -> {
             OperationCall.release(kept);
-            end(reply, response == null ? List.of() : List.of(response), error, values -> values.get(0));
+            end(late, response == null ? List.of() : List.of(response), error, values -> values.get(0));
         });
         return null;
     }
@@ -151,27 +151,27 @@ final class Operations {
         for (List<Value> each : call.calls(0)) {
             requests.add(CallChain.request(each, List.of()));
         }
-        LateResponse reply = call.outbox().later();
+        LateResponse late = call.outbox().later();
         List<CompletableFuture<Response>> responses = new ArrayList<>();
         requests.forEach(each -> responses.add(call.outbox().caller().callAsync(each)));
-        Response.all(responses).whenComplete((all, error) -> end(reply, all, error, Value.Items::new));
+        Response.all(responses).whenComplete((all, error) -> end(late, all, error, Value.Items::new));
         return null;
     }
 
     /** Responds with what a function makes of the responses' values, or with the error. */
     private static void end(
-            LateResponse reply,
+            LateResponse response,
             List<Response> responses,
             Throwable error,
             java.util.function.Function<List<Value>, Value> combined) {
         if (error == null) {
             List<Value> values = responses.stream().map(Response::value).toList();
-            reply.send(OperationCall.retain(combined.apply(values)));
+            response.send(OperationCall.retain(combined.apply(values)));
             responses.forEach(Response::close);
         } else {
             Throwable cause = error instanceof CompletionException ? error.getCause() : error;
             ErrorCode code = cause instanceof CallException call ? call.code() : ErrorCode.HANDLER_FAILED;
-            reply.fail(code, String.valueOf(cause.getMessage()));
+            response.fail(code, String.valueOf(cause.getMessage()));
         }
     }
 
@@ -181,13 +181,13 @@ final class Operations {
                 call.argument(1) instanceof Value.Int count && count.value() >= 1 && count.value() <= MAX_CALLERS,
                 "argument 1 must be a number of callers from 1 to " + MAX_CALLERS);
         Value value = OperationCall.retain(call.argument(2));
-        LateResponse reply = call.outbox().later();
+        LateResponse late = call.outbox().later();
         Gathering full = null;
         synchronized (this) {
             Gathering gathering = gatherings.computeIfAbsent(
                     call.argument(0), key -> new Gathering(new ArrayList<>(), new ArrayList<>()));
             gathering.values.add(value);
-            gathering.responses.add(reply);
+            gathering.responses.add(late);
             if (call.argument(1).equals(Value.of((long) gathering.values.size()))) {
                 full = gatherings.remove(call.argument(0));
             }

@@ -61,8 +61,8 @@ final class StepDriver implements AutoCloseable {
         return Optional.empty();
     }
 
-    private static Optional<String> prefixed(Optional<String> wrong, int of, String place) {
-        return of == 1 ? wrong : wrong.map(text -> place + ": " + text);
+    private static Optional<String> prefixed(Optional<String> wrong, int of, String location) {
+        return of == 1 ? wrong : wrong.map(text -> location + ": " + text);
     }
 
     private Optional<String> once(Step step) {

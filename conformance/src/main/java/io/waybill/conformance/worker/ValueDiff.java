@@ -30,22 +30,22 @@ final class ValueDiff {
         return Optional.ofNullable(new ValueDiff(margin).values("the value", expected, found));
     }
 
-    private String values(String place, Value expected, Value found) {
+    private String values(String location, Value expected, Value found) {
         if (expected instanceof Value.OfTensor one && found instanceof Value.OfTensor other) {
-            return tensors(place, one.value(), other.value());
+            return tensors(location, one.value(), other.value());
         } else if (expected instanceof Value.OfSparse one && found instanceof Value.OfSparse other) {
-            return sparse(place, one.value(), other.value());
+            return sparse(location, one.value(), other.value());
         } else if (expected instanceof Value.Items one && found instanceof Value.Items other) {
-            return lists(place, one.values(), other.values());
+            return lists(location, one.values(), other.values());
         } else if (expected instanceof Value.Tuple one && found instanceof Value.Tuple other) {
-            return lists(place, one.values(), other.values());
+            return lists(location, one.values(), other.values());
         } else if (expected instanceof Value.Dict one && found instanceof Value.Dict other) {
-            return dicts(place, one.entries(), other.entries());
+            return dicts(location, one.entries(), other.entries());
         }
         boolean isEqual = expected instanceof Value.Float one && found instanceof Value.Float other
                 ? margin.allows(one.value(), other.value())
                 : expected.equals(found);
-        return isEqual ? null : place + ": expected " + shown(expected) + ", found " + shown(found);
+        return isEqual ? null : location + ": expected " + shown(expected) + ", found " + shown(found);
     }
 
     static String shown(Value value) {
@@ -53,47 +53,47 @@ final class ValueDiff {
         return text.length() > SHOWN ? text.substring(0, SHOWN) + "…" : text;
     }
 
-    private String lists(String place, List<Value> expected, List<Value> found) {
+    private String lists(String location, List<Value> expected, List<Value> found) {
         if (expected.size() != found.size()) {
-            return place + ": expected " + expected.size() + " elements, found " + found.size();
+            return location + ": expected " + expected.size() + " elements, found " + found.size();
         }
         String difference = null;
         for (int i = 0; i < expected.size() && difference == null; i++) {
-            difference = values(place + "[" + i + "]", expected.get(i), found.get(i));
+            difference = values(location + "[" + i + "]", expected.get(i), found.get(i));
         }
         return difference;
     }
 
-    private String dicts(String place, Map<Value, Value> expected, Map<Value, Value> found) {
+    private String dicts(String location, Map<Value, Value> expected, Map<Value, Value> found) {
         if (!expected.keySet().equals(found.keySet())) {
-            return place + ": expected the keys " + expected.keySet() + ", found " + found.keySet();
+            return location + ": expected the keys " + expected.keySet() + ", found " + found.keySet();
         }
         String difference = null;
         for (Value key : expected.keySet()) {
             difference = difference != null
                     ? difference
-                    : values(place + "[" + ValueText.of(key) + "]", expected.get(key), found.get(key));
+                    : values(location + "[" + ValueText.of(key) + "]", expected.get(key), found.get(key));
         }
         return difference;
     }
 
-    private String sparse(String place, SparseTensor expected, SparseTensor found) {
+    private String sparse(String location, SparseTensor expected, SparseTensor found) {
         if (!Arrays.equals(expected.sizes(), found.sizes()) || expected.isCoalesced() != found.isCoalesced()) {
-            return place + ": expected " + shown(Value.of(expected)) + ", found " + shown(Value.of(found));
+            return location + ": expected " + shown(Value.of(expected)) + ", found " + shown(Value.of(found));
         }
-        String difference = tensors(place + ".indices", expected.indices(), found.indices());
-        return difference == null ? tensors(place + ".values", expected.values(), found.values()) : difference;
+        String difference = tensors(location + ".indices", expected.indices(), found.indices());
+        return difference == null ? tensors(location + ".values", expected.values(), found.values()) : difference;
     }
 
-    private String tensors(String place, Tensor expected, Tensor found) {
+    private String tensors(String location, Tensor expected, Tensor found) {
         if (expected.dtype() != found.dtype() || !Arrays.equals(expected.sizes(), found.sizes())) {
-            return place + ": expected " + expected + ", found " + found;
+            return location + ": expected " + expected + ", found " + found;
         }
         for (long i = 0; i < expected.elementCount(); i++) {
             Object one = element(expected, i);
             Object other = element(found, i);
             if (!elements(one, other)) {
-                return place + ": expected " + text(one) + " for element " + i + " in row-major order, found "
+                return location + ": expected " + text(one) + " for element " + i + " in row-major order, found "
                         + text(other) + " in " + shown(Value.of(found));
             }
         }
@@ -102,12 +102,12 @@ final class ValueDiff {
 
     /** The element at a position in row-major order. */
     private static Object element(Tensor tensor, long position) {
-        long place = tensor.storageOffset();
+        long location = tensor.storageOffset();
         for (int i = tensor.dimensions() - 1; i >= 0; i--) {
-            place += position % tensor.size(i) * tensor.stride(i);
+            location += position % tensor.size(i) * tensor.stride(i);
             position /= tensor.size(i);
         }
-        return Element.at(tensor, place);
+        return Element.at(tensor, location);
     }
 
     private boolean elements(Object expected, Object found) {

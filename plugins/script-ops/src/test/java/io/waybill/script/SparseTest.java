@@ -23,9 +23,9 @@ class SparseTest {
 
     private static final Calls CALLS = new Calls();
 
-    private final Tensor places = longs(new long[] {2, 3}, 0, 1, 1, 2, 0, 2);
+    private final Tensor positions = longs(new long[] {2, 3}, 0, 1, 1, 2, 0, 2);
     private final Tensor elements = longs(new long[] {3}, 3, 4, 5);
-    private final SparseTensor sparse = new SparseTensor(places, elements, new long[] {2, 3}, false);
+    private final SparseTensor sparse = new SparseTensor(positions, elements, new long[] {2, 3}, false);
 
     private static SparseTensor sparse(Value value) {
         return ((Value.OfSparse) value).value();
@@ -80,11 +80,13 @@ class SparseTest {
         Tensor learned = new Tensor(floats.dtype(), new long[] {3}, new long[] {1}, 0, true, floats.storage());
 
         assertThat(sparse(CALLS.call(
-                                "aten::mul", Value.of(new SparseTensor(places, learned, new long[] {2, 3}, true)), 2))
+                                "aten::mul",
+                                Value.of(new SparseTensor(positions, learned, new long[] {2, 3}, true)),
+                                2))
                         .requiresGrad())
                 .isTrue();
         assertThat(sparse(CALLS.call(
-                                "aten::mul", Value.of(new SparseTensor(places, values, new long[] {2, 3}, true)), 2))
+                                "aten::mul", Value.of(new SparseTensor(positions, values, new long[] {2, 3}, true)), 2))
                         .requiresGrad())
                 .isFalse();
     }

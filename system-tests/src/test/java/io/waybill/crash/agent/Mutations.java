@@ -119,9 +119,9 @@ public final class Mutations {
 
     public static Object takeOrTell(Object pending, long id) {
         Object slot = call(pending, "take", id);
-        ResponseListener told = slot == null ? TIMED_OUT.remove(id) : null;
-        if (told != null) {
-            told.onFailure(failure(ErrorCode.TIMED_OUT, id));
+        ResponseListener notified = slot == null ? TIMED_OUT.remove(id) : null;
+        if (notified != null) {
+            notified.onFailure(failure(ErrorCode.TIMED_OUT, id));
         }
         return slot;
     }
@@ -147,8 +147,8 @@ public final class Mutations {
         return false;
     }
 
-    public static long expireEarly(Object pending, long nowNs, Object settled) {
-        return (long) call(pending, "expire", nowNs + EARLY_NS, settled);
+    public static long expireEarly(Object pending, long nowNs, Object completed) {
+        return (long) call(pending, "expire", nowNs + EARLY_NS, completed);
     }
 
     public static void runTwice(MessageHandler handler, Message message, Outbox outbox) throws Exception {

@@ -123,10 +123,10 @@ final class CallerCheck {
                     call + " was claimed and failed with " + event + ", the journal has " + call.responses);
         }
         for (Call.Seen outcome : call.outcomes) {
-            Event told = outcome.event();
-            if (told.kind() == Event.Kind.OK
-                    && (event.kind() != Event.Kind.CLAIMED || event.digest() != told.digest())) {
-                problems.add(Kind.TWO_OUTCOMES, call + " had " + told + " and was claimed as " + event);
+            Event notified = outcome.event();
+            if (notified.kind() == Event.Kind.OK
+                    && (event.kind() != Event.Kind.CLAIMED || event.digest() != notified.digest())) {
+                problems.add(Kind.TWO_OUTCOMES, call + " had " + notified + " and was claimed as " + event);
             }
         }
     }

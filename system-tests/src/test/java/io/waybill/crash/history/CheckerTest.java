@@ -153,13 +153,13 @@ class CheckerTest {
     }
 
     /** The call that was lost with the server's first life, of a handler that runs at least once. */
-    private static void runAgain(HandMadeHistory history, boolean told) {
+    private static void runAgain(HandMadeHistory history, boolean notified) {
         Doc lost = history.requests.get(1);
         lost.type = HandMadeHistory.AGAIN;
         lost.flags = 4;
         history.log(
                 HandMadeHistory.SECOND_SERVER,
-                new Event(Kind.BEGUN, told ? 1 : 0, lost.digest(), lost.id, 31_000_000, 0));
+                new Event(Kind.BEGUN, notified ? 1 : 0, lost.digest(), lost.id, 31_000_000, 0));
     }
 
     private static void waitInVain(HandMadeHistory history) {

@@ -59,13 +59,13 @@ final class HandMadeHistory {
             return HandMadeHistory.digest(payload);
         }
 
-        private byte[] bytes(long place) {
+        private byte[] bytes(long position) {
             ByteBuffer bytes = ByteBuffer.allocate(StoredMessage.HEADER_BYTES + payload.length)
                     .order(ByteOrder.LITTLE_ENDIAN);
             bytes.putShort(4, (short) 0x4257)
                     .put(6, (byte) 1)
                     .put(7, (byte) flags)
-                    .putLong(8, sequence < 0 ? place : sequence);
+                    .putLong(8, sequence < 0 ? position : sequence);
             bytes.putLong(16, id).putShort(24, (short) from).putShort(26, (short) to);
             bytes.putShort(28, (short) type).putInt(32, payload.length).putLong(40, deadlineMs * MS);
             bytes.putLong(88, handlerSequence).putShort(98, (short) error).putInt(100, epoch);

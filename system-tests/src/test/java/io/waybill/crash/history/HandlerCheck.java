@@ -49,9 +49,9 @@ final class HandlerCheck {
                 problems.add(Kind.REQUEST_ALTERED, request + " reached the handler as " + run.event());
             }
         }
-        for (Call.Seen answer : call.answers) {
-            if (answer.incarnation().ended && call.responses.isEmpty() && !expected.diskFills()) {
-                problems.add(Kind.RESPONSE_MISSING, call + " was answered by " + answer.incarnation());
+        for (Call.Seen response : call.answers) {
+            if (response.incarnation().ended && call.responses.isEmpty() && !expected.diskFills()) {
+                problems.add(Kind.RESPONSE_MISSING, call + " was answered by " + response.incarnation());
             }
         }
     }

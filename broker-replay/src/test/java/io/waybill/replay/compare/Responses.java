@@ -12,9 +12,9 @@ import java.util.List;
 import java.util.Map;
 
 /** Makes answers for tests. Stateless. */
-final class Answers {
+final class Responses {
 
-    private Answers() {}
+    private Responses() {}
 
     static ComparedResponse of(Value value) {
         ValueEncoder encoder = new ValueEncoder().value(value);

@@ -14,13 +14,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Finds which message ids a worker has given, by the responses of a peer. Stateless; any thread. */
-public final class AnsweredIds {
+public final class RespondedIds {
 
-    private static final Logger LOG = LoggerFactory.getLogger(AnsweredIds.class);
+    private static final Logger LOG = LoggerFactory.getLogger(RespondedIds.class);
     /** Max bytes read of one peer's newest files: some seconds of reading. */
     private static final long MAX_READ_BYTES = 2L << 30;
 
-    private AnsweredIds() {}
+    private RespondedIds() {}
 
     /**
      * A counter above those of all ids of a worker to which the newest file responds that responds to any; 0 when none does.
