@@ -125,10 +125,10 @@ public record OsgiSettings(
         }
 
         /** Sets {@link OsgiSettings#drainLimit}, {@link OsgiSettings#startLimit} and {@link OsgiSettings#activationLimit}. */
-        public Builder limits(Duration drain, Duration start, Duration settle) {
+        public Builder limits(Duration drain, Duration start, Duration activation) {
             drainLimit = drain;
             startLimit = start;
-            activationLimit = settle;
+            activationLimit = activation;
             return this;
         }
 

@@ -62,7 +62,7 @@ public final class QueueReader implements Closeable {
     private final SequenceCount count = new SequenceCount();
     private long deadEndAt;
     private int readAhead = FileWindow.CAPACITY;
-    private RecordPosition filePosition;
+    private RecordPosition position;
     private String fileName = "";
     private long recordAt;
     private int recordBytes;
@@ -181,7 +181,7 @@ public final class QueueReader implements Closeable {
             }
         }
         recordIndex = current.roll().indexOf(current.cycle(), count.next(view.sequence()));
-        filePosition = null;
+        position = null;
         filePosition = Frame.behind(recordAt, bytes);
         return Step.RECORD;
     }
@@ -343,10 +343,10 @@ public final class QueueReader implements Closeable {
     }
 
     /** Whether all files of the queue are newer than that of this position: its owner has removed that one. */
-    public boolean isBeforeOldest(RecordPosition filePosition) throws IOException {
+    public boolean isBeforeOldest(RecordPosition position) throws IOException {
         List<RollFile> there = RollFile.in(directory, safeFiles);
         return !there.isEmpty()
-                && there.get(0).compareTo(new RollFile(directory, filePosition.roll(), filePosition.cycle())) > 0;
+                && there.get(0).compareTo(new RollFile(directory, position.roll(), position.cycle())) > 0;
     }
 
     /** The number of the oldest file that is there; {@link Integer#MAX_VALUE} when there is none. */
@@ -361,11 +361,11 @@ public final class QueueReader implements Closeable {
     }
 
     /** Returns the position of the record that was read last. */
-    public RecordPosition filePosition() {
-        if (filePosition == null) {
-            filePosition = new RecordPosition(current.roll(), recordIndex, recordAt);
+    public RecordPosition position() {
+        if (position == null) {
+            position = new RecordPosition(current.roll(), recordIndex, recordAt);
         }
-        return filePosition;
+        return position;
     }
 
     /** The index of the record that was read last. */

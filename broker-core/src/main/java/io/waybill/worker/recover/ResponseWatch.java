@@ -73,7 +73,7 @@ final class ResponseWatch implements Closeable {
                 && (claim.way() == OutcomeClaim.Way.WAIT
                         || index.record(JournalQueue.RESPONSES).handlerSequence() != 0);
         if (responded) {
-            responses.settle(claim, index.record(JournalQueue.RESPONSES), peer.path());
+            responses.complete(claim, index.record(JournalQueue.RESPONSES), peer.path());
             return Added.COMPLETED;
         }
         open.computeIfAbsent(claim.id(), id -> new ArrayList<>(1)).add(claim);
@@ -116,15 +116,15 @@ final class ResponseWatch implements Closeable {
             List<OutcomeClaim> claims =
                     found == Poll.RECORD && view.type().isResponse() ? open.remove(view.id()) : null;
             if (claims != null) {
-                claims.forEach(this::settle);
+                claims.forEach(this::complete);
             }
         }
     }
 
     /** Completes a claim with a record. The claim waits here no longer, whatever its outcome. */
-    private void settle(OutcomeClaim claim) {
+    private void complete(OutcomeClaim claim) {
         try {
-            responses.settle(claim, view, peer.path());
+            responses.complete(claim, view, peer.path());
         } catch (RuntimeException | Error e) {
             claim.fail(ErrorCode.PEER_CORRUPT, "the answer can't be read: " + e);
             throw e;

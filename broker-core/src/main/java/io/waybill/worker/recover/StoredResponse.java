@@ -28,7 +28,7 @@ final class StoredResponse {
     }
 
     /** Completes a claim with a record that was read and checked. */
-    void settle(OutcomeClaim claim, RecordView record, Path peerDirectory) {
+    void complete(OutcomeClaim claim, RecordView record, Path peerDirectory) {
         if (record.type() == MessageType.EXCEPTION) {
             claim.fail(new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record)));
             return;
