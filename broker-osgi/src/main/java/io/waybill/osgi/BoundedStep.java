@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Runs code of a bundle on a thread of its own and waits for it only so long. What hangs is interrupted, and given up when that does
- * not help. Thread-safe.
+ * Runs a bundle's code on a separate thread with a time limit. Code that hangs is interrupted, and abandoned if that
+ * has no effect. Thread-safe.
  */
 final class BoundedStep {
 
@@ -23,18 +23,18 @@ final class BoundedStep {
         this.threads = threads;
     }
 
-    /** What is run: it may fail with anything. */
+    /** Code to run; may fail with any exception. */
     interface Step {
         void run() throws Exception;
     }
 
-    /** How it went. */
+    /** Result of a step. */
     enum Ended {
-        /** The step came back. */
+        /** The step returned in time. */
         IN_TIME,
-        /** The step came back after it was interrupted; what it began is not complete. */
+        /** The step returned after it was interrupted; its work is incomplete. */
         INTERRUPTED,
-        /** The step did not come back and still runs. */
+        /** The step did not return and still runs. */
         NEVER
     }
 
@@ -50,7 +50,7 @@ final class BoundedStep {
             try {
                 step.run();
                 done.complete(null);
-            } catch (Throwable e) { // the boundary around a bundle's own code: goes to who waits below
+            } catch (Throwable e) { // the boundary around a bundle's code: passed to the waiting thread below
                 done.completeExceptionally(e);
             }
         });

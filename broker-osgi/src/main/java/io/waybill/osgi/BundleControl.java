@@ -22,9 +22,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Installs, updates, starts, stops and removes handler bundles, one operation at a time.
  *
- * <p>A jar is copied to where only this process may write, checked, and resolved beside what runs, before anything is replaced. When
- * the new bundle then throws on start, hangs, or has a component that doesn't come up, the old one is put back. Bundles of the
- * system are shown and never touched. What is installed here is installed again when the node starts again.
+ * <p>Before anything is replaced, a jar is copied to a directory that only this process may write, checked, and
+ * resolved together with the running bundles. When the new bundle then throws on start, hangs, or has a component that
+ * does not become active, the old one is restored. System bundles are listed and never changed. Bundles that are
+ * installed here are installed again when the node restarts.
  *
  * <p><b>Threads.</b> Any; operations wait for each other, {@link #list()} does not.
  */
@@ -40,13 +41,13 @@ public final class BundleControl {
     private final BundleSlots slots;
     private final ReentrantLock oneAtATime = new ReentrantLock(true);
 
-    /** What becomes of the jar that is kept for a bundle's next start, when another jar came in. */
+    /** Policy for the jar that is kept for a bundle's next start, when another jar is installed. */
     enum Keeping {
         /** The other jar is kept. */
         REPLACE,
-        /** The other jar comes back from where it came: none is kept. */
+        /** The other jar has its own source: no jar is kept. */
         FORGET,
-        /** It stays: this is that start. */
+        /** The kept jar stays: this is the next start. */
         LEAVE
     }
 
@@ -59,7 +60,7 @@ public final class BundleControl {
         this.slots = new BundleSlots(context);
     }
 
-    /** Every bundle, the system's first, then by name. */
+    /** Lists every bundle, the system's first, then by name. */
     public List<BundleStatus> list() {
         List<BundleStatus> statuses = new ArrayList<>();
         for (Bundle bundle : context.getBundles()) {
@@ -71,7 +72,7 @@ public final class BundleControl {
         return statuses;
     }
 
-    /** What is wrong with a bundle that runs, or else what went wrong last. */
+    /** Returns the current problem of a running bundle, or else the last one. */
     private String problemNow(BundleSlot slot) {
         String now = slot.isActive() ? steps.problems(slot.bundle) : "";
         return now.isEmpty() ? slot.problem() : now;
@@ -82,7 +83,7 @@ public final class BundleControl {
         return install(staging.stage(jar), StartLevels.FIRST_HANDLER_LEVEL, Keeping.REPLACE);
     }
 
-    /** Replaces an installed bundle by the one in this jar, whose name tells which. A stopped bundle stays stopped. */
+    /** Replaces an installed bundle by the one in this jar with the same name. A stopped bundle stays stopped. */
     public BundleStatus update(Path jar) throws BundleRefusedException {
         return update(staging.stage(jar));
     }
@@ -154,7 +155,7 @@ public final class BundleControl {
         });
     }
 
-    /** What runs under a name. */
+    /** Returns the jar that runs under a name. */
     Optional<StagedJar> installed(String symbolicName) {
         return slots.find(symbolicName).map(BundleSlot::jar);
     }
@@ -226,7 +227,7 @@ public final class BundleControl {
         return current.status();
     }
 
-    /** Puts a jar in the place of what runs: in the same bundle, or in a new one when that one does not stop. */
+    /** Installs a jar in place of the running one: in the same bundle, or in a new one if that does not stop. */
     private BundleSlot putIn(BundleSlot slot, StagedJar candidate) throws BundleRefusedException {
         try {
             stop(slot);

@@ -19,12 +19,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The watched directory: a jar that appears in it is installed, one that changes updates its bundle, one that goes takes its bundle with
- * it. A file counts when two looks find it the same, so that one that is still being copied waits.
+ * The watched directory of bundles: a new jar is installed, a changed one updates its bundle, a removed one uninstalls
+ * it. A file is accepted when two scans find it unchanged, so a file that is still being copied waits.
  *
- * <p>What was refused is reported once, and tried again when the file changes, or when another bundle came in that it may have lacked.
+ * <p>A rejected file is reported once, and retried when the file changes, or when another bundle was installed that it
+ * may have needed.
  *
- * <p><b>Threads.</b> The one that looks.
+ * <p><b>Threads.</b> The scanning thread.
  */
 final class BundleDirectory {
 
@@ -42,17 +43,17 @@ final class BundleDirectory {
     private enum Standing {
         /** Seen once as it is. */
         NEW,
-        /** To be taken. */
+        /** To be installed. */
         STABLE,
-        /** Its bundle runs. */
+        /** The bundle runs. */
         TAKEN,
-        /** Its bundle was refused, for a reason that may pass. */
+        /** The bundle was rejected, for a reason that may pass. */
         WAITING,
-        /** Its bundle was refused. */
+        /** The bundle was rejected. */
         REFUSED
     }
 
-    /** What is known of a file. */
+    /** State of a file. */
     private static final class Seen {
         FileMark mark;
         Standing standing = Standing.NEW;
@@ -72,8 +73,8 @@ final class BundleDirectory {
     }
 
     /**
-     * Brings the bundles to what the files say now, without waiting whether they still change. A file that came before an operator
-     * installed another jar for its bundle by command is left out, as it was replaced then.
+     * Updates the bundles to the files' current state, without waiting until they are stable. Skips a file that is
+     * older than a jar that an operator installed for its bundle by command.
      */
     void lookAtStart() {
         atStart = true;
@@ -82,7 +83,7 @@ final class BundleDirectory {
         atStart = false;
     }
 
-    /** Brings the bundles to what the files say now. */
+    /** Updates the bundles to the files' current state. */
     void look() {
         Map<Path, FileMark> found;
         try {
@@ -138,7 +139,7 @@ final class BundleDirectory {
         }
     }
 
-    /** Whether some bundle came in. */
+    /** Installs the files in this state. Returns whether a bundle was installed. */
     private boolean take(Standing standing) {
         List<StagedJar> staged = new ArrayList<>();
         for (Map.Entry<Path, Seen> file : files.entrySet()) {

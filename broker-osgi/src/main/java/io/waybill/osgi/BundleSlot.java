@@ -8,9 +8,10 @@ import java.util.Optional;
 import org.osgi.framework.Bundle;
 
 /**
- * One handler bundle and the jar that runs in it.
+ * One handler bundle and its running jar.
  *
- * <p><b>Threads.</b> Changed by the one operation that runs, read by threads that ask for its status: hence the volatile fields.
+ * <p><b>Threads.</b> Changed by the current operation, read by threads that request its status: hence the volatile
+ * fields.
  */
 final class BundleSlot {
 
@@ -39,7 +40,7 @@ final class BundleSlot {
         jar = next;
     }
 
-    /** The framework may have stopped it by itself, such as when a bundle that it uses went. */
+    /** Returns the state. The framework may have stopped it, for example when a bundle that it uses was removed. */
     State state() {
         return state == State.ACTIVE && bundle.getState() != Bundle.ACTIVE ? State.STOPPED : state;
     }

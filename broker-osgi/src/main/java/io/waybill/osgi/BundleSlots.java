@@ -68,7 +68,7 @@ final class BundleSlots {
         }
     }
 
-    /** All, by name, and then those that were given up. */
+    /** Returns all slots, by name, and then those that were abandoned. */
     synchronized List<BundleSlot> all() {
         List<BundleSlot> all = new ArrayList<>(byName.values());
         all.addAll(stuck);

@@ -3,12 +3,12 @@ package io.waybill.osgi;
 import java.util.Optional;
 
 /**
- * What an operator sees of a bundle.
+ * Status of a bundle, for operators.
  *
- * @param sinceWallNs when it came to this state
- * @param sha256 of the jar that runs, in hexadecimal
- * @param source the file it was last taken from
- * @param problem what went wrong last, when something did
+ * @param sinceWallNs when it entered this state
+ * @param sha256 of the running jar, in hexadecimal
+ * @param source the file it was last installed from
+ * @param problem the last problem, if any
  */
 public record BundleStatus(
         String symbolicName,
@@ -24,15 +24,15 @@ public record BundleStatus(
     public enum Kind {
         /** Part of the node; stays as it is. */
         SYSTEM,
-        /** May be installed, updated and removed. */
+        /** Handler bundle: may be installed, updated and removed. */
         HANDLER
     }
 
-    /** How far it got. */
+    /** State of a bundle. */
     public enum State {
         ACTIVE,
         STOPPED,
-        /** It did not come back from its start or stop, and was given up. It stays until the node ends. */
+        /** The bundle did not return from its start or stop, and was abandoned. It stays until the node ends. */
         STUCK
     }
 }

@@ -22,9 +22,9 @@ import org.osgi.framework.wiring.BundleWiring;
 import org.osgi.framework.wiring.FrameworkWiring;
 
 /**
- * The steps of which operations on bundles are made, each bounded in time, each with an error that an operator can read.
+ * Steps of operations on bundles, each with a time limit and an error text for operators.
  *
- * <p><b>Threads.</b> One operation at a time; {@link BundleControl} sees to that.
+ * <p><b>Threads.</b> One operation at a time; {@link BundleControl} ensures that.
  */
 final class BundleSteps {
 
@@ -67,7 +67,7 @@ final class BundleSteps {
         resolution.resolve(bundle, jar);
     }
 
-    /** Fails unless the jar would resolve in the place of the bundle that has its name now. Leaves nothing behind. */
+    /** Fails unless the jar would resolve in place of the bundle of its name. Undoes all changes. */
     void tryResolve(StagedJar jar) throws BundleRefusedException {
         Bundle candidate = installAt(CandidateHook.location(jar.symbolicName(), count.incrementAndGet()), jar);
         try {
@@ -98,7 +98,7 @@ final class BundleSteps {
         }
     }
 
-    /** What is wrong with the components of a running bundle now; empty when nothing is. */
+    /** Returns the problems of a running bundle's components; empty when there are none. */
     String problems(Bundle bundle) {
         return problems(bundle, Duration.ZERO);
     }
@@ -123,11 +123,11 @@ final class BundleSteps {
             if (e.reason() == Reason.HUNG || bundle.getState() == Bundle.ACTIVE) {
                 throw e;
             }
-            // It threw while it stopped, and is stopped all the same: so says the framework's contract.
+            // It threw while it stopped, and is stopped all the same, according to the framework's contract.
         }
     }
 
-    /** Puts a jar in the place of a stopped bundle. */
+    /** Installs a jar in place of a stopped bundle's. */
     void update(Bundle bundle, StagedJar jar) throws BundleRefusedException {
         Retiring old = retiring(bundle);
         try (InputStream in = jar.open()) {

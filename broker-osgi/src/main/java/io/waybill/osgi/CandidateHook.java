@@ -8,10 +8,10 @@ import org.osgi.framework.wiring.BundleRequirement;
 import org.osgi.framework.wiring.BundleRevision;
 
 /**
- * Lets a candidate be resolved beside the bundle that it is to replace as if that one were gone, and lets no other bundle use what the
- * candidate offers. A candidate is known by its location.
+ * Resolver hook for candidates: a candidate resolves as if the bundle that it is to replace were removed, and no other
+ * bundle can use its exports. A candidate is identified by its location.
  *
- * <p><b>Threads.</b> Any; without state.
+ * <p><b>Threads.</b> Any; stateless.
  */
 final class CandidateHook implements ResolverHookFactory, ResolverHook {
 

@@ -17,9 +17,7 @@ import org.osgi.service.component.runtime.dto.ComponentDescriptionDTO;
 import org.osgi.service.component.runtime.dto.ReferenceDTO;
 import org.osgi.service.component.runtime.dto.UnsatisfiedReferenceDTO;
 
-/**
- * Looks whether the components and the scripts of a bundle came up, and says in a sentence each what keeps the others from it. Thread-safe.
- */
+/** Checks whether the components and scripts of a bundle are active, and describes the obstacles. Thread-safe. */
 final class ComponentCheck {
 
     private static final long LOOK_INTERVAL_NS = 10_000_000;
@@ -42,7 +40,10 @@ final class ComponentCheck {
 
     private record Problem(String text, boolean mayPass) {}
 
-    /** What is wrong with a started bundle's components, services and scripts, after they had time to settle; empty when nothing is. */
+    /**
+     * Returns the problems of a started bundle's components, services and scripts, after a limited wait; empty when
+     * there are none.
+     */
     List<String> problems(Bundle bundle, Duration activationLimit) {
         long untilNs = clock.monotonicNs() + activationLimit.toNanos();
         List<Problem> problems = look(bundle);

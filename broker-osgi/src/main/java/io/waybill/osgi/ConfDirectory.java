@@ -37,7 +37,7 @@ final class ConfDirectory {
     private static final Logger LOG = LoggerFactory.getLogger(ConfDirectory.class);
     private static final String SUFFIX = ".cfg";
     private static final int MAX_FILE_BYTES = 1 << 20;
-    /** Any bundle may use the configuration. */
+    /** Location of a configuration that any bundle may use. */
     private static final String ANY_LOCATION = "?";
 
     private final Path directory;
@@ -50,7 +50,7 @@ final class ConfDirectory {
         Files.createDirectories(directory);
     }
 
-    /** Brings the configurations to what the files say now. */
+    /** Updates the configurations to the files' current state. */
     void look() {
         ServiceReference<ConfigurationAdmin> reference = context.getServiceReference(ConfigurationAdmin.class);
         ConfigurationAdmin admin = reference == null ? null : context.getService(reference);

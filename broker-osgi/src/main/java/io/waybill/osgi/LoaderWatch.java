@@ -7,11 +7,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Class loaders of bundles that were replaced or removed, until they are collected. One that is still reachable a while later is
- * pinned by something: a thread, a thread-local, a static field elsewhere.
+ * Class loaders of replaced or removed bundles, until they are collected. One that stays reachable is pinned by a
+ * thread, a thread-local, or a static field of another class.
  *
- * <p>Looking does not collect garbage. A loader that nothing pins stays listed until the JVM happens to collect, so a caller that wants
- * to be sure asks for a collection first.
+ * <p>A check does not collect garbage. An unpinned loader stays listed until the JVM collects, so a caller that needs
+ * certainty requests a collection first.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -34,13 +34,13 @@ public final class LoaderWatch {
         this.clock = clock;
     }
 
-    /** From now on this loader should become unreachable. */
+    /** Adds a loader that should become unreachable. */
     synchronized void retire(String bundle, String version, ClassLoader loader) {
         retired.removeIf(entry -> entry.loader.get() == null);
         retired.add(new Retired(bundle, version, clock.monotonicNs(), clock.wallNs(), new WeakReference<>(loader)));
     }
 
-    /** The loaders that were retired so long ago and are still reachable. */
+    /** Returns the loaders that were retired at least this long ago and are still reachable. */
     public synchronized List<Leak> leaked(Duration atLeast) {
         retired.removeIf(entry -> entry.loader.get() == null);
         long nowNs = clock.monotonicNs();

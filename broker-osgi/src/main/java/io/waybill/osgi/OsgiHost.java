@@ -57,11 +57,12 @@ import org.slf4j.LoggerFactory;
 /**
  * The OSGi framework of a node, from its start to its end.
  *
- * <p>When {@link #start} returns, the bundles that the node comes with and those in the watched directory were started or refused. Until
- * then the registry expects handlers, so that requests wait for them; a node that joins its home before tells the registry so itself.
+ * <p>When {@link #start} returns, the node's own bundles and those in the watched directory were started or rejected.
+ * Until then the registry expects handlers, so that requests wait for them; a node that joins its home earlier sets
+ * this in the registry itself.
  *
- * <p><b>Threads.</b> Any. Three threads of its own look at directories. <b>Ownership.</b> Its maker closes it, after the worker took its
- * last request: closing drains the handlers.
+ * <p><b>Threads.</b> Any. Three threads of its own scan directories. <b>Ownership.</b> Its creator closes it, after the
+ * worker's last request: closing drains the handlers.
  */
 public final class OsgiHost implements AutoCloseable {
 
@@ -190,7 +191,7 @@ public final class OsgiHost implements AutoCloseable {
         return Map.copyOf(notStarted);
     }
 
-    /** The scripts, and what is wrong with them. */
+    /** Returns the class loaders that should be unreachable. */
     public List<ScriptStatus> scripts() {
         return scripts.list();
     }
@@ -298,7 +299,8 @@ public final class OsgiHost implements AutoCloseable {
             Bundle bundle = context.installBundle(jar.path().toUri().toString(), in);
             StartLevels.set(bundle, jar.startLevel());
             if (bundle.getHeaders().get(Constants.FRAGMENT_HOST) == null) {
-                bundle.start(); // marks it: it runs when its level is reached
+                bundle.start(); // Installs a kept jar. A jar that an operator installed by command has priority over
+                // the node's own, unless that is newer.
             }
         }
     }

@@ -9,21 +9,24 @@ import java.util.Objects;
 /**
  * Settings of the framework in a node.
  *
- * @param bundles what the node comes with: {@code <start level>/<name>.jar}. Levels below {@value io.waybill.osgi.guard.StartLevels#FIRST_HANDLER_LEVEL} are the system's and
- *     stay as they are; those from there on are handler bundles like those that an operator installs
- * @param shipped which of those start
+ * @param bundles bundles of the distribution: {@code <start level>/<name>.jar}. Levels below
+ * {@value io.waybill.osgi.guard.StartLevels#FIRST_HANDLER_LEVEL} are system bundles and never change; the others are
+ * handler bundles like those that an operator installs
+ * @param shipped the ones of them that are started
  * @param watched jars that appear, change or disappear here are installed, updated or uninstalled; made when missing
  * @param installed private to the node: the jars that were installed by command, for its next start; made when missing
- * @param cache private to the node: the framework's cache and the copies of jars that run, worthless after its end; made when missing
+ * @param cache private to the node: the framework's cache and the copies of jars that run, useless after its end;
+ * created when missing
  * @param conf {@code <PID>.cfg} each; made when missing
  * @param scripts scripts that appear, change or disappear here are served, replaced or withdrawn; made when missing
- * @param framework properties for the framework, as an operator wrote them; they win over what the host sets, and extra system packages
- *     come on top of the host's
- * @param drainLimit max time for running requests to end when their handler leaves
+ * @param framework properties for the framework, as an operator wrote them; they override the host's, and extra system
+ * packages are added to the host's
+ * @param drainLimit max time for running requests to end when their handler is removed
  * @param startLimit max time for a bundle to start
  * @param activationLimit max time for components to become satisfied after their bundle started
  * @param lookInterval interval between two scans of {@code watched} and {@code conf}
- * @param unrecordedInputs whether unrecorded input of handlers is reported: times and random numbers that they don't take from their outbox
+ * @param unrecordedInputs whether unrecorded input of handlers is reported: times and random numbers from sources other
+ * than their outbox
  */
 public record OsgiSettings(
         Path bundles,

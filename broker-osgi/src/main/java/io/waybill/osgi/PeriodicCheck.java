@@ -51,7 +51,10 @@ final class PeriodicCheck implements Agent {
         return 0;
     }
 
-    /** A look that fails is followed by the next one an interval later: what changes must be seen unchanged for that long. */
+    /**
+     * Runs one check and contains its errors. The next one follows after an interval: changes must be stable for that
+     * long.
+     */
     private void lookSafely() {
         try {
             look.run();
@@ -60,7 +63,7 @@ final class PeriodicCheck implements Agent {
         }
     }
 
-    /** Interrupts a look in progress. Returns when the thread looks no more. */
+    /** Interrupts a running check. Returns when the thread has ended. */
     void end() {
         thread.stop();
         Thread looking = running;

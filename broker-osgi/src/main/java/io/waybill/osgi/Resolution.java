@@ -18,7 +18,7 @@ import org.osgi.framework.wiring.BundleRequirement;
 import org.osgi.framework.wiring.BundleRevision;
 import org.osgi.framework.wiring.FrameworkWiring;
 
-/** Resolves a bundle, and says in a sentence what it lacks when it doesn't resolve. Thread-safe. */
+/** Resolves a bundle, and describes what is missing if it does not resolve. Thread-safe. */
 final class Resolution {
 
     private static final Pattern PACKAGE = Pattern.compile("\\(osgi\\.wiring\\.package=([^)]+)\\)");
@@ -115,8 +115,8 @@ final class Resolution {
     }
 
     /**
-     * For what can't be told from the requirements, such as two versions of a package that meet in one bundle: starting the bundle makes
-     * the resolver say why it does not resolve, and runs nothing, because it does not resolve.
+     * Returns the resolver's own message, for causes that the requirements do not show, such as two versions of a
+     * package in one bundle: starting the bundle throws it, and runs nothing, because the bundle does not resolve.
      */
     private static String resolversOwnWords(Bundle bundle) {
         try {

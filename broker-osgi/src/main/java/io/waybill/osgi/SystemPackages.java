@@ -24,12 +24,13 @@ import org.slf4j.helpers.MessageFormatter;
 import org.slf4j.spi.LoggingEventBuilder;
 
 /**
- * What bundles get from the node's own class path: the broker's API, slf4j, and OSGi's own service interfaces, which the node shares with
- * SCR and ConfigAdmin. Each with the version that its own manifest states: without one no bundle would resolve.
+ * Packages that bundles get from the node's class path: the broker's API, slf4j, and OSGi's service interfaces, which
+ * the node shares with SCR and ConfigAdmin. Each with the version in its own manifest: without one no bundle would
+ * resolve.
  */
 final class SystemPackages {
 
-    /** One class of each package that is exported, beside all packages of the broker's API. */
+    /** One class of each exported package, in addition to all packages of the broker's API. */
     private static final List<Class<?>> SHARED = List.of(
             Logger.class,
             Level.class,
@@ -79,7 +80,7 @@ final class SystemPackages {
         return clause.attribute("version").orElse("0.0.0");
     }
 
-    /** What the jar of a class exports. */
+    /** Returns the exports of the jar of a class. */
     private static List<ManifestHeader> exportsBeside(Class<?> shared) {
         String exports = manifestOf(shared).getMainAttributes().getValue("Export-Package");
         return exports == null ? List.of() : ManifestHeader.parse(exports);

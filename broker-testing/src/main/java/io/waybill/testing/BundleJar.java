@@ -26,7 +26,7 @@ record BundleJar(Path path, String symbolicName, String version) {
     private static final Attributes.Name VERSION = new Attributes.Name("Bundle-Version");
 
     /**
-     * Takes a bundle; what lies in a directory is packed into another one.
+     * Opens a bundle; packs a directory to a jar first.
      *
      * @param bundle a jar, or a directory such as bnd leaves in {@code target/classes}
      */
@@ -75,7 +75,7 @@ record BundleJar(Path path, String symbolicName, String version) {
         return bundle;
     }
 
-    /** The same content under a version that comes after. */
+    /** Returns the same content with a later version. */
     BundleJar next(Path packed) throws IOException {
         String[] parts = version.split("\\.");
         int micro = parts.length > 2 ? Integer.parseInt(parts[2]) : 0;

@@ -6,12 +6,12 @@ import io.waybill.replay.compare.Verdict;
 import java.util.Locale;
 import java.util.Optional;
 
-/** Says what is wrong with a replayed call. Stateless. */
+/** Describes the difference of a replayed call. Stateless. */
 final class DifferentCall {
 
     private DifferentCall() {}
 
-    /** One line; empty when the response is the one on record. */
+    /** Describes the difference in one line; empty when the response equals the recorded one. */
     static Optional<String> describe(ReplayedCall call) {
         return call.results().stream()
                 .filter(result -> result.verdict() != Verdict.SAME)

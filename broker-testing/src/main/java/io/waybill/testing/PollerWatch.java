@@ -7,12 +7,12 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
- * Looks at the threads on which a worker reads its messages: a handler that waits there keeps every other call of the worker waiting.
+ * Detects handlers that block the poller, and with it every other call of the worker.
  *
- * <p>A thread that is in a handler has the class loader of the handler's bundle as its context class loader. When it waits there (sleeps,
- * parks, waits for an object) at two looks in a row, that is a finding; one for each bundle.
+ * <p>A thread in a handler has the class loader of the handler's bundle as its context class loader. If it waits there
+ * (sleeps, parks, waits for an object) at two consecutive checks, that is a finding; one for each bundle.
  *
- * <p><b>Threads.</b> One of its own looks. <b>Ownership.</b> Its maker closes it.
+ * <p><b>Threads.</b> One of its own checks. <b>Ownership.</b> Its creator closes it.
  */
 final class PollerWatch implements Threads, AutoCloseable {
 
@@ -24,7 +24,7 @@ final class PollerWatch implements Threads, AutoCloseable {
     private final ClassLoader own = Thread.currentThread().getContextClassLoader();
     private final List<Thread> pollers = new CopyOnWriteArrayList<>();
     private final List<String> findings = new CopyOnWriteArrayList<>();
-    private volatile boolean ended; // set by who closes it, read by the thread that looks
+    private volatile boolean ended; // set by the closing thread, read by the checking one
 
     PollerWatch(Threads threads) {
         this.threads = threads;
@@ -45,7 +45,7 @@ final class PollerWatch implements Threads, AutoCloseable {
         return thread;
     }
 
-    /** Where handlers waited; empty when none did. */
+    /** Returns where handlers waited; empty when none did. */
     List<String> findings() {
         return List.copyOf(findings);
     }
@@ -76,7 +76,7 @@ final class PollerWatch implements Threads, AutoCloseable {
     private void found(Thread poller) {
         StackTraceElement[] stack = poller.getStackTrace();
         if (!waitsInAHandler(poller)) {
-            return; // it came back meanwhile
+            return; // it returned meanwhile
         }
         StringBuilder text = new StringBuilder(poller.getName()
                 + ", which reads the worker's messages, waits in a handler of " + poller.getContextClassLoader());

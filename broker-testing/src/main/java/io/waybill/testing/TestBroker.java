@@ -35,11 +35,10 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * A broker in this JVM: a worker with a bundle, which serves, and another one, which calls. Both are real, and so are the files in which
- * they say everything.
+ * A broker in this JVM: a serving worker with a bundle, and a calling worker. Both are real, with real journals.
  *
- * <p><b>Threads.</b> One at a time; {@link #caller()} is for any. <b>Ownership.</b> Its maker closes it. <b>Errors.</b> What a test
- * asserts fails with an {@link AssertionError} that says what is wrong with the bundle.
+ * <p><b>Threads.</b> One at a time; {@link #caller()} is for any. <b>Ownership.</b> Its creator closes it.
+ * <b>Errors.</b> Assertions fail with an {@link AssertionError} that describes the problem of the bundle.
  */
 public final class TestBroker implements AutoCloseable {
 
@@ -127,7 +126,7 @@ public final class TestBroker implements AutoCloseable {
         return directory.resolve("home");
     }
 
-    /** Who calls. */
+    /** Returns the calling worker. */
     public Caller caller() {
         return caller;
     }
@@ -142,7 +141,7 @@ public final class TestBroker implements AutoCloseable {
         return caller.call(request);
     }
 
-    /** Installs another version of the bundle in the place of the one that runs. */
+    /** Replaces the running bundle by another version. */
     public void upgrade(Path next) throws IOException {
         upgrade(BundleJar.of(next, directory));
     }
@@ -157,18 +156,21 @@ public final class TestBroker implements AutoCloseable {
     }
 
     /**
-     * Upgrades the bundle to itself under the next version, while it is called from several threads; fails when one of the calls was
-     * not answered, or not rightly.
+     * Upgrades the bundle to itself under the next version, while several threads call it; fails when a call got no
+     * response, or a wrong one.
      *
-     * @param requests asked from several threads, one for each call
-     * @param isRight what a response must be, of either version
+     * @param requests supplies one request for each call, to several threads
+     * @param isRight checks a response of either version
      */
     public TrafficOutcome upgradeUnderTraffic(Supplier<Request> requests, Predicate<Response> isRight)
             throws IOException, InterruptedException {
         return upgradeUnderTraffic(bundle.next(directory), requests, isRight);
     }
 
-    /** The same with another version of the bundle. */
+    /**
+     * Upgrades to another version of the bundle, while several threads call it; fails when a call got no response, or a
+     * wrong one.
+     */
     public TrafficOutcome upgradeUnderTraffic(Path next, Supplier<Request> requests, Predicate<Response> isRight)
             throws IOException, InterruptedException {
         return upgradeUnderTraffic(BundleJar.of(next, directory), requests, isRight);
@@ -195,7 +197,7 @@ public final class TestBroker implements AutoCloseable {
         return outcome;
     }
 
-    /** How long a call may take; 20 s otherwise. */
+    /** Sets the timeout of calls; the default is 20 s. */
     public TestBroker timeout(Duration other) {
         timeout = other;
         return this;
@@ -226,7 +228,7 @@ public final class TestBroker implements AutoCloseable {
         return osgi.loaders().leaked(Duration.ZERO);
     }
 
-    /** Fails when a handler that says that it does not block was seen to wait, since the broker was started. */
+    /** Fails when a non-blocking handler was seen to wait, since the broker was started. */
     public void assertPollerNotBlocked() {
         if (!pollers.findings().isEmpty()) {
             throw new AssertionError("a handler blocks the poller: " + String.join("\n", pollers.findings())
@@ -235,7 +237,7 @@ public final class TestBroker implements AutoCloseable {
     }
 
     /**
-     * Replays recorded calls with the bundle as it is now, and fails when one is not answered as on record.
+     * Replays recorded calls with the current bundle, and fails when a response differs from the recorded one.
      *
      * @param recording a home, such as {@link #home()}, or a slice
      */
@@ -243,7 +245,7 @@ public final class TestBroker implements AutoCloseable {
         return assertReplays(recording, ContentComparison.exact());
     }
 
-    /** The same with another comparison. */
+    /** Replays recorded calls with another comparison. */
     public ReplayReport assertReplays(Path recording, ResponseComparison comparison) throws IOException {
         List<String> problems = new ArrayList<>();
         ReplayReport report = Replay.of(recording)

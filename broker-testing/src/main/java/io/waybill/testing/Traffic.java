@@ -13,9 +13,10 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * Calls that go on while something else happens, and what became of each.
+ * Concurrent calls during a test, with their outcomes.
  *
- * <p><b>Threads.</b> A few of its own call one after another; one starts it, waits and ends it. <b>Ownership.</b> Its maker ends it.
+ * <p><b>Threads.</b> A few of its own call one after another; one starts it, waits and ends it. <b>Ownership.</b> Its
+ * creator ends it.
  */
 final class Traffic {
 
@@ -98,7 +99,7 @@ final class Traffic {
         notifyAll();
     }
 
-    /** Waits until so many more have an outcome, or one went wrong. */
+    /** Waits until this many more calls have an outcome, or one failed. */
     synchronized void awaitMore(long more) throws InterruptedException {
         long goal = responded + more;
         while (responded < goal && problems.isEmpty()) {
@@ -106,7 +107,7 @@ final class Traffic {
         }
     }
 
-    /** Lets the calls that are under way end, each with its timeout at the latest. */
+    /** Waits for the calls in flight, up to their timeouts. */
     TrafficOutcome end() throws InterruptedException {
         synchronized (this) {
             ending = true;

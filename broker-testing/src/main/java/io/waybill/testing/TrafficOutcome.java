@@ -3,13 +3,13 @@ package io.waybill.testing;
 import java.util.List;
 
 /**
- * What became of calls that went on while something else happened. Immutable.
+ * Outcomes of concurrent calls during a test. Immutable.
  *
  * @param calls how many were made
- * @param responded of those, rightly
- * @param wrong answered, but not rightly
+ * @param responded calls with the right response
+ * @param wrong calls with a wrong response
  * @param failed ended with an error; a call that got no response ends with {@code TIMED_OUT}
- * @param firstProblems what the first of those that went wrong were told
+ * @param firstProblems descriptions of the first problems
  */
 public record TrafficOutcome(long calls, long responded, long wrong, long failed, List<String> firstProblems) {
 

@@ -11,10 +11,10 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Rewrites some calls in a class file, as a {@link Rule} says. Method references are rewritten as well. Reflection is not seen.
+ * Rewrites calls in a class file according to a {@link Rule}, including method references. Reflection is not covered.
  *
- * <p>No frame of the class may change by it: what is written in the place of a call has that call's effect on the stack. Interfaces of
- * before Java 8, which have no methods with code, stay as they are.
+ * <p>The frames of the class must not change: the replacement of a call has the same effect on the stack. Interfaces of
+ * before Java 8, which have no methods with code, are not changed.
  */
 final class CallRewriting {
 
@@ -22,15 +22,15 @@ final class CallRewriting {
 
     private CallRewriting() {}
 
-    /** A call, or a reference to a method, as it stands in the class. */
+    /** A call, or a method reference, in the class. */
     record Call(int opcode, String owner, String name, String descriptor, boolean ownerIsInterface) {}
 
     /**
-     * Where a call stands.
+     * Location of a call.
      *
      * @param className with slashes
-     * @param source the name of its file; null when the class does not tell
-     * @param line 0 when the class does not tell
+     * @param source the name of its file; null when unknown
+     * @param line 0 when unknown
      */
     record Location(String className, boolean isInterface, String source, String method, int line) {}
 
@@ -39,13 +39,13 @@ final class CallRewriting {
 
         boolean isAbout(Call call);
 
-        /** Writes what stands in the place of a call. */
+        /** Writes the replacement of a call. */
         void write(Call call, Location location, MethodVisitor code);
 
-        /** How many more slots of the stack that takes. */
+        /** Returns the additional stack slots of the replacement. */
         int extraStack();
 
-        /** What stands in the place of a reference to a method: a method that takes and gives the same. */
+        /** Returns the replacement of a method reference: a method with the same parameters and result. */
         Handle refer(Handle method, Location location);
 
         /** Adds the methods that the rewritten code calls. */

@@ -29,7 +29,7 @@ final class ExitCalls implements CallRewriting.Rule {
                 : Optional.empty();
     }
 
-    /** A name as it stands in a class's constant pool. */
+    /** Returns a name in the form of a class's constant pool. */
     private static byte[] constant(String name) {
         byte[] bytes = new byte[3 + name.length()];
         bytes[0] = 1; // CONSTANT_Utf8, then a u2 length

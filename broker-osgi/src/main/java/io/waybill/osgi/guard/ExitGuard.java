@@ -7,10 +7,10 @@ import org.osgi.framework.hooks.weaving.WeavingHook;
 import org.osgi.framework.hooks.weaving.WovenClass;
 
 /**
- * Keeps bundles from ending the process: their classes are loaded without the calls that would ({@link ExitCalls}). The bundles of the
- * system are left as they are, and so is the one that carries libtorch.
+ * Prevents bundles from ending the process: the calls that would are removed from their classes when they are loaded
+ * ({@link ExitCalls}). System bundles and the one with libtorch are not changed.
  *
- * <p><b>Threads.</b> Any; without state.
+ * <p><b>Threads.</b> Any; stateless.
  */
 public final class ExitGuard implements WeavingHook {
 

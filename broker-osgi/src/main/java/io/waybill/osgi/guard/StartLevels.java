@@ -3,7 +3,7 @@ package io.waybill.osgi.guard;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.startlevel.BundleStartLevel;
 
-/** Who belongs to the node and who to its operator, told by the start level. */
+/** Start levels that separate the node's bundles from its operator's. */
 public final class StartLevels {
 
     /** Handler bundles start from here on; levels below are the system's. */

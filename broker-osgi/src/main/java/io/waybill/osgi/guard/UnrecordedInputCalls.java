@@ -13,9 +13,9 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 
 /**
- * Rewrites the calls in a class that read the time or draw random numbers ({@link UnrecordedSource}) so that they tell the
- * {@link HandlerWatch} before they go on. A reference to such a method is replaced by one to a method that is added to the class, and
- * tells likewise.
+ * Rewrites the calls in a class that read the time or draw random numbers ({@link UnrecordedSource}), so that they
+ * notify the {@link HandlerWatch} first. A reference to such a method is replaced by one to a method that is added to
+ * the class.
  */
 final class UnrecordedInputCalls implements CallRewriting.Rule {
 
@@ -24,14 +24,14 @@ final class UnrecordedInputCalls implements CallRewriting.Rule {
     private static final String NOTE_DESCRIPTOR = "(Ljava/lang/String;Ljava/lang/String;)V";
     private static final String ADDED = "waybill$noted$";
 
-    /** A method that stands in for the one that is referred to. */
+    /** An added method that replaces the target of a reference. */
     private record StandIn(Handle method, Location location, String name) {
 
         boolean isConstructor() {
             return method.getTag() == Opcodes.H_NEWINVOKESPECIAL;
         }
 
-        /** Takes what is called as its first argument when that is an object's method. */
+        /** Returns the descriptor, with the receiver as first argument for an instance method. */
         String descriptor() {
             Type owner = Type.getObjectType(method.getOwner());
             Type of = Type.getMethodType(method.getDesc());
@@ -71,7 +71,7 @@ final class UnrecordedInputCalls implements CallRewriting.Rule {
         code.visitMethodInsn(Opcodes.INVOKESTATIC, WATCH, NOTE, NOTE_DESCRIPTOR, false);
     }
 
-    /** As in a stack trace, with the method that a lambda stands in. */
+    /** Formats a location as in a stack trace, with the method of a lambda. */
     private static String text(Location location) {
         String[] parts = location.method().split("\\$");
         String method = parts.length > 2 && parts[0].equals("lambda") ? parts[1] : location.method();

@@ -9,11 +9,11 @@ import org.osgi.framework.namespace.PackageNamespace;
 import org.osgi.framework.wiring.BundleWiring;
 
 /**
- * Lets the {@link HandlerWatch} know when a bundle reads the time or draws random numbers by itself: its classes are loaded with calls that
- * tell ({@link UnrecordedInputCalls}). Only bundles that use the broker's API can answer requests, and only they are watched: what a library looks
- * at for its own housekeeping is no part of a response.
+ * Notifies the {@link HandlerWatch} when a bundle reads the time or draws random numbers by itself: its classes are
+ * rewritten when they are loaded ({@link UnrecordedInputCalls}). Only bundles that use the broker's API are covered,
+ * since only they can respond to requests: a library's own clock readings are not part of a response.
  *
- * <p><b>Threads.</b> Any; without state.
+ * <p><b>Threads.</b> Any; stateless.
  */
 public final class UnrecordedInputGuard implements WeavingHook {
 

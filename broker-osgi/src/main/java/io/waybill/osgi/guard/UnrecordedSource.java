@@ -30,7 +30,7 @@ final class UnrecordedSource {
             Map.entry("java/util/random/RandomGenerator$LeapableGenerator", Set.of("of")),
             Map.entry("java/util/random/RandomGenerator$ArbitrarilyJumpableGenerator", Set.of("of")));
 
-    /** Those that take nothing; with an argument they are told the time, or what to begin with. */
+    /** Methods that count only without arguments; with one they get the time or a seed. */
     private static final Map<String, Set<String>> WITHOUT_ARGUMENT = Map.of(
             "java/util/Date", Set.of(CONSTRUCTOR),
             "java/util/Random", Set.of(CONSTRUCTOR),
@@ -51,28 +51,28 @@ final class UnrecordedSource {
         return methods.getOrDefault(call.owner(), Set.of()).contains(call.name());
     }
 
-    /** Of a class of java.time: unless it is told which clock to ask. */
+    /** Returns whether a call of java.time reads the clock: not when it gets one. */
     private static boolean isNow(Call call) {
         return call.name().equals("now")
                 && call.owner().startsWith("java/time/")
                 && !call.descriptor().startsWith("(Ljava/time/Clock;)");
     }
 
-    /** Unless it is told by which random numbers. */
+    /** Returns whether a shuffle draws random numbers: not when it gets a generator. */
     private static boolean isShuffle(Call call) {
         return call.name().equals("shuffle")
                 && call.owner().equals("java/util/Collections")
                 && call.descriptor().equals("(Ljava/util/List;)V");
     }
 
-    /** Unless it is told a date: these have ints. */
+    /** Returns whether a calendar reads the clock: not when it gets a date, as ints. */
     private static boolean isCalendar(Call call) {
         return call.name().equals(CONSTRUCTOR)
                 && call.owner().equals("java/util/GregorianCalendar")
                 && !call.descriptor().contains("I");
     }
 
-    /** How a report names it. */
+    /** Formats the source for a report. */
     static String text(String owner, String name) {
         String simple = owner.substring(owner.lastIndexOf('/') + 1).replace('$', '.');
         return name.equals(CONSTRUCTOR) ? "new " + simple + "()" : simple + "." + name + "()";

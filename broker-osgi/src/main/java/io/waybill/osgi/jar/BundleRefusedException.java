@@ -3,13 +3,13 @@ package io.waybill.osgi.jar;
 import java.util.Objects;
 
 /**
- * An operation on a bundle was refused or failed; what ran before still runs, unless the text says otherwise. The text is for an
- * operator: one sentence or two that name what is wrong.
+ * Thrown when an operation on a bundle was rejected or failed; the previous bundle still runs, unless the text says
+ * otherwise. The text is for operators: one or two sentences that name the problem.
  */
 public final class BundleRefusedException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /** What kind of thing went wrong. */
+    /** Kind of the problem. */
     public enum Reason {
         /** The file can't be read, or may be changed by others. */
         UNREADABLE,
@@ -19,7 +19,7 @@ public final class BundleRefusedException extends Exception {
         UNRESOLVED,
         /** The bundle threw on start, or a component of it is not satisfied or threw. */
         START_FAILED,
-        /** The bundle did not come back from its start or stop in time. */
+        /** The bundle did not return from its start or stop in time. */
         HUNG,
         /** No bundle with the name is installed. */
         UNKNOWN_BUNDLE,

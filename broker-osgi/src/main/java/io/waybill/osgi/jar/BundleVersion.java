@@ -12,9 +12,9 @@ import java.nio.file.Path;
 public record BundleVersion(String symbolicName, String version, String sha256) {
 
     /**
-     * Looks at a jar without running anything of it.
+     * Reads a jar without running its code.
      *
-     * @throws IOException when it can't be read, or is no bundle that a node would install
+     * @throws IOException when it can't be read, or is not a bundle that a node would install
      */
     public static BundleVersion of(Path jar) throws IOException {
         long size = Files.size(jar);

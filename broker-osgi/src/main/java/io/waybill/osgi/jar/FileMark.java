@@ -14,9 +14,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What tells whether a file changed since the last look.
+ * Attributes that show whether a file changed since the last scan.
  *
- * @param identity the inode, which is another when the file was replaced
+ * @param identity the inode, which a replacement does not share
  */
 public record FileMark(Object identity, long sizeBytes, FileTime modified) {
 
@@ -48,7 +48,7 @@ public record FileMark(Object identity, long sizeBytes, FileTime modified) {
         }
     }
 
-    /** Of whatever lies there, a link not followed; empty when nothing does. */
+    /** Reads the attributes at a path, without following a link; empty when nothing exists. */
     public static Optional<FileMark> at(Path file) throws IOException {
         return look(file).map(FileMark::of);
     }
@@ -61,7 +61,7 @@ public record FileMark(Object identity, long sizeBytes, FileTime modified) {
         try {
             return Optional.of(Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS));
         } catch (NoSuchFileException e) {
-            return Optional.empty(); // went between listing and looking: as if it had never been listed
+            return Optional.empty(); // removed between listing and reading: as if it had never been listed
         }
     }
 }

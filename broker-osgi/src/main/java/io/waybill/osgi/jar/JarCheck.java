@@ -13,14 +13,14 @@ import java.util.zip.ZipException;
 import org.osgi.framework.Version;
 
 /**
- * Looks at a jar without running anything of it: that it is one, that it would not unpack to more or to elsewhere than it should, that
- * a signature it carries holds, and that it is a bundle that may be installed. Without state.
+ * Checks a jar without running its code: that it is a jar, that its unpacked size and paths are within bounds, that its
+ * signature is valid, and that it is a bundle that may be installed. Stateless.
  */
 final class JarCheck {
 
     private static final int MAX_ENTRIES = 200_000;
     private static final int MAX_MANIFEST_BYTES = 1 << 20;
-    /** How much larger than the jar its content may be, all together. */
+    /** Max ratio of the content's size to the jar's. */
     private static final int MAX_EXPANSION = 100;
 
     private static final int MAX_NAME_LENGTH = 200;

@@ -27,7 +27,7 @@ public final class KeptJars {
         Staging.createPrivate(directory);
     }
 
-    /** Keeps a jar for the next start, in the place of the one that was kept for its bundle. A failure costs that and no more. */
+    /** Keeps a jar for the next start, replacing the one kept for its bundle. A failure affects nothing else. */
     public void keep(StagedJar jar) {
         Path file = file(jar.symbolicName());
         Path unfinished = file.resolveSibling("." + file.getFileName());
@@ -39,7 +39,7 @@ public final class KeptJars {
         }
     }
 
-    /** Keeps nothing for a bundle. */
+    /** Removes the kept jar of a bundle. */
     public void forget(String symbolicName) {
         try {
             Files.deleteIfExists(file(symbolicName));
@@ -48,12 +48,12 @@ public final class KeptJars {
         }
     }
 
-    /** What is kept, by name. */
+    /** Returns the kept jars, by name. */
     public List<Path> jars() throws IOException {
         return FileMark.list(directory, ".jar").keySet().stream().sorted().toList();
     }
 
-    /** Whether the jar that is kept for a bundle came to its place later than this file came to its own. */
+    /** Returns whether the kept jar of a bundle arrived later than this file. */
     public boolean isLater(String symbolicName, Path other) {
         try {
             Path file = file(symbolicName);
@@ -64,7 +64,7 @@ public final class KeptJars {
         }
     }
 
-    /** When the file was written, renamed or linked last: a copy may carry an older time of its content. */
+    /** Returns when the file was written, renamed or linked last: a copy may preserve an older time of its content. */
     private static FileTime arrived(Path file) throws IOException {
         return (FileTime) Files.getAttribute(file, "unix:ctime", LinkOption.NOFOLLOW_LINKS);
     }

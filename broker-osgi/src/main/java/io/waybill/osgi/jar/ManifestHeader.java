@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One clause of a header such as {@code Export-Package}: its names, attributes and directives. The text is not trusted; what does not
- * follow the form is left out. Immutable.
+ * One clause of a header such as {@code Export-Package}: its names, attributes and directives. The text is untrusted;
+ * invalid parts are ignored. Immutable.
  *
- * @param names in front of the first parameter
+ * @param names before the first parameter
  * @param parameters such as {@code version="1.0.0"} or {@code resolution:=optional}, without the quotes
  */
 public record ManifestHeader(List<String> names, List<String> parameters) {

@@ -22,23 +22,23 @@ import java.util.zip.ZipException;
  */
 public record ShippedBundles(Choice choice, Set<String> names) {
 
-    /** How many start. */
+    /** Rule that selects the bundles to start. */
     public enum Choice {
         ALL,
         NAMED
     }
 
-    /** Every bundle that the node comes with. */
+    /** Selects every bundle of the distribution. */
     public static final ShippedBundles ALL = new ShippedBundles(Choice.ALL, Set.of());
 
-    /** From this start level on there is a choice. */
+    /** First start level with a choice. */
     static final int FIRST_CHOSEN_LEVEL = 5;
 
     public ShippedBundles {
         names = Set.copyOf(names);
     }
 
-    /** Only those of these symbolic names; none when there are no names. */
+    /** Selects only these symbolic names; none when there are no names. */
     public static ShippedBundles named(Set<String> names) {
         return new ShippedBundles(Choice.NAMED, names);
     }

@@ -17,7 +17,7 @@ import org.osgi.framework.Version;
 public record StagedJar(
         Path copy, Path source, String sha256, String symbolicName, Version version, boolean usesComponents) {
 
-    /** For the framework, which closes it. */
+    /** Opens the jar for the framework, which closes it. */
     public InputStream open() throws IOException {
         return Files.newInputStream(copy);
     }

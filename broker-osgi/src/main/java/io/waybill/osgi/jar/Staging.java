@@ -48,7 +48,7 @@ public final class Staging {
     private final long maxJarBytes;
     private final AtomicLong count = new AtomicLong();
 
-    /** Makes the directory when it is missing, and empties it: what an earlier process left is of no use. */
+    /** Creates the directory when it is missing, and empties it: an earlier process's files are useless. */
     public Staging(Path directory, long maxJarBytes) throws IOException {
         this(directory, maxJarBytes, null);
     }
@@ -67,7 +67,7 @@ public final class Staging {
         }
     }
 
-    /** Makes a directory of mode 0700, or sees to it that an existing one has that mode. */
+    /** Creates a directory of mode 0700, or sets that mode. */
     public static void createPrivate(Path directory) throws IOException {
         Path parent = directory.toAbsolutePath().getParent();
         if (parent != null) {
@@ -163,7 +163,7 @@ public final class Staging {
                 Reason.NO_BUNDLE, "a bundle has at most " + maxJarBytes + " bytes, and " + source + " has more");
     }
 
-    /** Of a file, in hexadecimal. */
+    /** Returns the hash of a file, in hexadecimal. */
     static String sha256(Path file) throws IOException {
         MessageDigest digest = sha256();
         ByteBuffer buffer = ByteBuffer.allocate(COPY_BYTES);

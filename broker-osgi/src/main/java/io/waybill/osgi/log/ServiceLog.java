@@ -89,7 +89,7 @@ public final class ServiceLog implements LoggerFactory {
         target.atLevel(level).setCause(cause).log(String.format(text, parameters));
     }
 
-    /** What follows the text: one or two objects, or an array of them. */
+    /** Returns the parameters after the text: one or two objects, or an array of them. */
     private static Object[] parameters(Object[] arguments) {
         if (arguments.length == 2 && arguments[1] instanceof Object[] several) {
             return several;

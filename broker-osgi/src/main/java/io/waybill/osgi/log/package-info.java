@@ -1,2 +1,2 @@
-/** What the framework and its services log, on the node's log. */
+/** Log service of the framework, which writes to the node's log. */
 package io.waybill.osgi.log;

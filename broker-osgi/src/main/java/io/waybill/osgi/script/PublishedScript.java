@@ -7,10 +7,10 @@ import java.util.Optional;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceRegistration;
 
-/** A script as a service, and what became of it. Thread-safe; registered and withdrawn by the shelf. */
+/** A script as a service, with its verdict. Thread-safe; registered and withdrawn by the shelf. */
 final class PublishedScript implements Script {
 
-    /** What the bundle that runs scripts said last. */
+    /** Last verdict of the bundle that runs scripts. */
     private sealed interface Verdict {
         record Accepted(List<String> schemas) implements Verdict {}
 
@@ -29,12 +29,15 @@ final class PublishedScript implements Script {
         this.sinceWallNs = sinceWallNs;
     }
 
-    /** When this returns, the bundle that runs scripts has decided on it, if there is one. */
+    /** Registers the service. On return, the bundle that runs scripts has decided on it, if there is one. */
     void register(BundleContext context) {
         registration = context.registerService(Script.class, this, null);
     }
 
-    /** When this returns, no call to it is begun any more, and running ones have ended or were given up waiting for. */
+    /**
+     * Withdraws the service. On return, no call to it is begun any more, and running ones have ended or exceeded the
+     * limit.
+     */
     void withdraw() {
         try {
             registration.unregister();
@@ -43,7 +46,7 @@ final class PublishedScript implements Script {
         }
     }
 
-    /** Whether anybody who runs scripts has it now. */
+    /** Returns whether a bundle uses it now. */
     boolean isUsed() {
         try {
             return registration.getReference().getUsingBundles() != null;

@@ -55,7 +55,7 @@ public final class ScriptBundles implements BundleTrackerCustomizer<List<String>
     /** A script of a bundle that is not served. */
     public record Problem(String text, boolean mayPass) {}
 
-    /** What is wrong with the scripts of an active bundle. */
+    /** Returns the problems of an active bundle's scripts. */
     public List<Problem> problems(Bundle bundle) {
         List<Problem> problems = new ArrayList<>();
         for (String location : locations.getOrDefault(bundle.getBundleId(), List.of())) {

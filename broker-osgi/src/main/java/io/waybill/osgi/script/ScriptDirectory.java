@@ -40,13 +40,13 @@ public final class ScriptDirectory {
     private enum Standing {
         /** Seen once as it is. */
         NEW,
-        /** To be taken, now or as soon as what keeps it from being opened, or compared with what runs, is gone. */
+        /** To be installed, now or once it can be opened and compared with the running script. */
         STABLE,
-        /** Given to the shelf, whatever became of it. */
+        /** Passed to the shelf, with any result. */
         TAKEN
     }
 
-    /** What is known of a file. */
+    /** State of a file. */
     private static final class Seen {
         FileMark mark;
         Standing standing = Standing.NEW;
@@ -59,13 +59,13 @@ public final class ScriptDirectory {
         this.shelf = shelf;
     }
 
-    /** Brings the scripts to what the files say now, without waiting whether they still change. */
+    /** Updates the scripts to the files' current state, without waiting until they are stable. */
     public void lookAtStart() {
         look();
         look();
     }
 
-    /** Brings the scripts to what the files say now. */
+    /** Updates the scripts to the files' current state. */
     public void look() {
         Map<Path, FileMark> found = new TreeMap<>();
         try {

@@ -29,7 +29,7 @@ record ScriptName(String module, Script.Form form) {
                 : Optional.empty();
     }
 
-    /** What to say of a file whose name can't be parsed. */
+    /** Returns the problem of a file whose name can't be parsed. */
     static String problem(String fileName) {
         return "a script is named like a module of Python, of at most 64 letters, digits and _, because its functions are"
                 + " called by that name: " + fileName;

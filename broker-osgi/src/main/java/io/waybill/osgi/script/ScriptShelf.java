@@ -12,11 +12,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The scripts of a node, each at its place, with what is wrong with them. A script that is put where one is takes over when the bundle that runs
- * scripts accepted it; until then, and when it is refused, the one that was there serves on.
+ * Scripts of a node, by slot, with their problems. A new script replaces the one in its slot when the bundle that runs
+ * scripts has accepted it; until then, and when it is rejected, the previous one keeps serving.
  *
- * <p><b>Threads.</b> Any; changes wait for each other, {@link #list()} does not. A change waits until calls to what is replaced have ended,
- * up to the drain limit.
+ * <p><b>Threads.</b> Any; changes wait for each other, {@link #list()} does not. A change waits until calls to the
+ * replaced script have ended, up to the drain limit.
  */
 public final class ScriptShelf {
 
@@ -31,10 +31,10 @@ public final class ScriptShelf {
     private final ReentrantLock oneAtATime = new ReentrantLock();
 
     /**
-     * What is known of a place. Immutable.
+     * State of a slot. Immutable.
      *
      * @param running null when nothing is
-     * @param problem of what was put there last; null when there is none
+     * @param problem of the script that was put there last; null when there is none
      */
     private record Shelved(String module, String origin, PublishedScript running, String problem, long problemWallNs) {
 
@@ -62,21 +62,21 @@ public final class ScriptShelf {
         this.clock = clock;
     }
 
-    /** Every script, by place. */
+    /** Returns every script, by slot. */
     public List<ScriptStatus> list() {
         List<ScriptStatus> all = new ArrayList<>();
         byLocation.values().forEach(shelved -> all.add(shelved.status()));
         return all;
     }
 
-    /** What is wrong at a place. */
+    /** Returns the problem of a slot. */
     Optional<String> problem(String location) {
         Shelved shelved = byLocation.get(location);
         return shelved == null ? Optional.empty() : shelved.status().problem();
     }
 
     /**
-     * Whether no bundle could say now whether another script is better than the one at a place, as while the bundle that runs
+     * Returns whether no bundle can compare another script with the one in a slot, as while the bundle that runs
      * scripts is updated.
      */
     boolean mustWait(String location) {
@@ -84,7 +84,7 @@ public final class ScriptShelf {
         return shelved != null && shelved.running != null && !shelved.running.isUsed();
     }
 
-    /** Puts a script at a place, instead of what is there. */
+    /** Puts a script in a slot, in place of the present one. */
     void put(String location, StagedScript staged, int ranking) {
         oneAtATime.lock();
         try {
@@ -114,7 +114,7 @@ public final class ScriptShelf {
         takeAway(before);
     }
 
-    /** Says what is wrong with what lies at a place; what runs there runs on. Logged when it is news. */
+    /** Sets the problem of the script in a slot; the running one continues. Logged when it is new. */
     void refuse(String location, String module, String origin, String problem) {
         oneAtATime.lock();
         try {
@@ -130,7 +130,7 @@ public final class ScriptShelf {
         }
     }
 
-    /** Forgets what is at a place; it is listed until it is gone. */
+    /** Empties a slot; it is listed until its script is withdrawn. */
     void remove(String location) {
         oneAtATime.lock();
         try {

@@ -18,7 +18,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The private directory into which scripts are copied before anybody compiles them: what was opened and checked is what runs. Thread-safe. */
+/**
+ * Private directory into which scripts are copied before they are compiled, so that the checked file is the one that
+ * runs. Thread-safe.
+ */
 public final class ScriptStaging {
 
     /** Greatest size of a source. */

@@ -4,14 +4,14 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What an operator sees of a script.
+ * Status of a script, for operators.
  *
  * @param module the first part of its functions' names; empty when it has no usable one
- * @param origin where it was put
- * @param sha256 of what runs, in hexadecimal; empty when nothing does
- * @param sinceWallNs when it began to run, or was refused
- * @param schemas of the functions that run
- * @param problem what is wrong with what lies there now, when something is
+ * @param origin the deployed path
+ * @param sha256 of the running script, in hexadecimal; empty when none runs
+ * @param sinceWallNs when it began to run, or was rejected
+ * @param schemas of the running functions
+ * @param problem of the present file, if any
  */
 public record ScriptStatus(
         String module, String origin, String sha256, long sinceWallNs, List<String> schemas, Optional<String> problem) {

@@ -4,10 +4,11 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Notes the first {@link UnrecordedInput} of one run of a handler: of the thread that runs it, and of those that are started from there.
+ * Records the first {@link UnrecordedInput} of one run of a handler: of the thread that runs it, and of threads started
+ * by it.
  *
  * <p><b>Threads.</b> {@link #begin} and {@link #leave} belong to the thread that runs the handler; the rest is for any.
- * <b>Lifetime.</b> Until {@link #end}. A thread that lives on is not counted then.
+ * <b>Lifetime.</b> Until {@link #end}. Threads that continue are not observed then.
  */
 public final class HandlerWatch {
 
@@ -23,7 +24,7 @@ public final class HandlerWatch {
 
     private HandlerWatch() {}
 
-    /** This thread is the handler's from now on. */
+    /** Attaches this thread to a new run of a handler. */
     public static HandlerWatch begin() {
         HandlerWatch watch = new HandlerWatch();
         watch.outer = CURRENT.get();
@@ -31,7 +32,7 @@ public final class HandlerWatch {
         return watch;
     }
 
-    /** This thread is whose it was before; those that it started stay this handler's. */
+    /** Restores this thread's previous run; threads that it started stay with this one. */
     public void leave() {
         if (outer == null) {
             CURRENT.remove();

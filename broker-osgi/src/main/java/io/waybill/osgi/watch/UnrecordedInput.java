@@ -1,7 +1,7 @@
 package io.waybill.osgi.watch;
 
 /**
- * A look at the time, or a draw of random numbers, that did not go through the outbox. Immutable.
+ * Reading of the time, or draw of random numbers, outside of the outbox. Immutable.
  *
  * @param what such as {@code System.nanoTime()}
  * @param where as in a stack trace

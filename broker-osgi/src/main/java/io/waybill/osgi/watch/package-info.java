@@ -1,5 +1,5 @@
 /**
- * What the rewritten classes of bundles call when they pass the broker by. Bundles see this package in frameworks that note it, and nothing
- * else of the broker's insides.
+ * Callbacks of rewritten bundle classes for unrecorded input. Bundles see only this internal package of the broker, and
+ * only in frameworks that record it.
  */
 package io.waybill.osgi.watch;

@@ -59,7 +59,7 @@ public final class ConverterWhiteboard
 
     @Override
     public void modifiedService(ServiceReference<DeviceConverter> reference, DeviceConverter converter) {
-        // The type is a converter's identity: one that wants another is registered again.
+        // The type identifies a converter: a change of it is a new registration.
     }
 
     @Override

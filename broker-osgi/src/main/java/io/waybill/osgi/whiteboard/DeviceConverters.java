@@ -3,10 +3,10 @@ package io.waybill.osgi.whiteboard;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.device.DeviceRegistry;
 
-/** Where the converters of bundles go. Thread-safe; called when a bundle's converter comes or goes. */
+/** Registry for the converters of bundles. Thread-safe; called when a bundle's converter is added or removed. */
 public interface DeviceConverters {
 
-    /** A converter for devices of this type came. Several for a type may be there at once: the implementation chooses. */
+    /** Adds a converter for devices of this type. There may be several for a type: the implementation chooses. */
     void add(String deviceType, DeviceConverter converter);
 
     /** A converter goes. */

@@ -50,7 +50,7 @@ public final class HandlerWhiteboard
     static final String DELIVERY = Delivery.PREFIX_ + "delivery";
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerWhiteboard.class);
-    /** Of the keys of a handler, in the log. */
+    /** Max keys of a handler in the log. */
     private static final int MAX_SHOWN = 50;
 
     private static final Duration THREADS_END_LIMIT = Duration.ofSeconds(1);
@@ -65,13 +65,13 @@ public final class HandlerWhiteboard
     private final Map<Long, OfBundle> byBundle = new HashMap<>(); // guarded by itself
     private final Map<Long, List<Problem>> problems = new HashMap<>(); // guarded by itself
 
-    /** What is wrong with a service. */
+    /** Problem of a service. */
     private record Problem(ServiceReference<MessageHandler> reference, String text) {}
 
     /** A handler while it is in the registry. */
     record Published(Bundle bundle, OfBundle owner, HandlerRegistry.Registration registration, Provider provider) {}
 
-    /** What the handlers of one bundle share. Its fields are guarded by {@link #byBundle}. */
+    /** State shared by the handlers of one bundle. Its fields are guarded by {@link #byBundle}. */
     private static final class OfBundle {
         final HandlerExecutor executor;
         int handlers;
@@ -106,7 +106,7 @@ public final class HandlerWhiteboard
         tracker.close();
     }
 
-    /** What is wrong with services that the bundle publishes now. */
+    /** Returns the problems of services that the bundle publishes now. */
     public List<String> problems(Bundle bundle) {
         synchronized (problems) {
             List<Problem> ofBundle = problems.getOrDefault(bundle.getBundleId(), List.of());
@@ -167,7 +167,7 @@ public final class HandlerWhiteboard
 
     @Override
     public void modifiedService(ServiceReference<MessageHandler> reference, Published published) {
-        // Keys are a handler's identity: one that wants others is registered again.
+        // Keys identify a handler: a change of them is a new registration.
     }
 
     @Override
@@ -184,7 +184,7 @@ public final class HandlerWhiteboard
         context.ungetService(reference);
     }
 
-    /** All handlers of a bundle that stops drain within one limit. */
+    /** Returns the remaining drain time: all handlers of a bundle that stops drain within one limit. */
     private Duration timeToDrain(Bundle bundle, OfBundle owner) {
         if (bundle.getState() != Bundle.STOPPING) {
             return drainLimit;

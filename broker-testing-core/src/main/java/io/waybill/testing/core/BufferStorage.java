@@ -10,7 +10,7 @@ import java.nio.ByteOrder;
 /** A storage for tests, over a buffer. Counts nothing. */
 public record BufferStorage(ByteBuffer buffer) implements Storage {
 
-    /** So many bytes, each its place. */
+    /** Creates a storage of this size, in which each byte is its index. */
     public static BufferStorage counting(int sizeBytes) {
         ByteBuffer bytes = ByteBuffer.allocateDirect(sizeBytes);
         for (int i = 0; i < sizeBytes; i++) {

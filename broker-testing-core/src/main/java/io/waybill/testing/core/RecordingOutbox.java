@@ -31,12 +31,12 @@ public final class RecordingOutbox implements Outbox {
     private Request fields;
     private Value value;
 
-    /** Has no clock and no random numbers: a handler that asks for them fails. */
+    /** Creates an outbox without clock and random numbers: a handler that uses them fails. */
     public RecordingOutbox() {
         this(null, null);
     }
 
-    /** Gives the handler a clock and random numbers of the test's choice. */
+    /** Creates an outbox with a clock and random numbers. */
     public RecordingOutbox(InstantSource clock, RandomGenerator random) {
         this.clock = clock;
         this.random = random;
@@ -55,7 +55,7 @@ public final class RecordingOutbox implements Outbox {
         }
     }
 
-    /** One field of the response. */
+    /** Returns one field of the response. */
     public Value field(String name) {
         Value field = fields().get(name);
         if (field == null) {

@@ -27,7 +27,7 @@ public final class Seeds {
         return new Random(fresh());
     }
 
-    /** The same seed in each run, where the property does not name another. */
+    /** Returns the usual seed, unless the property sets another one. */
     public static long one(long usual) {
         Long asked = Long.getLong(PROPERTY);
         long seed = asked == null ? usual : asked;
@@ -35,14 +35,14 @@ public final class Seeds {
         return seed;
     }
 
-    /** The same seeds in each run, or the property's alone. For the arguments of a parameterized test. */
+    /** Returns the usual seeds, or the property's alone. For the arguments of a parameterized test. */
     public static LongStream each(long... usual) {
         return Long.getLong(PROPERTY) == null
                 ? Arrays.stream(usual).peek(seed -> System.out.println("repeat with " + option(seed)))
                 : LongStream.of(one(0));
     }
 
-    /** As many seeds as a test has rounds, counted from one, or the property's alone. A failure names the seed. */
+    /** Returns as many consecutive seeds as a test has rounds, or the property's alone. A failure names the seed. */
     public static LongStream count(long first, int rounds) {
         if (Long.getLong(PROPERTY) != null) {
             return LongStream.of(one(0));

@@ -17,9 +17,9 @@ public final class Waits {
     private Waits() {}
 
     /**
-     * What a test waits for.
+     * Condition that a test waits for.
      *
-     * @param <E> what the check may throw
+     * @param <E> exception of the check
      */
     @FunctionalInterface
     public interface Condition<E extends Exception> {
@@ -33,7 +33,7 @@ public final class Waits {
         until(() -> what, condition);
     }
 
-    /** The same with a text that is built when the wait fails. */
+    /** Waits with a text that is built when the wait fails. */
     public static <E extends Exception> void until(Supplier<String> what, Condition<E> condition) throws E {
         long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_S);
         while (!condition.isMet()) {

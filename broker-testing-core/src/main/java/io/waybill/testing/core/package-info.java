@@ -1,8 +1,9 @@
 /**
- * What tests of a handler need without a broker: a {@linkplain io.waybill.testing.core.TestMessage message}, an
- * {@linkplain io.waybill.testing.core.RecordingOutbox outbox} that keeps the response,,
- * {@linkplain io.waybill.testing.core.Seeds seeds} of random tests, and {@linkplain io.waybill.testing.core.Waits waits} for other threads.
+ * Test doubles for handlers without a broker: a {@linkplain io.waybill.testing.core.TestMessage message}, an
+ * {@linkplain io.waybill.testing.core.RecordingOutbox outbox} that keeps the response,
+ * {@linkplain io.waybill.testing.core.Seeds seeds} of random tests, and
+ * {@linkplain io.waybill.testing.core.Waits waits} for other threads.
  *
- * <p>Comes with {@code broker-testing}, which adds a broker in the test's JVM.
+ * <p>Included in {@code broker-testing}, which adds a broker in the test's JVM.
  */
 package io.waybill.testing.core;

@@ -33,12 +33,12 @@ final class CallStack {
     private final LeasedTensors tensors;
     private final ScriptCalls calls;
 
-    /** For an operator. */
+    /** Creates a stack for an operator. */
     CallStack(LeasedTensors tensors) {
         this(tensors, null);
     }
 
-    /** For a function, which may call other workers. */
+    /** Creates a stack for a function, which may call other workers. */
     CallStack(LeasedTensors tensors, ScriptCalls calls) {
         this.tensors = tensors;
         this.calls = calls;
@@ -57,7 +57,7 @@ final class CallStack {
         stack.push_back(convert(parameter.type(), value));
     }
 
-    /** What a run left. */
+    /** Returns the single result of a run. */
     IValue onlyResult() {
         if (stack.size() != 1) {
             throw new IllegalStateException("one result was declared, and " + stack.size() + " were left");

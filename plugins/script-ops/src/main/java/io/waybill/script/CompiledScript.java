@@ -29,14 +29,14 @@ import org.bytedeco.pytorch.Type;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * One version of a script: its functions, and what libtorch keeps for them.
+ * One version of a script: its functions, and their native state in libtorch.
  *
- * <p><b>Lifetime.</b> Its compiler closes it. A call enters before it runs a function and leaves afterwards; the native side is
- * freed when it is closed and the last call has left. <b>Threads.</b> Any.
+ * <p><b>Lifetime.</b> Its compiler closes it. A call enters before it runs a function and leaves afterwards; the native
+ * side is freed when it is closed and the last call has left. <b>Threads.</b> Any.
  */
 final class CompiledScript implements AutoCloseable {
 
-    /** What is compiled and not freed, in this process. */
+    /** Scripts of this process that are compiled and not freed. */
     private static final AtomicInteger LIVE = new AtomicInteger();
 
     private static final int MAX_FUNCTIONS = 1_000;
@@ -44,9 +44,9 @@ final class CompiledScript implements AutoCloseable {
     private final String module;
     private final int ranking;
     private final List<ScriptFunction> functions = new ArrayList<>();
-    /** Of libtorch; each holds one reference. */
+    /** Native objects; each holds one reference. */
     private final List<Pointer> owned = new ArrayList<>(2);
-    /** The numbers of the places where it calls other workers. */
+    /** The numbers of the sites at which it calls other workers. */
     private final List<Long> sites = new ArrayList<>(0);
     /** The maker's use of it, and one for each call in it. */
     private final AtomicInteger uses = new AtomicInteger(1);
@@ -128,7 +128,10 @@ final class CompiledScript implements AutoCloseable {
         return all;
     }
 
-    /** What libtorch finds to be the type of a function's result, where the function makes no calls and so compiles by itself. */
+    /**
+     * Returns the type that libtorch infers for a function's result, if the function makes no calls and so compiles by
+     * itself.
+     */
     private String resultType(String function, String textWithoutCalls) throws ScriptRefusedException {
         String why = "it calls other workers itself";
         try {
@@ -216,7 +219,7 @@ final class CompiledScript implements AutoCloseable {
         leave();
     }
 
-    /** How many are compiled and not freed, in this process. */
+    /** Returns how many scripts of this process are compiled and not freed. */
     static int liveCount() {
         return LIVE.get();
     }

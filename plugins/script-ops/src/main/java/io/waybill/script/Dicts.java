@@ -16,13 +16,14 @@ import org.bytedeco.pytorch.Type;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * Makes libtorch's dicts, which Java can't construct: with the interpreter's own {@code aten::dict}, from a list of pairs.
+ * Creates libtorch's dicts, which Java can't construct, with the interpreter's own {@code aten::dict}, from a list of
+ * pairs.
  *
  * <p><b>Threads.</b> Any. <b>Lifetime.</b> Libtorch is loaded before this class is.
  */
 final class Dicts {
 
-    /** By the type of the keys. */
+    /** Operations by the type of the keys. */
     private static final Map<String, Operation> MAKERS =
             List.of("str", "int", "bool", "float", "complex", "Tensor").stream()
                     .collect(Collectors.toMap(key -> key, Dicts::find));

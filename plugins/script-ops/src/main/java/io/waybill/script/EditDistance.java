@@ -1,6 +1,6 @@
 package io.waybill.script;
 
-/** How many letters have to be put in, left out or replaced to turn one name into another. */
+/** Edit distance of two names: the number of letters to insert, delete or replace. */
 final class EditDistance {
 
     private EditDistance() {}

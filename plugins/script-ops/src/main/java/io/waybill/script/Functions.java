@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The functions of all scripts, by name. Of several with one name that of the script with the highest ranking is found, then the one that
- * came first: the one that the broker calls. Thread-safe.
+ * The functions of all scripts, by name. Of several with the same name the broker calls that of the script with the
+ * highest ranking, then the oldest. Thread-safe.
  */
 final class Functions {
 

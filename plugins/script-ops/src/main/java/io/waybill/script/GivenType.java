@@ -14,10 +14,10 @@ final class GivenType {
 
     static final String ANY = "Any";
 
-    /** As in PyTorch, where an empty list or dict has the same. */
+    /** Type of an empty list or dict, as in PyTorch. */
     private static final String EMPTY = "Tensor";
 
-    /** More are read again each time: their number is in the callers' hands. */
+    /** Max cached types; further ones are parsed again each time, because callers determine their number. */
     private static final int MAX_KNOWN = 256;
 
     private static final Map<String, Type.TypePtr> KNOWN = new ConcurrentHashMap<>();

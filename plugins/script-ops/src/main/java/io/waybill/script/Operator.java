@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * All overloads of one name that can be called by a message. Immutable, and safe for several threads.
+ * All overloads of one name that a message can call. Immutable, and safe for several threads.
  *
  * @param name as the call gave it
  * @param overloads in the order in which they are tried: the dispatcher's first, each in the order of registration
@@ -18,8 +18,8 @@ record Operator(OperatorName name, List<Overload> overloads) {
     private static final String SEEDING = "aten::manual_seed";
 
     /**
-     * Whether a run that leaves nothing is answered with none. As in PyTorch no other operator without a result can be called, but
-     * PyTorch seeds before it notices, and a caller has no other way to seed a node.
+     * Returns whether a run without a result has the response {@code None}. As in PyTorch no other operator without a
+     * result can be called, but PyTorch seeds before it detects this, and a caller has no other way to seed a node.
      */
     boolean respondsNothing(Overload overload) {
         return name.qualified().equals(SEEDING) && !overload.signature().hasResults();

@@ -13,10 +13,10 @@ import java.util.regex.Pattern;
  */
 record OperatorName(String qualified, String overload) {
 
-    /** Stands for no particular overload. */
+    /** Placeholder for any overload. */
     static final String ANY_OVERLOAD = "*";
 
-    /** How operators are named, for texts. */
+    /** Description of the forms of operator names, for texts. */
     static final String FORMS = "an operator is named like aten::add, aten::add.Tensor or torch.ops.aten.add";
 
     private static final Pattern FORM =

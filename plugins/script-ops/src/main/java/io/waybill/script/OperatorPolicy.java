@@ -40,7 +40,7 @@ final class OperatorPolicy {
     private static final String OBJECTS = "gives out objects of the process as bytes";
     private static final String OUTPUT = "writes to the node's output";
 
-    /** What all operators of a namespace do. */
+    /** Effects of all operators of a namespace. */
     private static final Map<String, String> BY_NAMESPACE = Map.of(
             "c10d",
             NETWORK,
@@ -59,7 +59,7 @@ final class OperatorPolicy {
             "static_runtime",
             "is an inner part of a runtime and takes addresses unchecked");
 
-    /** What an operator does, in a namespace whose others compute. */
+    /** Effects of single operators, in a namespace whose others only compute. */
     private static final Map<String, String> BY_NAME = Map.of(
             "aten::from_file", FILES,
             "aten::save", FILES,
@@ -77,15 +77,16 @@ final class OperatorPolicy {
         this.allowed = allowed;
     }
 
-    /** What is in force without a setting. */
+    /** Returns the default policy. */
     static OperatorPolicy standard() {
         return new OperatorPolicy(Set.of());
     }
 
     /**
-     * With what the configuration allows.
+     * Returns the policy with additional operators from the configuration.
      *
-     * @param names such as {@code aten::from_file}, or {@code profiler::*} for all of a namespace, with commas between; empty for none
+     * @param names such as {@code aten::from_file}, or {@code profiler::*} for all of a namespace, with commas between;
+     * empty for none
      * @throws IllegalArgumentException when one has another form, or is of an operator that is allowed anyway
      */
     static OperatorPolicy allowing(String names) {
@@ -125,7 +126,7 @@ final class OperatorPolicy {
         }
     }
 
-    /** What an operator does besides computing; null when it only computes. */
+    /** Returns the effects of an operator besides computing; null when there are none. */
     static String reach(String qualified) {
         String namespace = namespace(qualified);
         String ofNamespace = BY_NAMESPACE.get(namespace);

@@ -16,14 +16,15 @@ import org.bytedeco.pytorch.global.torch;
 /**
  * The operators of this process's libtorch, by name. Thread-safe.
  *
- * <p>The names are read once, at construction; an operator's overloads when it is first called. Only names that libtorch knows are ever
- * remembered or handed to it, so that unknown ones, from wherever they come, cost no memory.
+ * <p>The names are read once, at construction; an operator's overloads when it is first called. Only names that
+ * libtorch knows are cached or passed to it, so that unknown ones cost no memory.
  *
- * <p>Operators that exist for the interpreter alone are left out: those that need a graph node, or a count of arguments on the stack.
+ * <p>Operators for the interpreter alone are excluded: those that need a graph node, or a count of arguments on the
+ * stack.
  */
 final class Operators {
 
-    /** Its instructions are the interpreter's own. */
+    /** Namespace of the interpreter's instructions. */
     private static final String INTERPRETER = "prim::";
 
     private static final int NEAREST_COUNT = 5;
@@ -64,12 +65,12 @@ final class Operators {
         return found;
     }
 
-    /** How many names there are. */
+    /** Returns the number of names. */
     int size() {
         return overloadCounts.size();
     }
 
-    /** How many are remembered with their overloads. */
+    /** Returns how many names are cached with their overloads. */
     int rememberedCount() {
         return byText.size();
     }

@@ -17,7 +17,7 @@ import org.bytedeco.pytorch.global.torch.TypeKind;
  */
 final class ParameterType {
 
-    /** What a value has to be. */
+    /** Kind of value that a parameter accepts. */
     enum Kind {
         TENSOR("Tensor"),
         SCALAR("Scalar"),
@@ -36,13 +36,13 @@ final class ParameterType {
         DICT("Dict"),
         /** A generator of random numbers, given by its seed. */
         GENERATOR("Generator"),
-        /** Any value that libtorch has: where the type is a variable or {@code Any}. */
+        /** Any value of libtorch: for a variable type or {@code Any}. */
         ANY("Any"),
-        /** One of several. */
+        /** One of several types. */
         UNION("Union"),
         /** A reference to a value elsewhere, which a function knows as a future. */
         REFERENCE("RRef"),
-        /** Only its default can be had: streams, objects of classes. */
+        /** Accepts only its default: streams, objects of classes. */
         OTHER("");
 
         private final String text;
@@ -132,7 +132,7 @@ final class ParameterType {
         return new ParameterType(Kind.LIST, List.of(element), fixedLength, listType, element.text + "[" + length + "]");
     }
 
-    /** Null when it is open: the type of what is given counts then. */
+    /** Returns the element type; null when it is open and the value determines it. */
     private static Type.TypePtr elementType(Type onStack, int index) {
         Type.TypePtr declared = onStack.containedType(index);
         if (declared.get().hasFreeVariables()) {
@@ -157,7 +157,7 @@ final class ParameterType {
         return new ParameterType(Kind.REFERENCE, List.of(value), 0, null, "RRef(" + value + ")");
     }
 
-    /** Of what it may be, values are given for what can be given. */
+    /** Returns the type of a union, of those members that can be sent. */
     private static ParameterType union(Type type, Type onStack) {
         List<ParameterType> choices = new ArrayList<>();
         for (int i = 0; i < type.containedTypeSize(); i++) {
@@ -218,12 +218,12 @@ final class ParameterType {
         return kind;
     }
 
-    /** Of a list, an optional or a reference; the keys of a dict. */
+    /** Returns the element of a list, an optional or a reference; the keys of a dict. */
     ParameterType element() {
         return elements.get(0);
     }
 
-    /** Of a tuple, or what a union may be; the keys and the values of a dict. */
+    /** Returns the elements of a tuple, the members of a union, or the keys and the values of a dict. */
     List<ParameterType> elements() {
         return elements;
     }
@@ -233,12 +233,12 @@ final class ParameterType {
         return listType;
     }
 
-    /** Of a list; 0 when it is not fixed. */
+    /** Returns the fixed length of a list; 0 for none. */
     int fixedLength() {
         return fixedLength;
     }
 
-    /** How well a value fits: {@link #NO_FIT}, {@link #EXACT}, or a cost above it. */
+    /** Returns how well a value fits: {@link #NO_FIT}, {@link #EXACT}, or a cost above it. */
     int fit(Value value) {
         switch (kind) {
             case TENSOR:
@@ -336,7 +336,7 @@ final class ParameterType {
         return worst;
     }
 
-    /** What a union's value counts as: the first that it fits best; null when it fits none. */
+    /** Returns the member of a union that a value fits best, the first of several; null when it fits none. */
     ParameterType choice(Value value) {
         ParameterType best = null;
         for (ParameterType choice : elements) {
@@ -348,7 +348,7 @@ final class ParameterType {
         return best;
     }
 
-    /** As in a schema. */
+    /** Returns the text form of a schema. */
     @Override
     public String toString() {
         return text;

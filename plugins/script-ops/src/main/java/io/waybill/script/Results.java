@@ -27,35 +27,37 @@ import org.bytedeco.pytorch.global.torch.Layout;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * What an operator left on the stack, as a value to answer with. Tensors of one result that share a storage share it in the value.
+ * Converts the result of an operator on the stack to a value for the response. Tensors of one result that share a
+ * storage share it in the value.
  *
- * <p><b>Ownership.</b> Each tensor of the value brings one count of its storage, which goes to the outbox with it; when a conversion fails
- * they are given back. Libtorch's memory stays alive through them, the message's own storages by being retained.
+ * <p><b>Ownership.</b> Each tensor of the value brings one count of its storage, which goes to the outbox with it; when
+ * a conversion fails they are released. Libtorch's memory stays alive through them, the message's own storages by being
+ * retained.
  *
  * <p><b>Threads.</b> One.
  */
 final class Results {
 
     private final LeasedTensors tensors;
-    /** Once for each count that was taken. */
+    /** One entry for each count that was taken. */
     private final List<Storage> storages = new ArrayList<>(2);
 
     private final List<Long> addresses = new ArrayList<>(2);
 
     private final ScriptCalls calls;
 
-    /** Of an operator. */
+    /** Creates a conversion for an operator. */
     Results(LeasedTensors tensors) {
         this(tensors, null);
     }
 
-    /** Of a function, or what it gives to another worker. */
+    /** Creates a conversion for a function, or for its arguments to another worker. */
     Results(LeasedTensors tensors, ScriptCalls calls) {
         this.tensors = tensors;
         this.calls = calls;
     }
 
-    /** Gives back the counts that were taken. */
+    /** Releases the counts that were taken. */
     void release() {
         storages.forEach(Storage::release);
         storages.clear();
@@ -185,7 +187,7 @@ final class Results {
             return new io.waybill.api.tensor.Tensor(
                     dtype, sizes, strides, plain.storage_offset(), requiresGrad, storage);
         } catch (IllegalArgumentException e) {
-            // Some of libtorch's inner operators do what they are told, checked or not.
+            // Some of libtorch's internal operators do not check their arguments.
             throw new RejectedMessageException(ErrorCode.REFUSED, "the result does not travel: " + e.getMessage(), e);
         }
     }

@@ -20,16 +20,17 @@ import org.bytedeco.pytorch.ValueArrayRef;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * Puts the way to Java into the graphs of compiled functions. Libtorch has one kind of node whose code is given from outside:
- * {@code prim::profile_ivalue}, which hands the interpreter's stack to a callback. Here it makes a call, or waits for one.
+ * Inserts calls to Java into the graphs of compiled functions. Libtorch has one kind of node with external code:
+ * {@code prim::profile_ivalue}, which passes the interpreter's stack to a callback. Here it makes a call, or waits for
+ * one.
  *
- * <p><b>Threads.</b> A graph is changed before anybody runs it. The callbacks come on the thread that runs the function.
+ * <p><b>Threads.</b> A graph is changed before it is run. The callbacks run on the thread that runs the function.
  */
 public final class RpcGraphs {
 
     private static final String WAIT = "aten::wait";
 
-    /** These live as long as the class: graphs hold on to their native sides. */
+    /** These are never freed: graphs refer to their native sides. */
     private static final Callback CALL = new Callback() {
         @Override
         void run(IValueVector stack, long top) throws RejectedMessageException {
@@ -166,7 +167,7 @@ public final class RpcGraphs {
         }
     }
 
-    /** What libtorch makes an error of, in whose text it puts {@link #toString}. */
+    /** Exception that libtorch converts to an error, with {@link #toString} in its text. */
     private static final class Failure extends RuntimeException {
 
         private static final long serialVersionUID = 1;

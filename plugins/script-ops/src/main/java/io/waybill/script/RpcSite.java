@@ -6,14 +6,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Where a script calls a function on another worker in one way. Immutable.
+ * A call site: a function that a script calls on another worker, and the way of calling it. Immutable.
  *
  * @param function as the message names it, such as {@code math.scale}
- * @param result what the response has to be
+ * @param result required type of the response
  */
 record RpcSite(RpcText.Way way, String function, ParameterType result) {
 
-    /** By the number that the script's graph holds. */
+    /** Call sites by the number in the script's graph. */
     private static final Map<Long, RpcSite> SITES = new ConcurrentHashMap<>();
 
     private static final AtomicLong LAST = new AtomicLong();

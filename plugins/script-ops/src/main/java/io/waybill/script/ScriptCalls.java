@@ -27,11 +27,13 @@ import org.bytedeco.pytorch.Tuple;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * What one run of a function calls on other workers, on behalf of the request that it serves. To libtorch a call that was not waited for, and a reference, are futures that nobody completes: the function's
- * waiting comes here first, and completes them.
+ * Calls of one run of a function to other workers, on behalf of the request that it serves. In libtorch, an
+ * asynchronous call and a reference are incomplete futures: the function's wait enters this class first, which
+ * completes them.
  *
- * <p><b>Threads.</b> The one that runs the function. <b>Ownership.</b> Holds the responses, whose tensors the function computes with, and the handles of the
- * references that it made, until it is closed; that is after the response was given. A call that was not waited for goes on.
+ * <p><b>Threads.</b> The one that runs the function. <b>Ownership.</b> Holds the responses, whose tensors the function
+ * computes with, and the handles of the references that it made, until it is closed, after the response. An
+ * asynchronous call without a wait continues.
  */
 final class ScriptCalls implements AutoCloseable {
 
@@ -39,7 +41,7 @@ final class ScriptCalls implements AutoCloseable {
 
     private static final double NANOS = 1e9;
 
-    /** What a future of the function's stands for: a response that comes, or a reference. */
+    /** What a future of the function represents: a pending response, or a reference. */
     private record Pending(ParameterType type, String what, CompletableFuture<Response> response, RRef reference) {}
 
     private final Supplier<Rpc> rpc;
@@ -49,19 +51,23 @@ final class ScriptCalls implements AutoCloseable {
     private LeasedTensors tensors;
     private ScriptCalls outer;
 
-    /** @param rpc asked when the function calls for the first time */
+    /**
+     * Creates the calls of a run.
+     *
+     * @param rpc evaluated at the function's first call
+     */
     ScriptCalls(Supplier<Rpc> rpc) {
         this.rpc = rpc;
     }
 
-    /** For a function that is not run for a request. */
+    /** Returns the calls of a function without a request. */
     static ScriptCalls none() {
         return new ScriptCalls(() -> {
             throw new IllegalStateException("this function was not called by a message, and can call no worker");
         });
     }
 
-    /** Those of the function that this thread runs; null when it runs none. */
+    /** Returns the calls of the function that this thread runs; null when it runs none. */
     static ScriptCalls current() {
         return CURRENT.get();
     }
@@ -73,14 +79,14 @@ final class ScriptCalls implements AutoCloseable {
         CURRENT.set(this);
     }
 
-    /** It ended; once more does nothing. */
+    /** Ends the run. Idempotent. */
     void end() {
         if (CURRENT.get() == this) {
             CURRENT.set(outer);
         }
     }
 
-    /** Makes a call, and gives what the function gets of it: the result, or a future that stands for it. */
+    /** Makes a call, and returns its result, or the future that represents it. */
     IValue call(RpcSite site, String to, IValue args, IValue kwargs, double timeout) throws RejectedMessageException {
         Results given = new Results(tensors, this);
         try {
@@ -142,12 +148,12 @@ final class ScriptCalls implements AutoCloseable {
         return new IValue(future);
     }
 
-    /** What a reference among the arguments, or in a result, is to the function. */
+    /** Converts a reference among the arguments, or in a result, for the function. */
     IValue reference(ParameterType type, RRef reference) {
         return future(new Pending(type.element(), "a reference", null, reference));
     }
 
-    /** The reference that a future stands for; null when it stands for none. */
+    /** Returns the reference that a future represents; null when it represents none. */
     RRef reference(Future future) {
         Pending pending = futures.get(future.address());
         return pending == null ? null : pending.reference;

@@ -18,12 +18,12 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Runs a call by name on libtorch, and gives its one result. The handlers of this bundle share one.
+ * Runs calls by name on libtorch, and returns their results. The handlers of this bundle share one engine.
  *
- * <p><b>Ownership.</b> Each tensor of a result brings a count of its storage, which goes to the outbox with it, or is the caller's to
- * give back. <b>Threads.</b> Any number at once. <b>Errors.</b> {@link ErrorCode#UNKNOWN_OPERATION} and
- * {@link ErrorCode#NO_MATCHING_SCHEMA} before anything ran; {@link ErrorCode#REFUSED} with libtorch's own text when it failed,
- * {@link ErrorCode#DEVICE_FULL} when it found no memory.
+ * <p><b>Ownership.</b> Each tensor of a result brings a count of its storage, which goes to the outbox with it, or is
+ * released by the caller. <b>Threads.</b> Any number at once. <b>Errors.</b> {@link ErrorCode#UNKNOWN_OPERATION} and
+ * {@link ErrorCode#NO_MATCHING_SCHEMA} before anything ran; {@link ErrorCode#REFUSED} with libtorch's own text when it
+ * failed, {@link ErrorCode#DEVICE_FULL} when it found no memory.
  */
 @Component(service = ScriptEngine.class)
 public final class ScriptEngine {
@@ -43,10 +43,10 @@ public final class ScriptEngine {
     }
 
     /**
-     * With its settings.
+     * Creates the engine with its settings.
      *
      * @throws IllegalStateException when libtorch can't be loaded, with what is missing and what to do
-     * @throws IllegalArgumentException when a setting can't be read
+     * @throws IllegalArgumentException when a setting is invalid
      */
     @Activate
     public ScriptEngine(@Reference LibTorch libTorch, Config config) {
@@ -72,7 +72,10 @@ public final class ScriptEngine {
         }
     }
 
-    /** Runs the operator or the function that the call names, which can't call other workers. May take as long as the function runs. */
+    /**
+     * Runs the operator or the function that the call names, which can't call other workers. Takes as long as the
+     * function runs.
+     */
     public Value run(Invocation call) throws RejectedMessageException {
         if (OperatorName.isOne(call.name())) {
             return runOperator(call);
@@ -137,7 +140,7 @@ public final class ScriptEngine {
         }
     }
 
-    /** Runs a function, and sees to the arguments that it kept. */
+    /** Runs a function, and handles the arguments that it kept. */
     @SuppressWarnings("try")
     private Value runWatched(ScriptFunction function, Invocation call, ScriptCalls calls)
             throws RejectedMessageException {
@@ -162,7 +165,7 @@ public final class ScriptEngine {
         }
     }
 
-    /** What the future completes with, when it does. */
+    /** Waits for the future and returns its value. */
     private static IValue awaited(IValue result, ScriptCalls calls) throws RejectedMessageException {
         if (!result.isFuture()) {
             throw new RejectedMessageException(
@@ -176,7 +179,7 @@ public final class ScriptEngine {
         return future.value();
     }
 
-    /** How many arguments scripts keep beyond their calls. */
+    /** Returns how many arguments scripts keep beyond their calls. */
     int escapedCount() {
         return escaped.size();
     }

@@ -6,9 +6,10 @@ import org.bytedeco.pytorch.IValueVector;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * A function of a script, or a method of the one module that a saved one holds. Safe for several threads, as long as its script is open.
+ * A function of a script, or a method of the one module that a saved one holds. Safe for several threads, as long as
+ * its script is open.
  *
- * <p><b>Ownership.</b> The native function and the module are the script's.
+ * <p><b>Ownership.</b> The script owns the native function and the module.
  */
 final class ScriptFunction implements Routine {
 
@@ -26,7 +27,7 @@ final class ScriptFunction implements Routine {
         this.self = self;
     }
 
-    /** A function that stands by itself. */
+    /** Creates a function without a module object. */
     static ScriptFunction plain(CompiledScript script, String module, Function function) {
         String schema = torch.toString(function.getSchema()).getString();
         Signature signature = Signature.of(function.getSchema(), module + "." + schema, 0);
@@ -48,7 +49,7 @@ final class ScriptFunction implements Routine {
         return script;
     }
 
-    /** As calls name it, such as {@code math.scale}. */
+    /** Returns the name in calls, such as {@code math.scale}. */
     String name() {
         return name;
     }
@@ -58,7 +59,7 @@ final class ScriptFunction implements Routine {
         return signature;
     }
 
-    /** Puts on the stack what stands before the caller's arguments. */
+    /** Pushes the values before the caller's arguments. */
     void begin(CallStack stack) {
         if (self != null) {
             stack.push(self);

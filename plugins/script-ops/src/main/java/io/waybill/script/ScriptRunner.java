@@ -44,7 +44,7 @@ public final class ScriptRunner {
         this.engine = engine;
     }
 
-    /** A script came. When this returns it is served, or was refused. */
+    /** Adds a script. On return it is served, or was rejected. */
     @Reference(name = "scripts", cardinality = ReferenceCardinality.MULTIPLE, policy = ReferencePolicy.DYNAMIC)
     void add(Script script) {
         try {

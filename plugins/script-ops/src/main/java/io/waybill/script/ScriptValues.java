@@ -4,7 +4,7 @@ import io.waybill.api.Value;
 import io.waybill.api.tensor.Device;
 import java.util.List;
 
-/** What a value is, in the terms of TorchScript's types. */
+/** Describes values in terms of TorchScript's types. */
 final class ScriptValues {
 
     private ScriptValues() {}
@@ -40,7 +40,7 @@ final class ScriptValues {
         }
     }
 
-    /** What a value is, in the words of a schema. */
+    /** Describes a value in the words of a schema. */
     static String describe(Value value) {
         if (isTensor(value)) {
             return "Tensor";

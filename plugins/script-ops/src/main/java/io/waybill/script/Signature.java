@@ -17,9 +17,10 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.TypeKind;
 
 /**
- * What a routine takes and how many results it has, read from its schema. Immutable, and safe for several threads.
+ * Parameters and number of results of a routine, read from its schema. Immutable, and safe for several threads.
  *
- * <p><b>Ownership.</b> Holds small native objects, the defaults and the types of lists, which are freed when it is no longer reachable.
+ * <p><b>Ownership.</b> Holds small native objects, the defaults and the types of lists, which are freed when it is no
+ * longer reachable.
  */
 final class Signature {
 
@@ -80,7 +81,7 @@ final class Signature {
         return returnsDType;
     }
 
-    /** How well the arguments fit: the sum of what each costs, or {@link ParameterType#NO_FIT}. */
+    /** Returns how well the arguments fit: the sum of their costs, or {@link ParameterType#NO_FIT}. */
     int fit(List<Value> positional, Map<String, Value> named) {
         if (positional.size() > positionalCount) {
             return ParameterType.NO_FIT;
@@ -187,7 +188,7 @@ final class Signature {
         }
     }
 
-    /** As libtorch writes it. */
+    /** Returns libtorch's text form. */
     @Override
     public String toString() {
         return text;

@@ -13,14 +13,15 @@ import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
 
 /**
- * Loads libtorch. A component that uses the classes of {@code org.bytedeco.pytorch} refers to this service and calls {@link #load} in its
- * constructor, so that it is the one that says why when libtorch can't be had.
+ * Loads libtorch. A component that uses the classes of {@code org.bytedeco.pytorch} refers to this service and calls
+ * {@link #load} in its constructor, so that it reports why when libtorch is unavailable.
  *
- * <p><b>Loading.</b> The libraries are opened where they lie, in a folder that holds them all; nothing is unpacked or copied. The
- * folder is this component's setting {@code native.directory}, or else the framework's property {@value #NATIVES_PROPERTY}.
+ * <p><b>Loading.</b> The libraries are opened in place, in a folder with all of them; nothing is unpacked or copied.
+ * The folder is this component's setting {@code native.directory}, or else the framework's property
+ * {@value #NATIVES_PROPERTY}.
  *
- * <p><b>Threads.</b> Immutable. <b>Lifetime.</b> Native libraries stay loaded as long as the process lives: a node that is to use
- * another version of this bundle is restarted.
+ * <p><b>Threads.</b> Immutable. <b>Lifetime.</b> Native libraries stay loaded until the process ends: restart a node to
+ * use another version of this bundle.
  */
 @Component(service = LibTorch.class)
 public final class LibTorch {
@@ -28,7 +29,7 @@ public final class LibTorch {
     /** The framework's property with the folder of the native libraries. */
     public static final String NATIVES_PROPERTY = "waybill.torch.natives";
 
-    /** What must lie in the folder. The linker finds the others through the two that are loaded by name. */
+    /** Files required in the folder. The linker finds the others through the two that are loaded by name. */
     private static final List<String> FILES = List.of(
             "libjnijavacpp.so",
             "libjnitorch.so",
@@ -64,7 +65,7 @@ public final class LibTorch {
     }
 
     /**
-     * With its settings.
+     * Creates the component with its settings.
      *
      * @param directory with the native libraries
      * @param intraOpThreads threads that one operator may use; 0 for the number of processors
@@ -98,9 +99,10 @@ public final class LibTorch {
     }
 
     /**
-     * By default libtorch runs a TorchScript function the first time in a form that writes the shapes it meets into the function's own
-     * graph. A task that the function forked does so too, and, when it outlives the function, into memory that was freed. Without
-     * profiles libtorch uses its simple executor: the same operators, prepared once.
+     * Disables profiling of functions. By default libtorch runs a TorchScript function the first time in a form that
+     * writes the observed shapes to the function's own graph. A task that the function forked does so too, and, if it
+     * outlives the function, to memory that was freed. Without profiles libtorch uses its simple executor: the same
+     * operators, prepared once.
      */
     private static void letNoFunctionProfileItself() {
         torch.getProfilingMode().put(false);
@@ -120,10 +122,10 @@ public final class LibTorch {
     }
 
     /**
-     * JavaCPP would look for its libraries in its own jars and unpack them to the user's home. It is also told not to count the
-     * process's memory: the limit it sets itself, four times the Java heap, is passed by any larger mapped file.
+     * Prevents JavaCPP from searching for its libraries in its own jars and unpacking them to the user's home. Also
+     * disables its limit of the process's memory, four times the Java heap, which any larger mapped file exceeds.
      *
-     * <p>Properties of the JVM are all it can be told by; what is already set is left alone, but for the loading.
+     * <p>Only properties of the JVM can set this; existing ones are kept, except those for loading.
      */
     private static void letJavaCppLoadNothing() {
         System.setProperty("org.bytedeco.javacpp.loadLibraries", "false");
@@ -149,7 +151,7 @@ public final class LibTorch {
         FILES.forEach(name -> requirePrivate(directory.resolve(name)));
     }
 
-    /** What anybody may write to is not loaded into the process. */
+    /** Rejects libraries that other users may write. */
     private static void requirePrivate(Path path) {
         try {
             Set<PosixFilePermission> permissions = Files.getPosixFilePermissions(path);

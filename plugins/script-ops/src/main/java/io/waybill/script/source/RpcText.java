@@ -18,10 +18,10 @@ import java.util.regex.Pattern;
  */
 public final class RpcText {
 
-    /** How the names of added functions begin. */
+    /** Prefix of the names of added functions. */
     static final String PREFIX = "__";
 
-    /** One of the ways to call; the names are those of the added functions. */
+    /** Way of calling; the names are those of the added functions. */
     public enum Way {
         RPC_SYNC,
         RPC_ASYNC,
@@ -45,7 +45,7 @@ public final class RpcText {
         }
     }
 
-    /** Tells the type of a function's result, in the form of an annotation, when its header does not. */
+    /** Infers the type of a function's result, in the form of an annotation, when its header does not declare it. */
     public interface Inference {
         String resultType(String function, String textWithoutCalls) throws ScriptRefusedException;
     }
@@ -78,7 +78,7 @@ public final class RpcText {
         return CALL.matcher(masked).find() || RREF_TYPE.matcher(masked).find();
     }
 
-    /** What is compiled in the place of a text. */
+    /** The text to compile, and its call targets. */
     public record Prepared(String text, List<Target> targets) {}
 
     public static Prepared of(String text, Inference inference) throws ScriptRefusedException {
@@ -154,7 +154,7 @@ public final class RpcText {
         while (at < to && call.region(at, to).find()) {
             int close = closing(call.end() - 1);
             if (close < 0) {
-                break; // libtorch says what is wrong with it
+                break; // libtorch reports the error
             }
             result.append(code, at, call.start());
             result.append(caller(Way.valueOf(call.group(1).toUpperCase(Locale.ROOT)), call.end(), close));
@@ -223,8 +223,8 @@ public final class RpcText {
     }
 
     /**
-     * The function that stands for the call, and the one that leaves libtorch, whose body is never run. The assertion sees to it that
-     * libtorch does not leave out a call whose result is not used.
+     * Returns the function that replaces the call, and the one that leaves libtorch, whose body is never run. The
+     * assertion prevents libtorch from removing a call whose result is not used.
      */
     private static String helpers(Target target, String result) {
         String type = target.way == Way.RPC_SYNC ? result : "Future[" + result + "]";
@@ -250,7 +250,7 @@ public final class RpcText {
         return -1;
     }
 
-    /** Where this character stands outside of all brackets, at the earliest; -1 when the brackets end before. */
+    /** Returns the first position of this character outside of all brackets; -1 when the brackets end before. */
     private int depthZero(int from, char wanted) {
         int depth = 0;
         for (int i = from; i < masked.length() && depth >= 0; i++) {
@@ -270,7 +270,10 @@ public final class RpcText {
         };
     }
 
-    /** The text with blanks for comments, and, when asked, for what stands in strings; of the same length and lines. */
+    /**
+     * Returns the text with blanks for comments, and, optionally, for the content of strings; with the same length and
+     * lines.
+     */
     static String mask(String text, boolean strings) {
         StringBuilder result = new StringBuilder(text);
         int i = 0;

@@ -18,7 +18,7 @@ public final class ScriptRefusedException extends Exception {
         super(message, cause);
     }
 
-    /** For an error of libtorch's; any other exception is thrown as it is. */
+    /** Converts an error of libtorch; rethrows any other exception. */
     public static ScriptRefusedException of(RuntimeException error) {
         String text = TorchError.refusal(error).getMessage().strip();
         Matcher line = LINE.matcher(text);

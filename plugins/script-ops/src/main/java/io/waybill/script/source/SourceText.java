@@ -5,7 +5,7 @@ import java.util.regex.Pattern;
 /** The text of a source as libtorch compiles it: without the lines that only Python needs. */
 public final class SourceText {
 
-    /** What these bring is known to the compiler anyway: {@code torch}, {@code Tensor}, {@code List} and its kin. */
+    /** Imports of names that the compiler knows anyway: {@code torch}, {@code Tensor}, {@code List} and others. */
     private static final Pattern IMPORTS = Pattern.compile(
             "^(import torch|from torch import Tensor|from typing import [\\w, ]+|import torch\\.distributed\\.rpc as rpc"
                     + "|from torch\\.distributed import rpc|from torch\\.distributed\\.rpc import RRef)[ \\t]*(#.*)?$",
@@ -13,7 +13,10 @@ public final class SourceText {
 
     private SourceText() {}
 
-    /** The text with empty lines in the place of imports that mean nothing to libtorch, so that lines keep their numbers. */
+    /**
+     * Returns the text with empty lines in place of imports that mean nothing to libtorch, so that line numbers do not
+     * change.
+     */
     public static String prepared(String text) {
         return IMPORTS.matcher(text).replaceAll("");
     }

@@ -7,14 +7,14 @@ import java.util.List;
 /** libtorch's errors, which reach Java as bare {@link RuntimeException}s. */
 public final class TorchError {
 
-    /** Where PyTorch's message ends and the C++ stack begins, in either of its forms. */
+    /** Markers of the C++ stack after PyTorch's message, in both forms. */
     private static final List<String> STACKS = List.of("\nException raised from ", "\nframe #0: ");
 
     private static final String NO_MEMORY = "DefaultCPUAllocator: ";
 
     private TorchError() {}
 
-    /** The refusal that stands for an error of libtorch's; any other exception is thrown as it is. */
+    /** Converts an error of libtorch to a rejection; rethrows any other exception. */
     public static RejectedMessageException refusal(RuntimeException error) {
         if (error.getClass() != RuntimeException.class || error.getMessage() == null) {
             throw error;

@@ -10,7 +10,7 @@ final class Address extends Pointer {
         this.address = address;
     }
 
-    /** As many bytes from here on. */
+    /** Returns this many bytes from here on. */
     BytePointer bytes(int length) {
         return new BytePointer(this).capacity(length);
     }

@@ -7,11 +7,11 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * Arguments that a script kept beyond its call: in an attribute of a module, or in a task that it forked and did not wait for. Their bytes
- * are a message's, and stay as long as libtorch has a use for them.
+ * Arguments that a script kept beyond its call: in an attribute of a module, or in a task that it forked and did not
+ * wait for. Their bytes belong to a message, and stay as long as libtorch uses them.
  *
- * <p><b>Threads.</b> Any. <b>Ownership.</b> Holds a count of each storage until libtorch's tensor over it is not used any more, which is
- * looked at before every call.
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Holds a count of each storage until libtorch's tensor over it is unused,
+ * which is checked before every call.
  */
 public final class EscapedTensors {
 
@@ -25,12 +25,12 @@ public final class EscapedTensors {
         return tensor.use_count() > 1 || tensor.storage().use_count() > 1;
     }
 
-    /** Keeps a storage with a tensor, whose reference goes to this. */
+    /** Keeps a storage with a tensor, and takes over the tensor's reference. */
     void keep(Storage storage, Tensor tensor) {
         escaped.add(new Escaped(storage.retain(), tensor));
     }
 
-    /** Gives back what is not used any more. A {@code PointerScope} is open. */
+    /** Releases storages that are unused. Requires an open {@code PointerScope}. */
     public void sweep() {
         if (!escaped.isEmpty()) {
             sweepOneAtATime();

@@ -42,12 +42,12 @@ public final class LeasedTensors {
         this.watched = watched;
     }
 
-    /** For what keeps no tensor. */
+    /** Returns leases for code that keeps no tensor. */
     public static LeasedTensors unwatched() {
         return new LeasedTensors(false);
     }
 
-    /** For what may keep one: {@link #letGo} follows, after the scope of the call was closed. */
+    /** Returns leases for code that may keep a tensor: call {@link #letGo} after the scope of the call was closed. */
     public static LeasedTensors watched() {
         return new LeasedTensors(true);
     }

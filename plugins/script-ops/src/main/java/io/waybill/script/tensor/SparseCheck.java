@@ -9,8 +9,8 @@ import org.bytedeco.pytorch.OperatorHandle;
 import org.bytedeco.pytorch.Tensor;
 
 /**
- * Lets libtorch look at the parts of a sparse tensor that came with a message, before anything computes with them: its constructors no
- * longer do, and a place outside of the sizes is written to or read from wherever that is.
+ * Lets libtorch check the parts of a received sparse tensor before they are used: its constructors no longer do, and an
+ * index out of bounds accesses arbitrary memory.
  *
  * <p><b>Threads.</b> Any. <b>Lifetime.</b> Libtorch is loaded before this class is.
  */
@@ -26,7 +26,12 @@ final class SparseCheck {
         return handle;
     }
 
-    /** @throws RuntimeException libtorch's, when a place lies outside of the sizes, or those of a coalesced tensor are not in order */
+    /**
+     * Checks the parts.
+     *
+     * @throws RuntimeException libtorch's, when an index is out of bounds, or those of a coalesced tensor are not
+     * sorted
+     */
     static void check(Tensor indices, Tensor values, long[] sizes, boolean isCoalesced) {
         IValueVector stack = new IValueVector();
         stack.push_back(new IValue(indices));

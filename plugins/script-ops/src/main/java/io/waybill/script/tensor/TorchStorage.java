@@ -22,9 +22,9 @@ public final class TorchStorage implements Storage {
     private final AtomicInteger count = new AtomicInteger(1);
 
     /**
-     * With one count, the caller's.
+     * Creates a storage with one count, which the caller owns.
      *
-     * @param tensor over the storage, which may be freed by the scope it was made in
+     * @param tensor over the storage, which its scope may free
      */
     public TorchStorage(TensorBase tensor, long address, long sizeBytes) {
         // Without the graph that computed it, which holds the arguments.
