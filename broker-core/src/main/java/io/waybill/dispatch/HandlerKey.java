@@ -8,8 +8,11 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Key of a handler: a request type, an operation of a call by name, a function in script calls, or a control operation
- * of the broker itself. Immutable.
+ * Key of a handler: a request type, an operation of a call by name, a function in script calls, a control operation of
+ * the broker itself; or a pattern for several types or operations.
+ *
+ * <p>The most specific key with a handler gets a request: the operation before its longest prefix, that before shorter
+ * ones, and {@code *} last; the type before {@code type:*}. Immutable.
  */
 public sealed interface HandlerKey {
 
@@ -19,10 +22,10 @@ public sealed interface HandlerKey {
     /** Prefix of the name of a function. */
     String FUNCTION_PREFIX = "function:";
 
-    /** The pattern for the operations that nothing more specific takes, and the last letter of one for a prefix. */
+    /** Pattern for the operations that nothing more specific takes, and the last letter of one for a prefix. */
     String ANY_OPERATION = "*";
 
-    /** The pattern for the request types that nothing else takes. */
+    /** Pattern for the request types that nothing else takes. */
     String ANY_TYPE = "type:*";
 
     /** All requests of a type, except script calls to a function that has a handler of its own. */
@@ -51,7 +54,12 @@ public sealed interface HandlerKey {
         }
     }
 
-    /** Returns the text that {@link #parse} reads. */
+    /**
+     * Calls by name to every operation that begins with a prefix, such as {@code py.}, and that nothing more specific
+     * takes.
+     *
+     * @param prefix ends with a dot
+     */
     record OfOperationPrefix(String prefix) implements HandlerKey {
         public OfOperationPrefix {
             requireName(prefix);
@@ -77,7 +85,7 @@ public sealed interface HandlerKey {
     /** Requests of every type that nothing else takes, except calls by name, and messages of the broker itself. */
     record OfAnyType() implements HandlerKey {
 
-        /** Returns whether a name from a message can be a key. */
+        /** Returns whether the pattern takes requests of this type. */
         static boolean covers(int typeCode) {
             return typeCode >= MessageType.REQUEST_FLAG
                     && typeCode <= (MessageType.LAST_USER_KIND | MessageType.REQUEST_FLAG)
@@ -117,7 +125,7 @@ public sealed interface HandlerKey {
         }
     }
 
-    /** As {@link #parse} reads it. */
+    /** Returns the text that {@link #parse} reads. */
     String text();
 
     /** Whether a script call with this name is to a libtorch operator: it has a {@code ::}, or begins with {@code torch.ops.}. */
@@ -125,7 +133,7 @@ public sealed interface HandlerKey {
         return name.contains("::") || name.startsWith("torch.ops.");
     }
 
-    /** The patterns that take what is asked for by this key, the most specific first. */
+    /** Returns the patterns that match this key, the most specific first. */
     static List<HandlerKey> patternsFor(HandlerKey key) {
         List<HandlerKey> patterns = new ArrayList<>();
         if (key instanceof OfOperation operation) {
@@ -180,7 +188,7 @@ public sealed interface HandlerKey {
                                 + " text.count, or a request type, such as SCRIPT_CALL or 0x142: \"" + text + "\"")));
     }
 
-    /** Whether something can be handled under a name that came in a message. */
+    /** Returns whether a name from a message can be a key. */
     static boolean isName(String name) {
         return !name.isBlank() && name.getBytes(StandardCharsets.UTF_8).length <= Invocation.MAX_NAME_BYTES;
     }

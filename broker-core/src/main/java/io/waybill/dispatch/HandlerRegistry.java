@@ -87,9 +87,10 @@ public final class HandlerRegistry {
     }
 
     /**
-     * The same for a provider that must have its keys for itself.
+     * Publishes a handler of a provider that must have its keys exclusively.
      *
-     * @throws KeyClaimedException when a handler of a provider of another name has one of them; nothing is published then
+     * @throws KeyClaimedException when a handler of a provider of another name has one of them; nothing is published
+     * then
      */
     public Registration addExclusively(HandlerSpec spec) throws KeyClaimedException {
         List<HandlerEntry> entries;
@@ -115,9 +116,7 @@ public final class HandlerRegistry {
             entries.add(entry);
             List<HandlerEntry> ofKey = published.computeIfAbsent(key, k -> new ArrayList<>());
             ofKey.add(entry);
-            // Announces that handlers are still expected: until {@link #expectNoMore()}, requests without a handler
-            // park as if it had been removed. A node calls this before it joins, because requests that were sent while
-            // it was down arrive before its bundles are started.
+            // stable, so that of equal rankings the older stays in front
             ofKey.sort(Comparator.comparingInt(HandlerEntry::ranking).reversed());
             left.remove(key);
         }
@@ -125,12 +124,16 @@ public final class HandlerRegistry {
         return List.copyOf(entries);
     }
 
-    /** Ends {@link #expectMore()}: from now on requests without a handler are rejected. */
+    /**
+     * Announces that handlers are still expected: until {@link #expectNoMore()}, requests without a handler park as if
+     * it had been removed. A node calls this before it joins, because requests that were sent while it was down arrive
+     * before its bundles are started.
+     */
     public void expectMore() {
         expect(true);
     }
 
-    /** Says that the handlers are there: from now on requests for which there is none are refused. */
+    /** Ends {@link #expectMore()}: from now on requests without a handler are rejected. */
     public void expectNoMore() {
         expect(false);
     }
@@ -157,27 +160,27 @@ public final class HandlerRegistry {
         listeners.forEach(Runnable::run);
     }
 
-    /** Sets the listener for room on the threads of a handler, after a serving thread found none. */
+    /** Sets the listener for every change of the table, and of the handlers in service. */
     public void onChange(Runnable listener) {
         listeners.add(listener);
     }
 
-    /** Calls {@code listener} when the threads of a handler take more requests again, after who serves found that they did not. */
+    /** Sets the listener for room on the threads of a handler, after a serving thread found none. */
     public void onRoom(Runnable listener) {
         roomListeners.add(listener);
     }
 
-    /** Returns how many requests are parked, over all keys. */
+    /** Counts requests that park ({@code change} above zero) or stop parking (below), for {@link #statuses()}. */
     public void countParked(HandlerKey key, int change) {
         parked.merge(key, (long) change, (count, more) -> count + more == 0 ? null : count + more);
     }
 
-    /** Returns the status of every handler under each of its keys, and of the keys whose handler was removed. */
+    /** Returns how many requests are parked, over all keys. */
     public long parkedRequests() {
         return parked.values().stream().mapToLong(Long::longValue).sum();
     }
 
-    /** Every handler under each of its keys, and the keys whose handler left. */
+    /** Returns the status of every handler under each of its keys, and of the keys whose handler was removed. */
     public List<HandlerStatus> statuses() {
         List<HandlerStatus> statuses = new ArrayList<>();
         synchronized (lock) {
@@ -200,7 +203,7 @@ public final class HandlerRegistry {
         return statuses;
     }
 
-    /** removeAll would compare each with each */
+    /** Counts parked requests, which park under their own key, at the pattern whose handler they wait for. */
     private Map<HandlerKey, Long> parkedByDeciding() {
         Map<HandlerKey, Long> waiting = new HashMap<>();
         parked.forEach((key, count) -> waiting.merge(table.deciding(key), count, Long::sum));
@@ -278,7 +281,7 @@ public final class HandlerRegistry {
                 stillRunning += left;
             }
             synchronized (lock) {
-                entries.forEach(draining::remove); // removeAll would look at each of the others for each
+                entries.forEach(draining::remove); // removeAll would compare each with each
             }
             return stillRunning == 0 ? Drained.DRAINED : Drained.timedOut(stillRunning);
         }

@@ -8,6 +8,9 @@ import org.agrona.DirectBuffer;
 /**
  * Lookup table from requests to handlers. Immutable, but for the counters of its entries; lookups allocate nothing.
  *
+ * <p>A key whose handler was removed recently still decides about its requests: they park for it, and don't go to a
+ * pattern, so that an update loses none of them. While handlers are still expected no pattern takes anything.
+ *
  * <p>Operations are looked up by the UTF-8 bytes of their names, in place in a message.
  */
 public final class HandlerTable {
@@ -163,10 +166,8 @@ public final class HandlerTable {
     }
 
     /**
-     * Returns when the last handler of a key was removed, on the monotonic clock:
-     * {@link ParkingSettings#maxDurationNs()} counts from then.
-     *
-     * @throws IllegalStateException when the key has a handler or never had one
+     * Returns the key whose handler gets the requests of an operation or type now, or gets them when it returns: the
+     * key itself, or a pattern.
      */
     public HandlerKey deciding(HandlerKey key) {
         if (hasPatterns && !decidesExactly(byKey.get(key))) {
@@ -188,7 +189,8 @@ public final class HandlerTable {
     }
 
     /**
-     * When the last handler of a key left, on the monotonic clock: from then on {@link ParkingSettings#maxDurationNs()} count.
+     * Returns when the last handler of a key was removed, on the monotonic clock:
+     * {@link ParkingSettings#maxDurationNs()} counts from then.
      *
      * @throws IllegalStateException when the key has a handler or never had one
      */
@@ -212,16 +214,19 @@ public final class HandlerTable {
         if (slot == null) {
             return expectingMore ? Absence.LEFT : Absence.NEVER_KNOWN;
         }
-        // An entry that is there after all was added since the caller looked: its request parks, and is served at once.
+        // An entry that is present after all was added since the caller's lookup: its request parks, and is served at
+        // once.
         return decides(slot) ? Absence.LEFT : Absence.NEVER_KNOWN;
     }
 
-    /** Whether requests go to this slot's handler, or wait for it because it left not long ago. */
+    /** Returns whether requests go to this slot's handler, or wait for it because it was removed recently. */
     private boolean decides(Slot slot) {
         return slot.entry != null || clock.monotonicNs() - slot.leftAtNs <= maxParkingNs;
     }
 
-    /** Whether no pattern is looked at: the operation's or type's own slot decides, or handlers are still to come. */
+    /**
+     * Returns whether patterns are ignored: the operation's or type's own slot decides, or handlers are still expected.
+     */
     private boolean decidesExactly(Slot own) {
         return !hasPatterns || expectingMore || own != null && decides(own);
     }

@@ -6,10 +6,10 @@ import java.util.function.Predicate;
 import org.agrona.DirectBuffer;
 
 /**
- * Prefixes of operations, and what stands for all operations. Asked with the operation's UTF-8 bytes where they lie, without making an
- * object. Immutable.
+ * Map from prefixes of operations to values, with one for all operations. Looked up by the operation's UTF-8 bytes in
+ * place, without allocation. Immutable.
  *
- * @param <V> what a pattern stands for
+ * @param <V> type of the values
  */
 final class OperationPatterns<V> {
 
@@ -19,9 +19,11 @@ final class OperationPatterns<V> {
     private final Predicate<V> counts;
 
     /**
+     * Creates a map.
+     *
      * @param prefixes each ends with a dot
      * @param any null for none
-     * @param counts whether the search ends at a value; otherwise it goes on with the next shorter prefix
+     * @param counts whether the search ends at a value; otherwise it continues with the next shorter prefix
      */
     OperationPatterns(Map<String, V> prefixes, V any, Predicate<V> counts) {
         this.prefixes = new NameTable<>(prefixes);
@@ -34,7 +36,7 @@ final class OperationPatterns<V> {
         return lengths.isEmpty() && any == null;
     }
 
-    /** That of the longest prefix; null when there is none. */
+    /** Returns the value of the longest matching prefix; null when there is none. */
     V get(byte[] bytes, int offset, int length) {
         for (int tried = lengths.previousSetBit(length); tried > 0; tried = lengths.previousSetBit(tried - 1)) {
             V value = bytes[offset + tried - 1] == '.' ? prefixes.get(bytes, offset, tried) : null;
@@ -45,7 +47,7 @@ final class OperationPatterns<V> {
         return last();
     }
 
-    /** That of the longest prefix; null when there is none. */
+    /** Returns the value of the longest matching prefix; null when there is none. */
     V get(DirectBuffer bytes, int offset, int length) {
         for (int tried = lengths.previousSetBit(length); tried > 0; tried = lengths.previousSetBit(tried - 1)) {
             V value = bytes.getByte(offset + tried - 1) == '.' ? prefixes.get(bytes, offset, tried) : null;

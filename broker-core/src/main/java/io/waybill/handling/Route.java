@@ -119,7 +119,7 @@ public final class Route {
         return new String(utf8, StandardCharsets.UTF_8);
     }
 
-    /** Checks a name as {@link HandlerKey#isOperator} does. */
+    /** Returns whether a script call names a function that has, had, or may still get a handler of its own. */
     private static boolean isToFunction(HandlerTable table, RecordView request) {
         if (!table.hasFunctions() && !table.isExpectingMore()) {
             return false;
@@ -132,7 +132,7 @@ public final class Route {
         return table.knowsFunction(memory, NAME_AT, length) || table.isExpectingMore() && !isOperator(memory, length);
     }
 
-    /** As {@link HandlerKey#isOperator}. */
+    /** Checks a name as {@link HandlerKey#isOperator} does. */
     private static boolean isOperator(DirectBuffer memory, int length) {
         boolean operator = length >= OPERATORS.length;
         for (int i = 0; i < OPERATORS.length && operator; i++) {
@@ -144,13 +144,13 @@ public final class Route {
         return operator;
     }
 
-    /** Returns the length of the name in a script call, whose first bytes hold further bits. */
+    /** Returns the length of the name; 0 when the payload does not begin with one. */
     private static int nameLength(RecordView request) {
         int payload = request.payloadLength();
         return payload < 3 ? 0 : checked(firstTwoBytes(request), payload);
     }
 
-    /** The same for a script call, whose first bytes hold more than the length. */
+    /** Returns the length of the name in a script call, whose first bytes hold further bits. */
     private static int functionNameLength(RecordView request) {
         int payload = request.payloadLength();
         return payload < 3 ? 0 : checked(Invocation.nameLength(firstTwoBytes(request)), payload);

@@ -34,7 +34,7 @@ final class CallList {
     }
 
     /**
-     * Gives the calls that the filter takes, oldest first.
+     * Passes on the calls that match the filter, oldest first.
      *
      * @param newest only so many of the newest; 0 for all
      */

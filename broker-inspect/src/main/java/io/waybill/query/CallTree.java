@@ -3,7 +3,7 @@ package io.waybill.query;
 import java.util.List;
 
 /**
- * A request with all that its handler asked for, and so on down. Immutable.
+ * A request with the nested requests of its handler, recursively. Immutable.
  *
  * @param children oldest first
  */

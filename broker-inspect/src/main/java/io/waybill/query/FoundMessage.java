@@ -7,11 +7,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * All that the journals hold under one id. Immutable.
+ * Everything that the journals contain for one id. Immutable.
  *
- * @param ancestors the requests whose handlers led to this one, the first of all first
- * @param children the requests that were sent from this request's handler, oldest first, with theirs
- * @param notes what a reader should know: damage, a missing journal, an index that is not used
+ * @param ancestors the requests whose handlers led to this one, outermost first
+ * @param children the requests that this request's handler sent, oldest first, with theirs
+ * @param notes remarks for the reader: damage, a missing journal, an unused index
  */
 public record FoundMessage(
         long id,

@@ -27,19 +27,19 @@ import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
 /**
- * The journals of all workers of a home, alive or not, for looking at. Writes nothing, takes no lock, maps nothing: neither can a worker
- * notice, nor can what lies in the home make a look hang.
+ * Read-only view of the journals of all workers of a home, alive or not. Writes nothing, takes no lock, maps nothing:
+ * workers are not affected, and no content of the home can block a read.
  *
- * <p><b>Threads.</b> One at a time. <b>Memory.</b> Bounded, whatever the journals' size. <b>Errors.</b> {@link IOException} when a
- * directory can't be read; damage in the files is passed over, and told by {@link #verify}.
+ * <p><b>Threads.</b> One at a time. <b>Memory.</b> Bounded, whatever the journals' size. <b>Errors.</b>
+ * {@link IOException} when a directory can't be read; damage in the files is skipped, and reported by {@link #verify}.
  */
 public final class HomeJournals implements Closeable {
 
-    /** How thoroughly a message is looked for. */
+    /** Thoroughness of a search. */
     public enum Effort {
-        /** By the index, and in what is not indexed yet. */
+        /** Searches by the index, and in records that are not indexed yet. */
         INDEX,
-        /** By reading every record: also finds what an index leaves out. */
+        /** Reads every record: also finds what an index misses. */
         EVERY_RECORD
     }
 
@@ -56,13 +56,13 @@ public final class HomeJournals implements Closeable {
         return new HomeJournals(new StoredJournals(home));
     }
 
-    /** Tells, from time to time, how many records were read. */
+    /** Sets a listener for progress: it gets the number of records read. */
     public HomeJournals onProgress(LongConsumer records) {
         progress = records;
         return this;
     }
 
-    /** Who has a journal, lowest id first. */
+    /** Returns the workers with a journal, lowest id first. */
     public List<WorkerInfo> workers() {
         return journals.all().stream().map(StoredJournal::info).toList();
     }
@@ -80,17 +80,17 @@ public final class HomeJournals implements Closeable {
         return journals.find(id).map(journal -> journal.info().name()).orElse(Integer.toString(id));
     }
 
-    /** What lies among the workers' directories and is none. */
+    /** Returns entries among the workers' directories that are not directories of workers. */
     public List<String> problems() {
         return journals.problems();
     }
 
-    /** Where the bytes of tensors are. Closed with this. */
+    /** Returns the locations of tensors' bytes. Closed with this object. */
     public StoredTensors tensors() {
         return tensors;
     }
 
-    /** What a record carries; empty when it is not there any more, or was damaged since. */
+    /** Returns the payload of a record; empty when it was removed or damaged meanwhile. */
     public Optional<Payload> payload(StoredRecord record) throws IOException {
         Optional<StoredJournal> journal = journals.find(record.worker().id());
         if (journal.isEmpty()) {
@@ -100,7 +100,7 @@ public final class HomeJournals implements Closeable {
         return index.find(record.queue(), record.id()).map(position -> Payload.of(index.record(record.queue())));
     }
 
-    /** All that is known of a message. */
+    /** Returns everything that is known of a message. */
     public FoundMessage show(long id, Effort effort) throws IOException {
         List<String> notes = new ArrayList<>();
         Found request = new Found();
@@ -140,7 +140,7 @@ public final class HomeJournals implements Closeable {
         return new Found();
     }
 
-    /** A response whose request is gone may be anybody's. */
+    /** Searches a response without its request, which may be any worker's. */
     private Found anybodys(long id, Effort effort, List<String> notes) throws IOException {
         Found response = new Found();
         for (StoredJournal any : journals.all()) {
@@ -216,7 +216,7 @@ public final class HomeJournals implements Closeable {
     }
 
     /**
-     * Gives the calls that a filter takes, oldest first.
+     * Passes on the calls that match a filter, oldest first.
      *
      * @param newest only so many of the newest; 0 for all
      */
@@ -229,7 +229,7 @@ public final class HomeJournals implements Closeable {
         return new JournalFollower(journals, filter);
     }
 
-    /** Gives the figures of each queue. */
+    /** Passes on the figures of each queue. */
     public void stats(MessageFilter filter, Consumer<QueueStats> sink) throws IOException {
         for (StoredJournal journal : journals.all()) {
             if (filter.takesWorker(journal.info().id())) {

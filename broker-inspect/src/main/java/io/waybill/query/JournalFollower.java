@@ -57,7 +57,9 @@ public final class JournalFollower implements Closeable {
         give(kept, sink);
     }
 
-    /** Gives what came since the last call, in the order of sending as far as it came together. Returns how many records. */
+    /**
+     * Passes on the records since the last call, in the order of sending within the batch. Returns how many records.
+     */
     public int poll(Consumer<StoredEntry> sink) throws IOException {
         follow();
         List<Seen> batch = new ArrayList<>();
@@ -85,7 +87,10 @@ public final class JournalFollower implements Closeable {
         }
     }
 
-    /** A header does not tell the operation; what became of a request is asked when its response is there. */
+    /**
+     * Checks the payload: a header does not contain the operation; the outcome of a request is known only with its
+     * response.
+     */
     private boolean takesPayload(QueueSource source) throws IOException {
         return !filter.asksForOperation() && !filter.asksForOutcome()
                 || entry(source, source.position()).isPresent();

@@ -10,7 +10,7 @@ import java.util.OptionalLong;
 /** Which messages are wanted. Immutable. */
 public final class MessageFilter {
 
-    /** All messages. */
+    /** Filter that accepts all messages. */
     public static final MessageFilter ALL = new Builder().build();
 
     private static final int ANY = -1;
@@ -42,7 +42,7 @@ public final class MessageFilter {
         slowerThanNs = from.slowerThanNs;
     }
 
-    /** Says what is wanted, one thing after the other. What is not said is wanted whatever it is. */
+    /** Builder of a filter. Each method adds a condition. */
     public static final class Builder {
         private int worker = ANY;
         private int peer = ANY;
@@ -56,19 +56,19 @@ public final class MessageFilter {
         private StoredCall.Outcome outcome;
         private long slowerThanNs = Long.MIN_VALUE;
 
-        /** In this worker's journal. */
+        /** Accepts messages in this worker's journal. */
         public Builder worker(int id) {
             worker = id;
             return this;
         }
 
-        /** To this worker. */
+        /** Accepts messages to this worker. */
         public Builder peer(int id) {
             peer = id;
             return this;
         }
 
-        /** With an id from the first to the last. */
+        /** Accepts ids from the first to the last. */
         public Builder ids(long first, long last) {
             firstId = first;
             lastId = last;
@@ -86,7 +86,11 @@ public final class MessageFilter {
             return this;
         }
 
-        /** @param name a name, or the start of one with {@code *} behind it */
+        /**
+         * Accepts calls of an operation.
+         *
+         * @param name a name, or a prefix followed by {@code *}
+         */
         public Builder operation(String name) {
             operation = name;
             return this;
@@ -104,13 +108,13 @@ public final class MessageFilter {
             return this;
         }
 
-        /** What became of them. */
+        /** Accepts calls with this outcome. */
         public Builder outcome(StoredCall.Outcome wanted) {
             outcome = wanted;
             return this;
         }
 
-        /** Answered later than so long after they were sent. */
+        /** Accepts calls whose response was sent later than this after the request. */
         public Builder slowerThan(long ns) {
             slowerThanNs = ns;
             return this;
@@ -135,7 +139,7 @@ public final class MessageFilter {
         return peer == ANY || peer == id;
     }
 
-    /** Whether a header is of a message that is wanted, as far as a header tells. */
+    /** Returns whether a header matches, as far as it can decide that. */
     public boolean takes(RecordView header) {
         return MessageType.isKnown(header.typeCode())
                 && (typeCode == ANY || typeCode == header.typeCode())
@@ -156,7 +160,7 @@ public final class MessageFilter {
                 : name.isPresent() && name.get().equals(operation);
     }
 
-    /** Whether a whole request, whose header was taken, is wanted as far as it tells. */
+    /** Returns whether a whole request matches whose header did. */
     public boolean takesOperationOf(RecordView request) {
         return operation.isEmpty() || takesOperation(Payload.operationOf(request));
     }
@@ -172,7 +176,10 @@ public final class MessageFilter {
                         || call.tookNs().isPresent() && call.tookNs().get() > slowerThanNs);
     }
 
-    /** Whether a request that was sent at this time and has this response is wanted, as far as the response tells. */
+    /**
+     * Returns whether a request that was sent at this time and has this response matches, as far as the response can
+     * decide that.
+     */
     public boolean takesResponse(long sentNs, RecordView response) {
         StoredCall.Outcome found =
                 response.type() == MessageType.EXCEPTION ? StoredCall.Outcome.ERROR : StoredCall.Outcome.OK;
@@ -180,7 +187,7 @@ public final class MessageFilter {
                 && (slowerThanNs == Long.MIN_VALUE || response.sentNs() - sentNs > slowerThanNs);
     }
 
-    /** Whether a request without a response is wanted, as far as that tells. */
+    /** Returns whether a request without a response can match. */
     public boolean takesUnanswered() {
         return (outcome == null || outcome == StoredCall.Outcome.NONE) && slowerThanNs == Long.MIN_VALUE;
     }

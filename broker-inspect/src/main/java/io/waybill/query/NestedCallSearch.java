@@ -27,16 +27,16 @@ import java.util.Set;
 import java.util.function.LongConsumer;
 
 /**
- * Follows requests to those that their handlers sent, and back, through the journals of all workers. Each request is met once, so that
- * journals which lie can't lead in a circle. For one use. One thread.
+ * Follows requests to the nested requests of their handlers, and back, through the journals of all workers. Visits each
+ * request once, so that damaged journals can't cause a cycle. For one use. One thread.
  */
 final class NestedCallSearch {
 
-    /** Requests of a tree, and levels of it. */
+    /** Max requests in a tree, and max depth. */
     static final int MAX_CALLS = 1000;
 
     static final int MAX_LEVELS = 100;
-    /** A clock may have been set, and a handler may go on behind its response. */
+    /** Margin: a clock may have been set, and a handler may continue after its response. */
     private static final long LATE_CHILD_NS = 10_000_000_000L;
 
     private static final int PROGRESS_RECORDS = 1 << 16;
@@ -47,7 +47,11 @@ final class NestedCallSearch {
     private final Set<Long> met = new HashSet<>();
     private long read;
 
-    /** @param notes gets what was left out */
+    /**
+     * Creates a search.
+     *
+     * @param notes accepts remarks about omitted parts
+     */
     NestedCallSearch(StoredJournals journals, LongConsumer progress, List<String> notes) {
         this.journals = journals;
         this.progress = progress;
@@ -136,7 +140,7 @@ final class NestedCallSearch {
         }
     }
 
-    /** By parent: from the index, or else for all of them by one look at the queue. */
+    /** Returns children by parent: from the index, or by one scan of the queue for all of them. */
     private Map<Long, Collection<Long>> children(StoredJournal callee, List<Branch> parents) throws IOException {
         Map<Long, Collection<Long>> ids = new HashMap<>();
         JournalIndex index = journals.index(callee);

@@ -12,9 +12,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.util.Optional;
 
-/**
- * One queue that is read in its order by headers, with a second reader for what a header does not tell. One thread at a time.
- */
+/** Reader of the headers of one queue in order, with a second reader for whole records. One thread at a time. */
 final class QueueSource implements Closeable {
 
     private final StoredJournal journal;
@@ -30,7 +28,7 @@ final class QueueSource implements Closeable {
         this.whole = journal.read(queue, host);
     }
 
-    /** The next header, unchecked; false when there is none. Damage is passed over: {@code verify} tells about it. */
+    /** Reads the next header, unchecked; false when there is none. Damage is skipped: {@code verify} reports it. */
     boolean next() throws IOException {
         while (true) {
             Step step = headers.skim();
@@ -54,7 +52,7 @@ final class QueueSource implements Closeable {
         return headers.position();
     }
 
-    /** The whole record at a place; empty when it is damaged. */
+    /** Reads the whole record at a position; empty when it is damaged. */
     Optional<RecordView> read(RecordPosition position) throws IOException {
         return whole.moveTo(position) && whole.next() == Step.RECORD && whole.offset() == position.offset()
                 ? Optional.of(whole.record())

@@ -4,18 +4,18 @@ import io.waybill.query.stored.StoredRecord;
 import java.util.Optional;
 
 /**
- * A request with what became of it. Immutable.
+ * A request with its outcome. Immutable.
  *
  * @param operation of a call by name
- * @param response the response that its receiver's journal has
+ * @param response the response in its receiver's journal
  */
 public record StoredCall(StoredRecord request, Optional<String> operation, Optional<StoredRecord> response) {
 
-    /** What became of a request, as far as the journals know. */
+    /** Outcome of a request, as far as the journals show it. */
     public enum Outcome {
         OK,
         ERROR,
-        /** No response: it runs, was dropped, or its caller gave up. */
+        /** No response: the request is running, was dropped, or timed out. */
         NONE
     }
 
@@ -24,7 +24,10 @@ public record StoredCall(StoredRecord request, Optional<String> operation, Optio
                 .orElse(Outcome.NONE);
     }
 
-    /** From sending the request to sending the response, by the wall clock; empty while there is none. */
+    /**
+     * Returns the time between sending the request and the response, by the wall clock; empty while there is no
+     * response.
+     */
     public Optional<Long> tookNs() {
         return response.map(found -> found.sentNs() - request.sentNs());
     }

@@ -1,10 +1,10 @@
 /**
- * What the journals of a home hold: for commands that look, while the workers live or long after. Nothing is written.
+ * Queries on the journals of a home, for commands, while the workers run or later. Nothing is written.
  *
  * <h2>Starting points</h2>
  * <ul>
- *   <li>{@link io.waybill.query.HomeJournals} for a home
- *   <li>{@link io.waybill.query.stored.StoredRecord} for what is known of one record
+ * <li>{@link io.waybill.query.HomeJournals} for a home
+ * <li>{@link io.waybill.query.stored.StoredRecord} for one record
  * </ul>
  */
 package io.waybill.query;

@@ -14,7 +14,10 @@ import java.util.function.Predicate;
 /** Copies the files of a worker that are no queues, byte by byte. Links, FIFOs and what belongs to others are left out. One thread. */
 final class FileCopies {
 
-    /** What an operator put there, and what replay needs; all else is derived, or of use only to the process that made it. */
+    /**
+     * Files of operators, and those needed for replay; all others are derived, or useful only to the process that
+     * created them.
+     */
     private static final List<String> DIRECTORIES =
             List.of("archive/requests", "archive/responses", "bundles", "scripts", "osgi/installed");
 
@@ -39,7 +42,7 @@ final class FileCopies {
         }
     }
 
-    /** Copies the files of a directory that are whole, as far as that can be told. */
+    /** Copies the undamaged files of a directory, as far as that can be checked. */
     void copy(String directory, Predicate<Path> isWhole) {
         Path source = from.resolve(directory);
         if (!Files.exists(source, LinkOption.NOFOLLOW_LINKS)) {

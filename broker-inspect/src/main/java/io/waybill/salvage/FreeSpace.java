@@ -18,7 +18,7 @@ record FreeSpace(SafeFiles files) implements DiskSpace {
         }
     }
 
-    /** Looks whether the disk of a file that may not be there yet has so much left. */
+    /** Checks whether the disk of a file that may not exist yet has this much space left. */
     static void requireRoom(Path file, long bytes) throws IOException {
         long left = Files.getFileStore(file.getParent()).getUsableSpace();
         if (left < bytes) {

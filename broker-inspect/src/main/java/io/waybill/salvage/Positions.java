@@ -4,8 +4,8 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /**
- * Where the positions in one queue, as its readers noted them, are in its copy: at the first record that was copied of those from there on.
- * One thread at a time.
+ * Maps positions of readers in one queue to its copy: to the first copied record from the position on. One thread at a
+ * time.
  */
 final class Positions {
 
@@ -15,7 +15,7 @@ final class Positions {
     private final NavigableMap<Long, Long> found = new TreeMap<>();
     private long behindLast = UNKNOWN;
 
-    /** Asks for a position. Before the first record is copied. */
+    /** Requests the mapping of a position. Before the first record is copied. */
     void want(long position) {
         if (position >= 0) {
             open.put(position, UNKNOWN);
@@ -30,7 +30,7 @@ final class Positions {
         }
     }
 
-    /** Where a position is that was asked for; -1 when there is no place for it. */
+    /** Returns the mapped position; -1 when there is none. */
     long of(long position) {
         return found.getOrDefault(position, open.containsKey(position) ? behindLast : UNKNOWN);
     }

@@ -16,8 +16,8 @@ import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
 /**
- * Copies the records of one queue, as they are. A record that a misdirected write has brought here is left out: it is from another queue,
- * or its number is not between its neighbours'. So each waits until the one behind it is known.
+ * Copies the records of one queue unchanged. A record from a misdirected write is left out: it is from another queue,
+ * or its number is not between its neighbours'. So each record waits until the next one is known.
  *
  * <p>One thread, once.
  */

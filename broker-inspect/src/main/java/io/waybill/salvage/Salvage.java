@@ -22,10 +22,11 @@ import java.util.Set;
 import java.util.function.LongConsumer;
 
 /**
- * Copies all that can be read in a home into a new one, which workers can join and all commands read. Records stay as they are, number and
- * checksum included, in files of the same names; what is missing among them is noted beside them.
+ * Copies everything readable in a home to a new one, which workers can join and all commands can read. Records are
+ * unchanged, including number and checksum, in files of the same names; missing ones are listed in a separate file.
  *
- * <p>The damaged home is only read, whether its workers live or not: of one that lives, what it wrote up to some moment is copied.
+ * <p>The damaged home is only read, whether its workers are running or not: of a running one, the records up to some
+ * moment are copied.
  *
  * <p><b>Threads.</b> One, once. <b>Memory.</b> Bounded for each worker, whatever the journals' size.
  */
@@ -39,9 +40,11 @@ public final class Salvage {
     private long copied;
 
     /**
+     * Creates a salvage.
+     *
      * @param from the damaged home
-     * @param out where the new one shall lie: nothing, or an empty directory
-     * @param progress is told from time to time how many records were copied
+     * @param out path of the new home: nothing, or an empty directory
+     * @param progress called periodically with the number of copied records
      */
     public Salvage(Home from, Path out, LongConsumer progress) {
         this.from = from;

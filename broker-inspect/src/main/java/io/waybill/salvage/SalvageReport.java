@@ -3,9 +3,9 @@ package io.waybill.salvage;
 import java.util.List;
 
 /**
- * What became of a home. Immutable.
+ * Result of the salvage of a home. Immutable.
  *
- * @param problems of the home itself: what was left behind, and why
+ * @param problems of the home itself: what was left out, and why
  */
 public record SalvageReport(List<SalvagedWorker> workers, List<String> problems) {
 

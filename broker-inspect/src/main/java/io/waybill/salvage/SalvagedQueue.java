@@ -5,14 +5,14 @@ import io.waybill.query.verify.LostRecords;
 import java.util.List;
 
 /**
- * What became of one queue. Immutable.
+ * Result of the salvage of one queue. Immutable.
  *
  * @param records that were copied
  * @param bytes of those
  * @param gaps numbers of records that are missing among them, the first ten thousand ranges
- * @param lost how many those are; what is missing at the end is unknown
- * @param damages ranges of bytes that hold no record where one must be
- * @param strangers whole records that don't belong where they lay, and were left out
+ * @param lost their number; what is missing at the end is unknown
+ * @param damages ranges of bytes without a record where one is expected
+ * @param strangers valid records at a wrong position, which were left out
  */
 public record SalvagedQueue(
         JournalQueue queue,

@@ -4,12 +4,12 @@ import io.waybill.api.WorkerInfo;
 import java.util.List;
 
 /**
- * What became of one worker. Immutable.
+ * Result of the salvage of one worker. Immutable.
  *
  * @param epoch of its last incarnation
  * @param positions of its cursors that were taken over
  * @param files besides the queues: kept values, archives, bundles, scripts
- * @param problems what was left behind, and why
+ * @param problems what was left out, and why
  */
 public record SalvagedWorker(
         WorkerInfo info, long epoch, List<SalvagedQueue> queues, int positions, long files, List<String> problems) {

@@ -25,7 +25,7 @@ import java.util.Map;
 import java.util.function.LongConsumer;
 
 /**
- * Brings one worker into the new home. Its name is taken there from {@link #begin} to {@link #end}.
+ * Copies one worker to the new home. Its name is locked there from {@link #begin} to {@link #end}.
  *
  * <p>One thread, once: begin, queues, end.
  */
@@ -45,7 +45,7 @@ final class WorkerSalvage {
     private long copiedFiles;
     private long untold;
 
-    /** Notes what the worker says of itself and its peers, before their queues are read: what it says of them is there then. */
+    /** Reads the worker's record and cursors before the queues, which then contain everything that they refer to. */
     WorkerSalvage(WorkerInfo info, Path from, SafeFiles files) {
         this.info = info;
         this.from = from;
@@ -67,7 +67,7 @@ final class WorkerSalvage {
         return cursors;
     }
 
-    /** What others have read of this worker's queue. */
+    /** Returns the positions of other workers in this worker's queue. */
     Positions positions(JournalQueue queue) {
         return positions.get(queue);
     }
@@ -76,7 +76,7 @@ final class WorkerSalvage {
         to = home.restore(info, epoch);
     }
 
-    /** Copies the queues, and what lies beside them. */
+    /** Copies the queues, and the other files. */
     void copy(Roll roll, LongConsumer progress) throws IOException {
         LostRecords lost = new LostRecords();
         for (JournalQueue queue : JournalQueue.values()) {
@@ -150,7 +150,7 @@ final class WorkerSalvage {
         return new SalvagedWorker(info, epoch, queues, known, copiedFiles, problems);
     }
 
-    /** Gives the name back, when something failed on the way. */
+    /** Releases the name after a failure. */
     void abandon() throws IOException {
         if (to != null) {
             to.leave();

@@ -191,12 +191,12 @@ public final class OsgiHost implements AutoCloseable {
         return Map.copyOf(notStarted);
     }
 
-    /** Returns the class loaders that should be unreachable. */
+    /** Returns the scripts, with their problems. */
     public List<ScriptStatus> scripts() {
         return scripts.list();
     }
 
-    /** Class loaders that should be gone. */
+    /** Returns the class loaders that should be unreachable. */
     public LoaderWatch loaders() {
         return loaders;
     }
@@ -299,8 +299,7 @@ public final class OsgiHost implements AutoCloseable {
             Bundle bundle = context.installBundle(jar.path().toUri().toString(), in);
             StartLevels.set(bundle, jar.startLevel());
             if (bundle.getHeaders().get(Constants.FRAGMENT_HOST) == null) {
-                bundle.start(); // Installs a kept jar. A jar that an operator installed by command has priority over
-                // the node's own, unless that is newer.
+                bundle.start(); // marks it: it runs when its level is reached
             }
         }
     }
@@ -318,7 +317,10 @@ public final class OsgiHost implements AutoCloseable {
         notStarted.put(jar, why.getMessage());
     }
 
-    /** What an operator installed by command counts more than what the node came with, unless that is newer by now. */
+    /**
+     * Installs a kept jar. A jar that an operator installed by command has priority over the node's own, unless that is
+     * newer.
+     */
     private void installKept(Staging staging, Path jar) {
         try {
             StagedJar staged = staging.stage(jar);

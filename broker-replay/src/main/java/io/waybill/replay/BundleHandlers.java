@@ -41,10 +41,10 @@ final class BundleHandlers implements Closeable {
     /**
      * Starts a framework.
      *
-     * @param self whose requests are replayed
-     * @param worker the worker's own directory, of which its bundles are copied; empty for none
-     * @param candidate put in the place of the bundle of its name, if there is one; empty for none
-     * @throws IOException when the candidate is refused, too
+     * @param self the worker whose requests are replayed
+     * @param worker the worker's own directory, whose bundles are copied; empty for none
+     * @param candidate replaces the bundle of its name, if there is one; empty for none
+     * @throws IOException also when the candidate is rejected
      */
     static BundleHandlers start(
             Host host,
@@ -119,7 +119,7 @@ final class BundleHandlers implements Closeable {
         }
     }
 
-    /** The bundles that did not start, and why: alike in each replay, wherever its directory is. */
+    /** Returns the bundles that did not start, and why: the same in each replay, wherever its directory is. */
     List<String> problems() {
         String own = directory + "/";
         return osgi.notStarted().entrySet().stream()

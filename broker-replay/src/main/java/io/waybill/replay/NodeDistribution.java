@@ -7,7 +7,7 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What a node's framework is made of, besides what its worker's directory holds. Immutable.
+ * Parts of a node's framework apart from its worker's directory. Immutable.
  *
  * @param bundles {@code <start level>/<name>.jar}
  * @param shipped which of them start
@@ -24,7 +24,7 @@ public record NodeDistribution(
         framework = Map.copyOf(framework);
     }
 
-    /** All its bundles, without settings. */
+    /** Returns a distribution with all its bundles, without settings. */
     public static NodeDistribution of(Path bundles) {
         return new NodeDistribution(bundles, ShippedBundles.ALL, Optional.empty(), Map.of());
     }

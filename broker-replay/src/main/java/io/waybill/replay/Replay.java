@@ -47,7 +47,7 @@ import org.agrona.CloseHelper;
  */
 public final class Replay {
 
-    /** How long a handler may take, and after it a late response. */
+    /** Default time that a handler may take, and after it a late response. */
     public static final Duration LIMIT_DEFAULT = Duration.ofSeconds(60);
 
     /** Names the handlers that the worker had, which run when no candidate is given. */
@@ -86,7 +86,7 @@ public final class Replay {
         this.home = home;
     }
 
-    /** Of what {@link #open} opens. */
+    /** Creates a replay of a path that {@link #open} can open. */
     public static Replay of(Path path) {
         return new Replay(host -> open(path, host), Optional.of(path));
     }
@@ -96,42 +96,42 @@ public final class Replay {
         return Files.isRegularFile(path) ? SliceRecording.open(path, host) : HomeRecording.open(path, host);
     }
 
-    /** Of a recording, which the replay closes at its end. */
+    /** Creates a replay of a recording, which it closes at its end. */
     public static Replay of(CallRecording recording) {
         return new Replay(host -> recording, Optional.empty());
     }
 
-    /** Only what these workers handled, each named by its name or its id in decimal; otherwise what all did. */
+    /** Replays only calls that these workers handled, each given by name or id in decimal; the default is all. */
     public Replay worker(String nameOrId) {
         workers.add(nameOrId);
         return this;
     }
 
-    /** Only these requests, and those that made the values that they ask for. */
+    /** Replays only these requests, and those that created values which they use. */
     public Replay select(MessageFilter wanted) {
         filter = Objects.requireNonNull(wanted);
         return this;
     }
 
-    /** What the frameworks are made of. */
+    /** Sets the distribution of the frameworks. */
     public Replay in(NodeDistribution made) {
         distribution = Optional.of(made);
         return this;
     }
 
-    /** One more candidate: a candidate bundle in the place of the one of its name, beside all others that the worker had. */
+    /** Adds a candidate: a bundle that replaces the one of its name, with all others that the worker had. */
     public Replay with(Path bundle) {
         candidates.add(new Candidate(unused(bundle.getFileName().toString()), Optional.of(bundle), Optional.empty()));
         return this;
     }
 
-    /** One more candidate: handlers that are no bundle's. */
+    /** Adds a candidate: handlers without a bundle. */
     public Replay with(String name, HandlerSource handlers) {
         candidates.add(new Candidate(unused(name), Optional.empty(), Optional.of(handlers)));
         return this;
     }
 
-    /** The name, with a number behind it when another candidate has it. */
+    /** Returns the name, with a number if another candidate has it. */
     private String unused(String name) {
         String free = name;
         for (int number = 2; isUsed(free); number++) {
@@ -144,13 +144,16 @@ public final class Replay {
         return candidates.stream().anyMatch(candidate -> candidate.name().equals(name));
     }
 
-    /** How answers are compared; otherwise bit for bit. */
+    /** Sets how responses are compared; the default is bit for bit. */
     public Replay compare(ResponseComparison by) {
         comparison = Objects.requireNonNull(by);
         return this;
     }
 
-    /** How long a handler may take, and after it a late response; {@link Duration#ZERO} indefinitely, such as under a debugger. */
+    /**
+     * Sets how long a handler may take, and after it a late response; {@link Duration#ZERO} indefinitely, such as under
+     * a debugger.
+     */
     public Replay limit(Duration atMost) {
         if (atMost.isNegative()) {
             throw new IllegalArgumentException("a limit must be 0 or more: " + atMost);
@@ -159,13 +162,13 @@ public final class Replay {
         return this;
     }
 
-    /** When each request is run; otherwise as soon as possible. */
+    /** Sets when each request is run; the default is as soon as possible. */
     public Replay pace(ReplayPace wanted) {
         pace = Objects.requireNonNull(wanted);
         return this;
     }
 
-    /** How often each request is run, one time behind the other; otherwise once. */
+    /** Sets how often each request is run consecutively; the default is once. */
     public Replay times(int wanted) {
         if (wanted < 1) {
             throw new IllegalArgumentException("a request is run once or more: " + wanted);
@@ -174,7 +177,7 @@ public final class Replay {
         return this;
     }
 
-    /** Is told now and then how many calls were replayed. */
+    /** Sets a listener for progress: it gets the number of replayed calls. */
     public Replay progress(LongConsumer notified) {
         progress = Objects.requireNonNull(notified);
         return this;

@@ -6,19 +6,20 @@ import java.util.List;
 import java.util.SortedMap;
 
 /**
- * What a replay showed, counted. The same replay gives the same report. Immutable.
+ * Counted results of a replay. The same replay has the same report. Immutable.
  *
  * @param rows by worker, operation, candidate and verdict
- * @param calls how many were replayed, each once however many candidates ran it
- * @param left out, because the broker itself answers them: control operations, and what keeps references in step
- * @param brought along: calls that were run before their turn, selected or not, because others ask for the values that they make
+ * @param calls how many were replayed, each counted once for all candidates
+ * @param left calls that were left out, because the broker itself responds to them: control operations and control
+ * messages of references
+ * @param brought calls that were run early, selected or not, because others use the values that they create
  * @param problems of the recording
  */
 public record ReplayReport(List<Row> rows, long calls, long left, long brought, List<String> problems) {
 
     /** Different reasons in one row. */
     public static final int MAX_REASONS = 100;
-    /** What all further reasons count as. */
+    /** Name for all further reasons. */
     public static final String OTHER_REASONS = "other reasons";
 
     /**

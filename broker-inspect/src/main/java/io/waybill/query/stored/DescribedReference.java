@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** A remote reference as it stands in a record: to be looked at, and not to be used. */
+/** A remote reference in a record: only for display. */
 record DescribedReference(ForkData data) implements RRef {
 
     /** The references of a record, in the order of their indices. */

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a record carries, as far as its type says how to read it. Tensors are described, without their elements. Immutable, but for the
- * arrays in it.
+ * Decoded payload of a record, as far as its type defines it. Tensors are described, without their elements. Immutable,
+ * but for the arrays in it.
  *
  * @param call of a call by name
  * @param result of a response to one
@@ -26,7 +26,7 @@ import java.util.Optional;
  * @param start the first bytes, whatever they are
  * @param bytes how many there are, without the references and observations at their end
  * @param observations of a response: what its handler observed
- * @param problem why it does not read as its type demands; empty text when it does, or the type is not known
+ * @param problem why it can't be decoded as its type requires; empty when it can, or the type is unknown
  */
 public record Payload(
         Optional<Invocation> call,
@@ -41,7 +41,7 @@ public record Payload(
     private static final int MAX_START_BYTES = 64;
     private static final int MAX_TEXT_BYTES = 64 << 10;
 
-    /** What a record carries, read as its type says. */
+    /** Decodes the payload of a record by its type. */
     public static Payload of(RecordView record) {
         byte[] bytes = record.copyPayload();
         byte[] start = Arrays.copyOf(bytes, Math.min(bytes.length, MAX_START_BYTES));
@@ -88,7 +88,7 @@ public record Payload(
         return operationOf(record.type(), record.payload());
     }
 
-    /** The same of a request that is no record. */
+    /** Returns the operation of a request outside of a record. */
     public static Optional<String> operationOf(MessageType type, ByteBuffer payload) {
         if (!isCallByName(type) || payload.remaining() < 2) {
             return Optional.empty();

@@ -10,7 +10,7 @@ import io.waybill.journal.read.QueueReader;
 import java.nio.file.Path;
 
 /**
- * The journal of one worker, alive or not, as it lies in the home. Immutable.
+ * The journal of one worker in the home, alive or not. Immutable.
  *
  * @param path of the worker's directory
  */
@@ -27,7 +27,7 @@ public record StoredJournal(WorkerInfo info, Path path) {
         return QueueReader.open(queue.in(path), host.files(), READING);
     }
 
-    /** By which its messages are found. The caller closes. */
+    /** Opens the index of its messages. The caller closes it. */
     public JournalIndex index(Host host) {
         return JournalIndex.open(path, READING, host);
     }

@@ -21,8 +21,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The journals of a home, by worker id, and the indexes of those that were asked last. Writes nothing, takes no lock, maps nothing of the
- * queues. One thread at a time.
+ * The journals of a home, by worker id, with a cache of their indexes. Writes nothing, takes no lock, maps nothing of
+ * the queues. One thread at a time.
  */
 public final class StoredJournals implements Closeable {
 
@@ -37,13 +37,13 @@ public final class StoredJournals implements Closeable {
     private final Map<Integer, ArchiveReader> archives = new HashMap<>();
     private final Map<Integer, JournalIndex> indexes = new LinkedHashMap<>(MAX_OPEN_INDEXES, LOAD, true);
 
-    /** Those that the home has now. */
+    /** Opens the journals that the home has now. */
     public StoredJournals(Home home) throws IOException {
         this.home = home;
         refresh();
     }
 
-    /** Looks again who has a journal. What is not what it must be is left out, and told by {@link #problems()}. */
+    /** Lists the journals again. Unusable entries are left out, and reported by {@link #problems()}. */
     public void refresh() throws IOException {
         problems.clear();
         List<Path> entries;
@@ -74,7 +74,7 @@ public final class StoredJournals implements Closeable {
         }
     }
 
-    /** The home that they lie in. */
+    /** Returns the home of the journals. */
     public Home home() {
         return home;
     }
@@ -93,12 +93,12 @@ public final class StoredJournals implements Closeable {
         return Optional.ofNullable(byId.get(id));
     }
 
-    /** What lies among the workers' directories and is none. */
+    /** Returns entries among the workers' directories that are not directories of workers. */
     public List<String> problems() {
         return List.copyOf(problems);
     }
 
-    /** Closed with this, or when many others were asked for since. */
+    /** Returns the index of a journal. Closed with this object, or when many others were requested since. */
     public JournalIndex index(StoredJournal journal) {
         JournalIndex known = indexes.get(journal.info().id());
         if (known == null) {

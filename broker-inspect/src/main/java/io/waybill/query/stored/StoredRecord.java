@@ -9,13 +9,13 @@ import io.waybill.journal.RecordPosition;
 import io.waybill.wire.RecordView;
 
 /**
- * The header of a record, and where it lies. Immutable.
+ * Header and position of a record. Immutable.
  *
  * @param worker whose journal it is in
  * @param sequence number of the record in its queue
  * @param from worker id of the sender, as written
  * @param sentNs wall clock in ns since 1970
- * @param deadlineNs of a request, on the clock that goes on during suspension; 0 for none
+ * @param deadlineNs of a request, on the clock that includes suspension; 0 for none
  * @param begunNs of a response: when the handler began, in ns since 1970; 0 when none did, or the clock was not read
  * @param traceHigh first half of the trace id
  * @param errorKind of an exception; {@link ErrorKind#UNKNOWN_ERROR} otherwise
@@ -43,7 +43,7 @@ public record StoredRecord(
         ErrorKind errorKind,
         ErrorCode errorCode) {
 
-    /** A record that was read at a place of a queue. */
+    /** Creates the header of a record that was read at a position of a queue. */
     public static StoredRecord of(WorkerInfo worker, JournalQueue queue, RecordPosition position, RecordView record) {
         return new StoredRecord(
                 worker,

@@ -9,17 +9,24 @@ import io.waybill.tensor.DescribedTensors;
 import java.io.IOException;
 import java.util.zip.CRC32C;
 
-/** Where the bytes of the tensors in stored messages are: in the record, or in the archive of its worker. One thread at a time. */
+/**
+ * Locates the bytes of tensors in stored messages: in the record, or in the archive of its worker. One thread at a
+ * time.
+ */
 public final class StoredTensors {
 
     private final StoredJournals journals;
 
-    /** Of these journals, which stay their owner's. */
+    /** Creates a view of these journals, which the caller closes. */
     public StoredTensors(StoredJournals journals) {
         this.journals = journals;
     }
 
-    /** @param tensor of the record's payload */
+    /**
+     * Locates the storage of a tensor.
+     *
+     * @param tensor of the record's payload
+     */
     public StoredStorage storageOf(StoredRecord record, Tensor tensor) throws IOException {
         int number = DescribedTensors.storageOf(tensor);
         long bytes = tensor.storage().sizeBytes();
@@ -36,9 +43,9 @@ public final class StoredTensors {
     }
 
     /**
-     * Gives the bytes of an archived storage.
+     * Passes on the bytes of an archived storage.
      *
-     * @return false when they are not those that were archived: what was given must not be used
+     * @return false when they are not the archived bytes: they must not be used
      */
     public boolean readArchived(StoredRecord record, Tensor tensor, Sink sink) throws IOException {
         ArchivedStorage archived = archived(record, DescribedTensors.storageOf(tensor));

@@ -18,12 +18,16 @@ public final class ValueLine {
     private final StringBuilder shown = new StringBuilder();
     private final int max;
 
-    /** @param max characters, about */
+    /**
+     * Creates a line.
+     *
+     * @param max approximate number of characters
+     */
     public ValueLine(int max) {
         this.max = max;
     }
 
-    /** One value. */
+    /** Formats one value. */
     public static String of(Value value, int max) {
         return new ValueLine(max).value(value).toString();
     }

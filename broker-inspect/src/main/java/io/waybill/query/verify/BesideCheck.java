@@ -35,7 +35,7 @@ final class BesideCheck {
     private final Consumer<Finding> findings;
     private final Map<StoredJournal, List<StoredCursor>> cursors = new HashMap<>();
     private final Set<StoredJournal> callable = new HashSet<>();
-    /** Where, by receiver and caller, the requests end that are finished. */
+    /** Low watermarks of requests, by receiver and caller. */
     private final Long2LongHashMap finished = new Long2LongHashMap(0);
 
     BesideCheck(Home home, Consumer<Finding> findings) {
@@ -43,7 +43,7 @@ final class BesideCheck {
         this.findings = findings;
     }
 
-    /** Before the queues are read: what the cursors say of them must be there by then. */
+    /** Reads the cursors before the queues are read: the queues then contain everything that they refer to. */
     void begin(List<StoredJournal> journals) throws IOException {
         if (!home.propertiesProblem().isEmpty()) {
             find(Severity.DAMAGE, Optional.empty(), Kind.UNREADABLE, home.propertiesProblem());
@@ -86,12 +86,12 @@ final class BesideCheck {
         return (long) receiver << Integer.SIZE | caller;
     }
 
-    /** Whether the receiver of a request says in its cursors that it is finished, and with that answered. */
+    /** Returns whether the cursors of a request's receiver show it as completed, and therefore with a response. */
     boolean isFinished(int receiver, int caller, long index) {
         return index < finished.get(pair(receiver, caller));
     }
 
-    /** What proves that a queue was begun, other than what lies in its own directory; empty when nothing does. */
+    /** Returns what proves that a queue was begun, other than its own directory; empty when nothing does. */
     Optional<String> proofOf(StoredJournal journal, JournalQueue queue) {
         if (callable.contains(journal)) {
             return Optional.of("its worker took calls");
@@ -176,7 +176,7 @@ final class BesideCheck {
     }
 
     /**
-     * When the queues have been read: looks whether they reach as far as a reader read.
+     * Checks, after the queues were read, whether they reach the positions of their readers.
      *
      * @param ends of the queues of each worker
      */

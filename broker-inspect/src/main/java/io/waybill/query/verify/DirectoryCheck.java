@@ -22,8 +22,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Checks what lies in a worker's directory beside the records: what it says of itself, and what the readers that map its queues find
- * before they read the first record. One thread, once.
+ * Checks a worker's directory apart from its records: its published record, and the structures that readers use before
+ * the first record. One thread, once.
  */
 final class DirectoryCheck {
 
@@ -130,7 +130,7 @@ final class DirectoryCheck {
                 text));
     }
 
-    /** Checks what the queue's files hold beside the records. */
+    /** Checks the contents of the queue's files apart from the records. */
     void checkStructure(StoredJournal journal, JournalQueue queue) throws IOException {
         Path directory = queue.in(journal.path());
         if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {

@@ -6,12 +6,12 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Something that {@code verify} found. Immutable.
+ * A finding of {@code verify}. Immutable.
  *
- * @param worker whose journal it is about; empty when it is about the home
- * @param file where it lies; empty when it lies in no one place
+ * @param worker owner of the journal; empty for the home
+ * @param file with the finding; empty when it is in no single file
  * @param from first byte in the file
- * @param to behind the last byte
+ * @param to end of the range, exclusive
  */
 public record Finding(
         Severity severity,
@@ -23,7 +23,7 @@ public record Finding(
         long to,
         String text) {
 
-    /** What it means for the journal. */
+    /** Severity for the journal. */
     public enum Severity {
         /** Something that was written is not there, or not what was written. */
         DAMAGE,
@@ -31,11 +31,11 @@ public record Finding(
         NOTE
     }
 
-    /** What is wrong. */
+    /** Kind of the problem. */
     public enum Kind {
         /** Bytes that are no record, or a file that is none. */
         UNREADABLE,
-        /** What a queue's file holds beside the records, and what readers and the writer go by. */
+        /** Contents of a queue's file apart from the records, on which readers and the writer rely. */
         STRUCTURE,
         /** Numbers of records that don't follow each other. */
         MISSING,
@@ -43,13 +43,13 @@ public record Finding(
         MISPLACED,
         /** A response to a request that its caller's journal does not have. */
         NO_REQUEST,
-        /** A worker says that it has read more of a queue than there is. */
+        /** A worker claims to have read beyond the end of a queue. */
         BEYOND_END,
         /** More than one response to a request. */
         ANSWERED_AGAIN,
         /** A request without a response. */
         NO_RESPONSE,
-        /** A request without a response, to a worker that lost answers. */
+        /** A request without a response, to a worker that lost responses. */
         LOST_RESPONSE
     }
 

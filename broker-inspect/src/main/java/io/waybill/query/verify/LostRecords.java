@@ -15,8 +15,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Which records of a worker were lost already when its journal was brought here, in the file {@code lost-records} of its directory: a line
- * {@code requests 17 19} for each range of numbers. What stands there is missing, and no damage of this home.
+ * Records of a worker that were lost before its journal was copied to this home, listed in the file
+ * {@code lost-records} of its directory: a line {@code requests 17 19} for each range of numbers. These records are
+ * missing without being damage of this home.
  *
  * <p>One thread at a time.
  */
@@ -57,7 +58,7 @@ public final class LostRecords {
         return !ranges.containsKey(queue);
     }
 
-    /** What is known of a worker. A file that does not read says nothing. */
+    /** Reads the list of a worker. An unreadable file counts as empty. */
     static LostRecords read(Path workerDirectory, SafeFiles files) {
         LostRecords read = new LostRecords();
         try {

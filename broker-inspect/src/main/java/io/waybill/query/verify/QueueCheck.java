@@ -22,7 +22,7 @@ import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 
 /**
- * Reads a queue record by record, and checks what one queue alone tells: checksums, numbers, owner. Can be gone on with when the writer
+ * Reads a queue record by record, and checks it by itself: checksums, numbers, owner. Can be continued after the writer
  * has appended. One thread at a time.
  */
 final class QueueCheck implements Closeable {
@@ -58,12 +58,12 @@ final class QueueCheck implements Closeable {
         this.lost = LostRecords.read(journal.path(), host.files());
     }
 
-    /** Whether it is known that records were lost before this journal was brought here. */
+    /** Returns whether records were lost before this journal was copied to this home. */
     boolean knowsOfLost() {
         return !lost.isEmpty(queue);
     }
 
-    /** Where it ends, as far as it was read. */
+    /** Returns the end of the queue, as far as it was read. */
     QueueEnd end(QueueExtent extent, Roll roll) {
         return new QueueEnd(Optional.ofNullable(last), extent.newest(), roll);
     }
@@ -73,7 +73,7 @@ final class QueueCheck implements Closeable {
         return firstSequence > 0;
     }
 
-    /** Where the record is that was read last. */
+    /** Returns the index of the record that was read last. */
     long index() {
         return reader.position().index();
     }
@@ -222,7 +222,7 @@ final class QueueCheck implements Closeable {
                 new Finding(severity, kind, Optional.of(journal.info()), Optional.of(queue), file, from, to, text));
     }
 
-    /** Where the record that was read last lies. */
+    /** Reports a finding at the record that was read last. */
     void findHere(Severity severity, Kind kind, String text) {
         find(severity, kind, Optional.of(file()), reader.offset(), reader.offset(), text);
     }

@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * Where a queue ends. Immutable.
+ * End of a queue. Immutable.
  *
  * @param last its last record; empty when it has none
  * @param newest the number of its newest file that was begun; empty when it has none
@@ -16,8 +16,9 @@ import java.util.OptionalInt;
 record QueueEnd(Optional<RecordPosition> last, OptionalInt newest, Roll roll) {
 
     /**
-     * Whether a reader at this position has read what is not there. The start of a file may not be written yet, and a place
-     * in a file behind which newer ones were begun is passed by: after a power cut its worker goes on so.
+     * Returns whether a reader at this position has read beyond the end. Allowed are the start of a file that is not
+     * written yet, and a position in a file followed by newer ones: after a power cut its worker continues in a new
+     * file.
      */
     boolean isBehind(long position) {
         if (position <= 0 || last.isPresent() && position <= last.get().index() + 1) {

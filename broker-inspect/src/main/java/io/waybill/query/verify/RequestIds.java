@@ -6,30 +6,31 @@ import java.util.Map;
 import java.util.function.LongConsumer;
 
 /**
- * Which counters of one worker were used for requests, to whom, and which of them were answered. Counters ascend without large gaps, so
- * that four bits and two bytes for each do; what lies far off is not taken in. One thread at a time.
+ * Counters of one worker that were used for requests, with their receivers and whether they have a response. Counters
+ * ascend without large gaps, so four bits and two bytes for each suffice; outliers are not recorded. One thread at a
+ * time.
  */
 final class RequestIds {
 
-    /** What a response is to the request with its id. */
+    /** Relation of a response to the request with its id. */
     enum Match {
         /** The first one. */
         FIRST,
-        /** Another one. */
+        /** A further response. */
         AGAIN,
-        /** Another one, and the request was sent again too. */
+        /** A further response to a request that was also sent again. */
         AGAIN_AS_ASKED,
-        /** There is no such request. */
+        /** No request has this id. */
         NONE
     }
 
     static final int UNKNOWN = -1;
 
-    /** At most four times 32 MB. */
+    /** Max size of the bit sets: four times 32 MB. */
     private static final int MAX_BITS = 1 << 28;
 
     private static final int PAGE_BITS = 12;
-    /** At most 64 MB: of 33 million requests it is known to whom they went. */
+    /** Max size of the receivers: 64 MB, for 33 million requests. */
     private static final int MAX_PAGES = 1 << 13;
 
     private final BitSet asked = new BitSet();
@@ -64,14 +65,14 @@ final class RequestIds {
         }
     }
 
-    /** Its receiver said of the request, which was noted, that it is finished. */
+    /** Notes that the receiver of a recorded request completed it. */
     void finish(long counter) {
         if (isInside(counter)) {
             finished.set((int) (counter - base));
         }
     }
 
-    /** Whether the receiver of a request that was noted said that it is finished. */
+    /** Returns whether the receiver of a recorded request completed it. */
     boolean isFinished(long counter) {
         return finished.get((int) (counter - base));
     }
@@ -89,7 +90,7 @@ final class RequestIds {
         return Match.FIRST;
     }
 
-    /** To whom a request that was noted went; {@link #UNKNOWN} when that was not kept. */
+    /** Returns the receiver of a recorded request; {@link #UNKNOWN} when that was not kept. */
     int receiver(long counter) {
         int bit = (int) (counter - base);
         char[] page = receivers.get(bit >> PAGE_BITS);

@@ -1,7 +1,7 @@
 package io.waybill.query.verify;
 
 /**
- * What {@code verify} read and found, in numbers. Immutable.
+ * Counts of what {@code verify} read and found. Immutable.
  *
  * @param damages findings of severity {@link Finding.Severity#DAMAGE}
  * @param unanswered requests without a response

@@ -29,14 +29,14 @@ import java.util.function.LongConsumer;
 /**
  * Reads every record of every queue, and checks each queue by itself and requests against responses. One thread, once.
  *
- * <p>Findings come as they are made. A single cause may bring about millions: of each kind, each queue gives the first few, and a count
- * of the others at the end.
+ * <p>Findings are reported at once. A single cause may produce millions: for each kind and queue the first few are
+ * reported, and a count of the others at the end.
  */
 public final class Verifier {
 
     private static final int MAX_SHOWN = 20;
 
-    /** What findings are counted by. */
+    /** Key by which findings are counted. */
     private record Sort(Optional<WorkerInfo> worker, Optional<JournalQueue> queue, Kind kind, Severity severity) {}
 
     private final StoredJournals journals;
@@ -56,7 +56,11 @@ public final class Verifier {
     private long unanswered;
     private long read;
 
-    /** @param sink takes findings as they come */
+    /**
+     * Creates a verifier.
+     *
+     * @param sink accepts findings as they are made
+     */
     public Verifier(StoredJournals journals, Consumer<Finding> sink, LongConsumer progress) {
         this.journals = journals;
         this.beside = new BesideCheck(journals.home(), this::found);
@@ -108,7 +112,7 @@ public final class Verifier {
         return new Verification(journals.all().size(), records, damages, unanswered);
     }
 
-    /** Only now: the requests may have been read on. */
+    /** Notes the ends; last, because the requests may have been read further. */
     private void noteEnds() {
         for (StoredJournal journal : journals.all()) {
             end(journal, JournalQueue.REQUESTS, requestChecks.get(journal.info().id()));
@@ -134,7 +138,7 @@ public final class Verifier {
         check.requireReaches(indexed);
     }
 
-    /** Reads what the worker has asked since the last time. */
+    /** Reads the requests that the worker has sent since the last time. */
     private void readOn(int worker) throws IOException {
         QueueCheck check = requestChecks.get(worker);
         RequestIds ids = requests.get(worker);
@@ -207,7 +211,7 @@ public final class Verifier {
 
         private Match responseByNow(int caller, long counter) {
             try {
-                readOn(caller); // a live worker may have asked since its requests were read
+                readOn(caller); // a live worker may have sent requests since its queue was read
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
@@ -297,7 +301,7 @@ public final class Verifier {
         ids.unanswered(count, counter -> reportLostResponse(check, ids, counter));
     }
 
-    /** Some responses of the callee are gone: this may be one of those. */
+    /** Reports a missing response, which may be one of the callee's lost ones. */
     private void reportLostResponse(QueueCheck check, RequestIds ids, long counter) {
         int receiver = ids.receiver(counter);
         if (lossy.contains(receiver)) {

@@ -1,2 +1,2 @@
-/** Whether what lies in a home is what was written there. {@link io.waybill.query.verify.Verifier} is where to start. */
+/** Verification of a home's content. {@link io.waybill.query.verify.Verifier} is the starting point. */
 package io.waybill.query.verify;

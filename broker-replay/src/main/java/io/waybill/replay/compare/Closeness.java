@@ -1,6 +1,6 @@
 package io.waybill.replay.compare;
 
-/** Says of numbers whose bits are not the same whether they count as the same. Immutable. */
+/** Decides whether numbers with different bits count as equal. Immutable. */
 @FunctionalInterface
 interface Closeness {
 
@@ -9,7 +9,7 @@ interface Closeness {
 
     boolean isClose(double recordedReal, double recordedImaginary, double real, double imaginary);
 
-    /** The same for real numbers. */
+    /** Compares real numbers. */
     default boolean isClose(double recorded, double replayed) {
         return isClose(recorded, 0, replayed, 0);
     }

@@ -24,7 +24,7 @@ import java.util.Optional;
 public record ComparedResponse(
         MessageType type, byte[] payload, List<Tensor> tensors, ErrorKind errorKind, ErrorCode errorCode) {
 
-    /** A response as its record has it. */
+    /** Creates a response from its record. */
     public static ComparedResponse of(RecordView record, List<Tensor> tensors) {
         return new ComparedResponse(
                 record.type(), record.copyPayload(), tensors, record.errorKind(), record.errorCode());
@@ -52,7 +52,7 @@ public record ComparedResponse(
         }
     }
 
-    /** Gives back one count of each tensor's storage. */
+    /** Releases one count of each tensor's storage. */
     public void release() {
         tensors.forEach(tensor -> tensor.storage().release());
     }

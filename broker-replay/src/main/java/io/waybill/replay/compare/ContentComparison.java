@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Compares answers: their bytes first, which mostly are the same; then, to say where they part, their values.
+ * Compares responses: first their bytes, which mostly are equal; then, to locate a difference, their values.
  *
- * <p>Thread-safe. <b>Errors.</b> What does not read as a value is compared byte by byte.
+ * <p>Thread-safe. <b>Errors.</b> Content that can't be decoded as a value is compared byte by byte.
  */
 public final class ContentComparison implements ResponseComparison {
 
@@ -23,14 +23,17 @@ public final class ContentComparison implements ResponseComparison {
         this.values = new ValueComparison(closeness, tensors);
     }
 
-    /** Byte by byte: payloads as they are, tensors by dtype, sizes and the bits of their elements, wherever those lie. */
+    /**
+     * Returns an exact comparison: payloads byte by byte, tensors by dtype, sizes and the bits of their elements,
+     * independent of location.
+     */
     public static ResponseComparison exact() {
         return new ContentComparison(Closeness.NONE);
     }
 
     /**
-     * Floating-point and complex numbers may lie a little apart, in values and in tensors; NaN is the same as NaN. All else is compared as by
-     * {@link #exact}, but for how it is encoded.
+     * Returns a comparison with a tolerance for floating-point and complex numbers, in values and in tensors; NaN
+     * equals NaN. Everything else is compared as by {@link #exact}, except for its encoding.
      */
     public static ResponseComparison within(FloatTolerance tolerance) {
         return new ContentComparison(tolerance);
@@ -82,7 +85,7 @@ public final class ContentComparison implements ResponseComparison {
         return Optional.of("error text: " + Excerpt.pair(recorded.errorText(), replayed.errorText()));
     }
 
-    /** In the order in which they travel. */
+    /** Compares tensors in the order of sending. */
     private Optional<String> tensors(List<Tensor> recorded, List<Tensor> replayed) {
         if (recorded.size() != replayed.size()) {
             return Optional.of("tensors: recorded " + recorded.size() + ", replayed " + replayed.size());
@@ -96,7 +99,7 @@ public final class ContentComparison implements ResponseComparison {
         return Optional.empty();
     }
 
-    /** Of arrays that are not the same. */
+    /** Describes the difference of two arrays. */
     static String bytes(byte[] recorded, byte[] replayed) {
         int at = Arrays.mismatch(recorded, replayed);
         String where = "first other byte at offset " + at + ": recorded " + at(recorded, at) + ", replayed "

@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * Compares the elements of two tensors of one dtype and the same sizes, in row-major order, wherever they lie. Copies none. For one
+ * Compares the elements of two tensors of one dtype and the same sizes, in row-major order, in place. For one
  * comparison, on one thread.
  */
 final class ElementComparison {
@@ -93,7 +93,7 @@ final class ElementComparison {
         return isReal && closeness.isClose(((Number) one).doubleValue(), ((Number) other).doubleValue());
     }
 
-    /** What differs first, and how many do; empty when none does. */
+    /** Returns the first difference, and the number of differences; empty when there is none. */
     Optional<String> difference() {
         if (first == NO_ELEMENT) {
             return Optional.empty();
@@ -131,7 +131,7 @@ final class ElementComparison {
         return element.toString();
     }
 
-    /** In hexadecimal, the highest byte first. */
+    /** Formats bits in hexadecimal, the highest byte first. */
     private String bits(StorageWindow bytes, long location) {
         ByteBuffer element = bytes.at(location * elementBytes, elementBytes);
         StringBuilder text = new StringBuilder();

@@ -3,7 +3,7 @@ package io.waybill.replay.compare;
 /** Cuts texts to a length that is read at a glance. Stateless. */
 final class Excerpt {
 
-    /** Of a text, at most. */
+    /** Max characters of a text. */
     static final int MAX_CHARS = 160;
 
     private static final int CHARS_BEFORE = 40;
@@ -11,17 +11,17 @@ final class Excerpt {
 
     private Excerpt() {}
 
-    /** How the text begins, in quotes. */
+    /** Returns the start of the text, in quotes. */
     static String start(String text) {
         return quoted(text, 0);
     }
 
-    /** How the text begins. */
+    /** Returns the start of the text. */
     static String cut(String text) {
         return text.length() > MAX_CHARS ? text.substring(0, MAX_CHARS) + CUT : text;
     }
 
-    /** Two texts that are not the same, around where they part. */
+    /** Formats two different texts, around their first difference. */
     static String pair(String recorded, String replayed) {
         int at = 0;
         int common = Math.min(recorded.length(), replayed.length());

@@ -1,8 +1,8 @@
 package io.waybill.replay.compare;
 
 /**
- * How far a number may lie from that on record: {@code absolute + relative * |recorded|}, as in {@code torch.allclose}. NaN is close to
- * NaN, an infinity to itself alone. Immutable.
+ * Max distance of a number from the recorded one: {@code absolute + relative * |recorded|}, as in
+ * {@code torch.allclose}. NaN is close to NaN, an infinity to itself alone. Immutable.
  *
  * @param relative 0 or more
  * @param absolute 0 or more
@@ -34,7 +34,7 @@ public record FloatTolerance(double relative, double absolute) implements Closen
                         Math.hypot(recordedReal, recordedImaginary));
     }
 
-    /** What is infinitely far, or from an infinity, is not close. */
+    /** Returns whether a distance is allowed. Infinite distances and magnitudes are not. */
     private boolean allows(double distance, double magnitude) {
         return Double.isFinite(distance) && distance <= absolute + relative * magnitude;
     }

@@ -21,10 +21,11 @@ public record ReplayedCall(
         List<Result> results) {
 
     /**
-     * What the handlers of one candidate made of it.
+     * Result of one candidate.
      *
-     * @param candidate the name of the candidate bundle's file; {@code installed} for what the worker had
-     * @param reason empty when it is the same; otherwise where they part, or why there is no response to compare
+     * @param candidate the name of the candidate bundle's file; {@code installed} for the worker's own bundles
+     * @param reason empty when the responses are equal; otherwise their difference, or why there is no response to
+     * compare
      * @param replayed empty when there is none
      */
     public record Result(String candidate, Verdict verdict, String reason, Optional<ComparedResponse> replayed) {}

@@ -6,6 +6,6 @@ import java.util.Optional;
 @FunctionalInterface
 public interface ResponseComparison {
 
-    /** Where the two part first, in words that need no other context; empty when they are the same. */
+    /** Describes the first difference, without other context; empty when they are equal. */
     Optional<String> firstDifference(ComparedResponse recorded, ComparedResponse replayed);
 }

@@ -3,7 +3,10 @@ package io.waybill.replay.compare;
 import io.waybill.api.tensor.Storage;
 import java.nio.ByteBuffer;
 
-/** Looks at the bytes of a storage, which may be larger than a buffer can be. Copies nothing. For one thread; dies with the storage. */
+/**
+ * View of the bytes of a storage, which may be larger than a buffer. Copies nothing. For one thread; valid as long as
+ * the storage.
+ */
 final class StorageWindow {
 
     private static final int STEP_BYTES = 1 << 20;

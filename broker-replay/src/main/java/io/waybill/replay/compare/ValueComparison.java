@@ -10,7 +10,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
-/** Compares values, and names where they part by a path such as {@code reply.words} or {@code reply[0][2]}. Thread-safe. */
+/**
+ * Compares values, and locates a difference by a path such as {@code reply.words} or {@code reply[0][2]}. Thread-safe.
+ */
 final class ValueComparison {
 
     private static final Pattern PLAIN_KEY = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
@@ -52,7 +54,7 @@ final class ValueComparison {
         return false;
     }
 
-    /** Of values of one kind. */
+    /** Describes the difference of values of one kind. */
     private static String unequal(Value recorded, Value replayed) {
         if (recorded instanceof Value.Text one && replayed instanceof Value.Text other) {
             return Excerpt.pair(one.value(), other.value());
@@ -66,7 +68,7 @@ final class ValueComparison {
         return ValueLine.of(value, Excerpt.MAX_CHARS);
     }
 
-    /** Such as {@code the int 3}. */
+    /** Formats a value with its kind, such as {@code the int 3}. */
     private static String withKind(Value value) {
         if (value == Value.NONE) {
             return "None";

@@ -1,13 +1,13 @@
 package io.waybill.replay.compare;
 
-/** What a replay of one request showed. */
+/** Verdict on the replay of one request. */
 public enum Verdict {
-    /** The same answer. */
+    /** The response equals the recorded one. */
     SAME,
-    /** Another answer. */
+    /** The response differs from the recorded one. */
     DIFFERENT,
-    /** It did not run to a response. */
+    /** The run ended without a response. */
     FAILED,
-    /** Its response says nothing, or it could not be run. */
+    /** The response is meaningless, or the request could not be run. */
     NOT_REPLAYABLE
 }

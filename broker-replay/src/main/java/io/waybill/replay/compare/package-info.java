@@ -1,6 +1,6 @@
 /**
- * Where two answers part: their bytes, values, and elements of tensors.
+ * Comparison of responses: bytes, values, and elements of tensors.
  *
- * <p>{@link io.waybill.replay.compare.ContentComparison} is where to start.
+ * <p>{@link io.waybill.replay.compare.ContentComparison} is the starting point.
  */
 package io.waybill.replay.compare;

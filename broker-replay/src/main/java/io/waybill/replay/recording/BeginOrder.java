@@ -84,7 +84,7 @@ final class BeginOrder {
         waitingBytes += begun.bytes();
     }
 
-    /** There are no more. */
+    /** Notes that there are no more calls. */
     void end() {
         decide(Long.MAX_VALUE);
         ended = true;
@@ -117,7 +117,7 @@ final class BeginOrder {
                         || waitingBytes > MAX_BYTES);
     }
 
-    /** How many were given behind one that began later. */
+    /** Returns how many calls were passed on after one that began later. */
     long outOfOrder() {
         return outOfOrder;
     }

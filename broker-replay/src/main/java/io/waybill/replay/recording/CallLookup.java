@@ -18,10 +18,10 @@ import java.util.TreeSet;
 /** Finds calls of a home by their ids, through the indexes as far as there are any. One thread. */
 final class CallLookup {
 
-    /** Of one handler. */
+    /** Max nested calls of one handler. */
     static final int MAX_CHILDREN = 1 << 20;
 
-    /** A clock may have been set, and a handler may go on behind its response. */
+    /** Margin: a clock may have been set, and a handler may continue after its response. */
     static final long LATE_CHILD_NS = 10_000_000_000L;
 
     private final StoredJournals journals;
@@ -72,7 +72,7 @@ final class CallLookup {
                 .map(found -> RecordedMessage.copy(journal.get().info(), queue, found.fileName(), index.record(queue)));
     }
 
-    /** What the handler of a request called. */
+    /** Returns the nested calls of a request's handler. */
     List<RecordedCall> nested(RecordedCall parent) throws IOException {
         Optional<StoredJournal> handler = journals.find(parent.request().receiver());
         if (parent.isLeaf() || parent.id() == MessageId.NONE || handler.isEmpty()) {

@@ -18,7 +18,7 @@ import java.util.Optional;
  */
 public interface CallRecording extends Closeable {
 
-    /** Its workers, lowest id first. */
+    /** Returns the recorded workers, lowest id first. */
     List<WorkerInfo> workers();
 
     /** The calls that a worker handled. */
@@ -31,20 +31,20 @@ public interface CallRecording extends Closeable {
     /** The calls to a worker that a filter takes, in the order in which it began them; those that it never began come in the order of their ids. */
     Handled handled(WorkerInfo worker, MessageFilter filter) throws IOException;
 
-    /** One call; empty when its request is not there. */
+    /** Returns one call; empty when its request is not recorded. */
     Optional<RecordedCall> call(long id) throws IOException;
 
-    /** What the handler of a request called, in the order in which it sent. Nothing below {@link MessageId#NONE}. */
+    /** Returns the nested calls of a request's handler, in the order of sending. None for {@link MessageId#NONE}. */
     List<RecordedCall> nested(RecordedCall parent) throws IOException;
 
     /** The request that created the value which a reference names; empty when none on record did. */
     Optional<RecordedCall> creation(RRefId reference) throws IOException;
 
     /**
-     * The tensors of a message with their elements. Tensors that share a storage share it here too.
+     * Returns the tensors of a message with their elements. Tensors that share a storage share it here too.
      *
-     * @return the caller's, who releases each tensor's storage once
-     * @throws NotRecordedException when bytes were not kept: says which, and why
+     * @return the tensors; the caller releases each storage once
+     * @throws NotRecordedException when bytes were not kept: which, and why
      */
     List<Tensor> tensors(RecordedMessage message) throws IOException, NotRecordedException;
 
@@ -53,6 +53,6 @@ public interface CallRecording extends Closeable {
         return Optional.empty();
     }
 
-    /** What was wrong with the records so far. */
+    /** Returns the problems of the records so far. */
     List<String> problems();
 }

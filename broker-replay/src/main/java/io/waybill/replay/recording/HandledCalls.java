@@ -50,7 +50,11 @@ final class HandledCalls implements CallRecording.Handled {
     private Deque<RequestStream> rest; // callers whose unhandled requests come next; null while begun calls do
     private long withoutRequest;
 
-    /** @param journals its own, closed with this */
+    /**
+     * Creates a reader.
+     *
+     * @param journals closed with this object
+     */
     HandledCalls(StoredJournals journals, StoredJournal worker, MessageFilter filter, RecordingProblems problems) {
         this.journals = journals;
         this.worker = worker.info();
@@ -88,7 +92,7 @@ final class HandledCalls implements CallRecording.Handled {
         return nextUnhandled();
     }
 
-    /** What is sent from now on is not looked at, and what was responded to until now is. */
+    /** Fixes the end of the scan: later requests are ignored, and responses up to now are used. */
     private void atEnd() throws IOException {
         if (sawAllRequests) {
             order.end();
@@ -121,7 +125,7 @@ final class HandledCalls implements CallRecording.Handled {
         }
     }
 
-    /** Others wait for it. */
+    /** Fills a position that other calls wait for. */
     private void fillPosition(RecordView response) {
         order.add(new Begun(response.handlerSequence(), UNKNOWN_EPOCH, false, null));
     }

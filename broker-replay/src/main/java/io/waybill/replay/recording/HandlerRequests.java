@@ -18,7 +18,11 @@ final class HandlerRequests implements Closeable {
     private final LongHashSet parents = new LongHashSet();
     private long readUntilNs = Long.MIN_VALUE;
 
-    /** @param requests of the worker, closed with this */
+    /**
+     * Creates a reader.
+     *
+     * @param requests of the worker, closed with this object
+     */
     HandlerRequests(QueueScan requests) {
         this.requests = requests;
     }

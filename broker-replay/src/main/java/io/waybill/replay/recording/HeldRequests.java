@@ -17,7 +17,11 @@ final class HeldRequests {
         this.maxBytes = maxBytes;
     }
 
-    /** @param counter greater than all before */
+    /**
+     * Adds a request.
+     *
+     * @param counter greater than all before
+     */
     void add(long counter, PendingRequest request) {
         byCounter.put(counter, request);
         bytes += request.bytes();

@@ -18,11 +18,11 @@ import java.util.OptionalLong;
 import org.agrona.collections.LongArrayList;
 
 /**
- * The journals of a home as they lie there, read in place. Writes nothing, takes no lock, maps nothing of the queues: live workers notice
- * nothing.
+ * The journals of a home, read in place. Writes nothing, takes no lock, maps nothing of the queues: running workers are
+ * not affected.
  *
- * <p>What is appended while it is open is not looked for. Indexes are used as far as there are any; without them, {@link #call} and
- * {@link #nested} read whole queues.
+ * <p>Records that are appended while it is open are ignored. Indexes are used where they exist; without them,
+ * {@link #call} and {@link #nested} read whole queues.
  */
 public final class HomeRecording implements CallRecording {
 
@@ -54,7 +54,7 @@ public final class HomeRecording implements CallRecording {
         return home;
     }
 
-    /** The bytes of tensors that do not lie in the records, until this is closed. */
+    /** Returns the bytes of tensors outside of the records, until this object is closed. */
     public StorageBytes storages() {
         return new ArchivedStorages(journals);
     }

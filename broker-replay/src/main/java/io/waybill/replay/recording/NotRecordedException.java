@@ -1,6 +1,6 @@
 package io.waybill.replay.recording;
 
-/** A replay needs what the recording does not have. The message says what, and why it is not there. */
+/** Thrown when the recording lacks something that a replay needs. The message names it, and why it is missing. */
 public final class NotRecordedException extends Exception {
 
     private static final long serialVersionUID = 1L;

@@ -72,7 +72,7 @@ final class QueueScan implements Closeable {
         return reader.fileName();
     }
 
-    /** Reads the whole record of a message at a place. Returns false when it does not lie there. */
+    /** Reads the whole record of a message at a position. Returns false when it is not there. */
     boolean moveTo(RecordPosition position, long id) throws IOException {
         return reader.moveTo(position)
                 && reader.next() == Step.RECORD

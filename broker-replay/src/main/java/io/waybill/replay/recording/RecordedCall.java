@@ -18,7 +18,7 @@ public record RecordedCall(long id, RecordedMessage request, Optional<RecordedMe
         this(id, request, response, false);
     }
 
-    /** Of both records. */
+    /** Returns the size of both records. */
     public int bytes() {
         return request.record().length + (response.isPresent() ? response.get().record().length : 0);
     }

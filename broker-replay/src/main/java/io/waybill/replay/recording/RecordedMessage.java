@@ -12,8 +12,8 @@ import java.nio.ByteOrder;
 /**
  * One message of a recording, whose record has passed its check. Immutable, but for the array.
  *
- * @param worker whose journal it lies in
- * @param fileName of the queue's file it lies in, by which the archive knows its tensors
+ * @param worker owner of the journal
+ * @param fileName of its queue file, by which the archive finds its tensors
  * @param record the whole record, envelope included
  */
 public record RecordedMessage(WorkerInfo worker, JournalQueue queue, String fileName, byte[] record) {
@@ -21,7 +21,7 @@ public record RecordedMessage(WorkerInfo worker, JournalQueue queue, String file
     private static final VarHandle SHORT = MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
     private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
-    /** A copy of a record that has passed its check. */
+    /** Copies a record that has passed its check. */
     public static RecordedMessage copy(WorkerInfo worker, JournalQueue queue, String fileName, RecordView record) {
         byte[] bytes = new byte[record.buffer().length()];
         record.buffer().memory().getBytes(0, bytes);
@@ -33,7 +33,7 @@ public record RecordedMessage(WorkerInfo worker, JournalQueue queue, String file
         return (long) LONG.get(record, Envelope.ID);
     }
 
-    /** The id of the worker that it went to. */
+    /** Returns the id of its receiver. */
     public int receiver() {
         return Short.toUnsignedInt((short) SHORT.get(record, Envelope.TO));
     }

@@ -16,14 +16,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Makes tensors of recorded messages again: of the bytes in the record, or of those beside it. One thread. */
+/** Recreates tensors of recorded messages from the bytes in the record, or from separate ones. One thread. */
 public final class RecordedTensors {
 
     private final HostMemory memory;
     private final StorageBytes beside;
     private final MessageBuffer buffer = new MessageBuffer();
 
-    /** @param beside the bytes that are not in the records, closed with this */
+    /**
+     * Creates a decoder.
+     *
+     * @param beside the bytes that are not in the records, closed with this object
+     */
     public RecordedTensors(HostMemory memory, StorageBytes beside) {
         this.memory = memory;
         this.beside = beside;
@@ -66,7 +70,7 @@ public final class RecordedTensors {
         }
     }
 
-    /** Storages of a record that lies could all be the same bytes. */
+    /** Checks inlined storages: those of a falsified record could all overlap. */
     private static void requireInlineFits(RecordView record, List<Tensor> tensors) throws NotRecordedException {
         Map<Integer, Long> sizes = new HashMap<>();
         for (Tensor tensor : tensors) {

@@ -3,7 +3,7 @@ package io.waybill.replay.recording;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What was wrong with a recording so far, in words. Thread-safe. */
+/** Problems of a recording so far. Thread-safe. */
 final class RecordingProblems {
 
     private static final int MAX_TEXTS = 1000;

@@ -20,7 +20,7 @@ import java.util.function.Consumer;
  */
 final class RequestStream implements Closeable {
 
-    /** 32 MB of bits. What lies further behind the first request is not known to be handled. */
+    /** Max bits: 32 MB. Requests further after the first one are not known to be handled. */
     private static final int MAX_HANDLED = 1 << 28;
 
     private final WorkerInfo caller;
@@ -37,7 +37,11 @@ final class RequestStream implements Closeable {
     private QueueScan requests;
     private PendingRequest last; // null when the last request is not to the worker
 
-    /** @param maxHeldBytes of requests that wait for their responses */
+    /**
+     * Creates a stream.
+     *
+     * @param maxHeldBytes of requests that wait for their responses
+     */
     RequestStream(
             StoredJournals journals,
             StoredJournal journal,

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.util.Optional;
 import org.agrona.collections.LongArrayList;
 
-/** Those of some calls that went to one worker and that a filter takes, each looked up by its id. One thread. */
+/** The given calls that went to one worker and match a filter, each looked up by id. One thread. */
 public final class SelectedCalls implements CallRecording.Handled {
 
     /** Finds calls. */
@@ -27,7 +27,11 @@ public final class SelectedCalls implements CallRecording.Handled {
     private final MessageBuffer responseBuffer = new MessageBuffer();
     private int next;
 
-    /** @param closing is closed with this */
+    /**
+     * Creates a selection.
+     *
+     * @param closing closed with this object
+     */
     public SelectedCalls(Lookup lookup, LongArrayList ids, int worker, MessageFilter filter, Closeable closing) {
         this.lookup = lookup;
         this.ids = ids;

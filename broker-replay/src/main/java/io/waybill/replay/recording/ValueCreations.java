@@ -16,7 +16,7 @@ import org.agrona.collections.Long2LongHashMap;
 /** Which requests created the values that references name. What a worker sent is read once, at the first question. One thread. */
 final class ValueCreations {
 
-    /** Of one worker: about 120 MB. */
+    /** Max values of one worker: about 120 MB. */
     private static final int MAX_VALUES = 1 << 22;
 
     private final StoredJournals journals;

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
-/** Tells recorded calls that can be replayed from those that can't. One thread. */
+/** Separates recorded calls that can be replayed from those that can't. One thread. */
 final class CallClassifier {
 
     /** Errors that the broker responds with, and no handler of its own accord. */
@@ -40,7 +40,11 @@ final class CallClassifier {
     private final Optional<String> withheld;
     private long left;
 
-    /** @param withheld why nothing can be run again; empty when it can */
+    /**
+     * Creates a classifier.
+     *
+     * @param withheld why nothing can be run again; empty when it can
+     */
     CallClassifier(Optional<String> withheld) {
         this.withheld = withheld;
     }

@@ -9,7 +9,8 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Calls handlers on behalf of one thread, so that another one can see that a handler does not come back, and do without the thread.
+ * Calls handlers on behalf of one thread, so that another thread can detect that a handler does not return, and replace
+ * the thread.
  *
  * <p><b>Threads.</b> Belongs to the one that calls handlers, but for {@link #turn} and {@link #giveUp}.
  */
@@ -32,7 +33,11 @@ final class HandlerSupervision {
     private volatile Thread owner; // set by itself, compared by threads of handlers' own
     private int depth; // of handlers in each other: a value may be made while its reader runs
 
-    /** @param worker whose handlers they are */
+    /**
+     * Creates a supervision.
+     *
+     * @param worker whose handlers they are
+     */
     HandlerSupervision(int worker) {
         this.worker = worker;
     }
@@ -46,7 +51,7 @@ final class HandlerSupervision {
         return Thread.currentThread() == owner;
     }
 
-    /** Calls a handler. Returns what it threw, as its caller would hear of it; empty when it returned. */
+    /** Calls a handler. Returns its exception, as its caller would get it; empty when it returned. */
     Optional<Failure> call(HandlerEntry entry, Message message, Outbox outbox) {
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
@@ -94,7 +99,7 @@ final class HandlerSupervision {
         return turn.get();
     }
 
-    /** Gives the thread up if its handler is still in this turn. */
+    /** Abandons the thread if its handler is still in this turn. */
     boolean giveUp(long inTurn) {
         return turn.compareAndSet(inTurn, GIVEN_UP);
     }

@@ -69,12 +69,16 @@ final class HandlerThread implements Runnable {
         return batch;
     }
 
-    /** Nothing more is to be run. */
+    /** Notes that nothing more is to be run. */
     void stop() {
         stopped = true;
     }
 
-    /** @throws IOException when it ended early because a recording can't be read */
+    /**
+     * Throws if the thread failed.
+     *
+     * @throws IOException when it ended early because a recording can't be read
+     */
     void requireRunning() throws IOException {
         Throwable why = failure;
         if (why instanceof IOException io) {
@@ -98,7 +102,7 @@ final class HandlerThread implements Runnable {
                 batch = null;
             }
         } catch (HandlerSupervision.GivenUpError e) {
-            return; // another thread goes on
+            return; // another thread continues
         } catch (InterruptedException | IOException | RuntimeException | Error e) {
             failure = e;
         }

@@ -20,8 +20,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The calls that the handler of one request made, on record, each to be asked for once. What is asked for must be the next one, or one that
- * may have come before it because it was sent before that one was answered.
+ * The recorded nested calls of one request's handler, each to be matched once. A call must match the next one, or one
+ * that may have come before it because it was sent before that one's response.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -38,10 +38,10 @@ final class NestedCallMatcher {
     }
 
     /**
-     * The call on record that is equal to a request.
+     * Returns the recorded call that equals a request.
      *
-     * @throws UnmatchedCallException when there is none: the text says what was asked and what is on record
-     * @throws NotRecordedException when the tensors of what is on record were not kept
+     * @throws UnmatchedCallException when there is none: the text names the request and the recorded calls
+     * @throws NotRecordedException when the tensors of the recorded call were not kept
      */
     synchronized NestedCall take(Request request) throws UnmatchedCallException, NotRecordedException, IOException {
         Optional<WorkerInfo> to = records.worker(request.to());
@@ -60,7 +60,7 @@ final class NestedCallMatcher {
         throw new UnmatchedCallException(asked(to, request) + ", which is not on record: " + expected(difference));
     }
 
-    /** A handler called something that is not on record. The message says what, and what is. */
+    /** Thrown when a handler makes a call that is not recorded. The message names it, and the recorded ones. */
     static final class UnmatchedCallException extends Exception {
 
         private static final long serialVersionUID = 1L;

@@ -13,11 +13,11 @@ import io.waybill.wire.RecordView;
 import java.util.List;
 
 /**
- * What a recorded message says. Immutable, but for the array.
+ * Decoded content of a recorded message. Immutable, but for the array.
  *
  * @param operation of a call by name; the type's name otherwise
  * @param payload the values alone
- * @param references behind the values
+ * @param references after the values
  * @param sentNs wall clock
  */
 record RecordContent(
@@ -34,7 +34,11 @@ record RecordContent(
         ErrorCode errorCode,
         String errorText) {
 
-    /** @throws RejectedMessageException when its references are none */
+    /**
+     * Decodes a record.
+     *
+     * @throws RejectedMessageException when its references are invalid
+     */
     static RecordContent of(RecordView record) throws RejectedMessageException {
         return new RecordContent(
                 record.id(),
@@ -55,7 +59,7 @@ record RecordContent(
         return type == MessageType.EXCEPTION;
     }
 
-    /** What a caller was told whom this error answered. */
+    /** Converts an error response to the exception that its caller got. */
     CallException failure() {
         return new CallException(errorKind, errorCode, id, errorText);
     }

@@ -7,7 +7,10 @@ import io.waybill.api.Response;
 import io.waybill.api.ResponseListener;
 import java.util.concurrent.CompletableFuture;
 
-/** Answers calls from the record. A response is there at once; one that is not on record never comes. Thread-safe. */
+/**
+ * Caller that gets recorded responses. A response is available at once; one that is not recorded never arrives.
+ * Thread-safe.
+ */
 record RecordedCaller(ReplayOutbox outbox) implements Caller {
 
     @Override

@@ -12,8 +12,8 @@ import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
 /**
- * Shows a handler what it saw when its request was recorded, in the same order. The first time that it asks for something else, or for
- * more, is told, and the handler is not disturbed: time stands still from there on, and random numbers begin with the seed 0.
+ * Returns the recorded observations of a handler, in the same order. The first different or additional observation is
+ * reported, and the handler is not disturbed: from there on the clock stands still, and random numbers use the seed 0.
  *
  * <p><b>Threads.</b> Any.
  */
@@ -30,7 +30,11 @@ final class RecordedObservations implements InstantSource {
     private Random random;
     private boolean hasDeparted;
 
-    /** @param departed is told where the handler first asked for what is not on record */
+    /**
+     * Creates the observations of a run.
+     *
+     * @param departed called with the place of the first observation that is not recorded
+     */
     RecordedObservations(Observations recorded, Consumer<String> departed) {
         this.recorded = recorded;
         this.departed = departed;
@@ -44,7 +48,7 @@ final class RecordedObservations implements InstantSource {
         return Instant.ofEpochSecond(Math.floorDiv(timeNs, SECOND_NS), Math.floorMod(timeNs, SECOND_NS));
     }
 
-    /** One generator, whatever number of times it is asked for. */
+    /** Returns the one generator of the run. */
     synchronized RandomGenerator random() {
         if (random == null) {
             random = new Random(isNext(Kind.SEED) ? recorded.seen().get(next++).value() : 0);
@@ -52,7 +56,7 @@ final class RecordedObservations implements InstantSource {
         return random;
     }
 
-    /** What was left until the deadline. */
+    /** Returns the recorded time until the deadline. */
     synchronized long leftNs() {
         if (isNext(Kind.LEFT)) {
             leftNs = recorded.seen().get(next++).value();
@@ -93,7 +97,7 @@ final class RecordedObservations implements InstantSource {
         };
     }
 
-    /** Who asked, through the outbox, or through a clock of Java's. */
+    /** Returns the caller, through the outbox, or through a clock of Java's. */
     private static String caller() {
         return StackWalker.getInstance(StackWalker.Option.RETAIN_CLASS_REFERENCE)
                 .walk(frames -> frames.filter(frame -> isHandlers(frame.getDeclaringClass()))

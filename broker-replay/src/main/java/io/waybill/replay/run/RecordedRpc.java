@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** Calls of operators and functions, answered from the record. Thread-safe. */
+/** Calls of operators and functions that get recorded responses. Thread-safe. */
 record RecordedRpc(ReplayOutbox outbox) implements Rpc {
 
     private static final String ANY_TYPE = "Any";

@@ -22,7 +22,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Looks at a recording on behalf of handlers, one look at a time.
+ * Reads a recording on behalf of handlers, one read at a time.
  *
  * <p><b>Threads.</b> Any: each waits for the other.
  */
@@ -36,7 +36,11 @@ public final class RecordingAccess {
     private final RecordView view = new RecordView(buffer);
     private final Set<Long> brought = new HashSet<>();
 
-    /** @param worker whose handlers these are */
+    /**
+     * Creates the access.
+     *
+     * @param worker whose handlers these are
+     */
     public RecordingAccess(CallRecording recording, WorkerInfo worker) {
         this.recording = recording;
         this.worker = worker;
@@ -64,13 +68,13 @@ public final class RecordingAccess {
         return recording.withheld();
     }
 
-    /** As a person knows it. */
+    /** Formats a worker for display. */
     String describe(int id) {
         WorkerInfo info = workers.get(WorkerInfo.address(id));
         return info == null ? "worker " + id : "worker " + id + " (" + info.name() + ")";
     }
 
-    /** What the handler of a request called, in the incarnation that answered it. */
+    /** Returns the nested calls of a request's handler, in the incarnation that responded. */
     synchronized List<NestedCall> nested(RecordedCall parent) throws IOException, RejectedMessageException {
         List<NestedCall> nested = new ArrayList<>();
         long sinceNs = earliestNs(parent);
@@ -86,7 +90,10 @@ public final class RecordingAccess {
         return nested;
     }
 
-    /** When its handler began, of a request that an earlier incarnation may have begun as well: what was called before then was called by that one. */
+    /**
+     * Returns when the handler began, for a request that an earlier incarnation may also have begun: earlier nested
+     * calls are of that one.
+     */
     private long earliestNs(RecordedCall parent) {
         if (parent.response().isEmpty()) {
             return Long.MIN_VALUE;
@@ -104,18 +111,18 @@ public final class RecordingAccess {
         return RecordContent.of(view);
     }
 
-    /** What a handler observed until it gave this response. */
+    /** Returns what a handler observed until it gave this response. */
     synchronized Observations observations(RecordedMessage response) throws MalformedRecordException {
         response.in(buffer);
         return view.observations();
     }
 
-    /** The caller's, who releases each tensor's storage once. */
+    /** Returns the tensors; the caller releases each storage once. */
     synchronized List<Tensor> tensors(RecordedMessage message) throws IOException, NotRecordedException {
         return recording.tensors(message);
     }
 
-    /** The request that made a value of this worker's, which is brought along; empty when none on record did. */
+    /** Returns the request that created a value of this worker, and counts it; empty when none is recorded. */
     synchronized Optional<RecordedCall> creation(RRefId id) throws IOException {
         Optional<RecordedCall> creation = recording.creation(id);
         if (creation.isEmpty() || creation.get().request().receiver() != worker.id()) {
@@ -125,7 +132,7 @@ public final class RecordingAccess {
         return creation;
     }
 
-    /** How many requests were brought along, each counted once. */
+    /** Returns how many such requests were used, each counted once. */
     public synchronized long brought() {
         return brought.size();
     }

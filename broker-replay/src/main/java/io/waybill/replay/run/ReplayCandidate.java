@@ -41,7 +41,11 @@ public final class ReplayCandidate implements Closeable {
     // Set by the thread that runs the handlers, read by their other threads too.
     private final AtomicReference<ReplayOutbox> running = new AtomicReference<>();
 
-    /** @param problems why some of the handlers are not there */
+    /**
+     * Creates a candidate.
+     *
+     * @param problems why some of the handlers are missing
+     */
     public ReplayCandidate(
             String name, WorkerInfo worker, HandlerRegistry registry, Closeable handlers, List<String> problems) {
         this.name = name;
@@ -64,7 +68,7 @@ public final class ReplayCandidate implements Closeable {
         return registry.table();
     }
 
-    /** That there is no handler, and why there may be none. */
+    /** Describes that there is no handler, and why. */
     String missing(HandlerKey key) {
         String missing = "there is no handler for " + key.text();
         return problems.isEmpty() ? missing : missing + "; " + String.join("; ", problems);
@@ -82,12 +86,12 @@ public final class ReplayCandidate implements Closeable {
         return runner;
     }
 
-    /** What runs from now on. Returns what ran before, and goes on afterwards; null for nothing. */
+    /** Sets the current run. Returns the previous one, which continues afterwards; null for none. */
     ReplayOutbox begin(ReplayOutbox attempt) {
         return running.getAndSet(attempt);
     }
 
-    /** It ran to its end, unless its thread was given up and another one runs something else by now. */
+    /** Ends a run, unless its thread was abandoned and another one runs by now. */
     void end(ReplayOutbox attempt, ReplayOutbox before) {
         running.compareAndSet(attempt, before);
     }

@@ -29,7 +29,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.random.RandomGenerator;
 
 /**
- * What a handler responds through in a replay. Calls to others get the responses on record, and are not sent.
+ * Outbox of a handler in a replay. Nested calls get the recorded responses, and are not sent.
  *
  * <p><b>Threads.</b> The handler's; calls may come from any.
  */
@@ -44,7 +44,7 @@ final class ReplayOutbox implements Outbox {
     private final AtomicReference<RunOutcome.Stopped> stopped = new AtomicReference<>();
     private NestedCallMatcher nested; // guarded by this; null until a handler calls
     private RecordedObservations observed; // guarded by this; null until a handler observes
-    private ReplayedLateResponse late; // null until the handler wants it
+    private ReplayedLateResponse late; // null until first use
     private volatile boolean ended; // set by the thread that runs handlers, read by those that still call
 
     ReplayOutbox(
@@ -64,22 +64,22 @@ final class ReplayOutbox implements Outbox {
         return candidate;
     }
 
-    /** Its result says nothing, for this reason; the first reason counts. */
+    /** Marks the result as meaningless, for this reason; the first reason counts. */
     void stop(RunOutcome.Stopped why) {
         stopped.compareAndSet(null, why);
     }
 
-    /** Null when nothing stopped it. */
+    /** Returns the reason; null when there is none. */
     RunOutcome.Stopped stopped() {
         return stopped.get();
     }
 
-    /** Null when the handler responded before it returned, or not at all. */
+    /** Returns the late response; null when the handler responded before it returned, or not at all. */
     ReplayedLateResponse late() {
         return late;
     }
 
-    /** Its handler calls no more. */
+    /** Ends the nested calls. */
     void end() {
         ended = true;
     }
@@ -225,7 +225,7 @@ final class ReplayOutbox implements Outbox {
         return observed().random();
     }
 
-    /** What was left until the deadline when the handler asked. */
+    /** Returns the time until the deadline at the handler's reading. */
     long leftNs() {
         return observed().leftNs();
     }

@@ -2,11 +2,11 @@ package io.waybill.replay.run;
 
 import io.waybill.replay.recording.RecordedCall;
 
-/** Says when the next request is run. Called by the thread that runs handlers. */
+/** Decides when the next request is run. Called by the thread that runs handlers. */
 @FunctionalInterface
 public interface ReplayPace {
 
-    /** As fast as possible. */
+    /** Runs requests as fast as possible. */
     ReplayPace FASTEST = call -> {};
 
     /** Returns when this call may be run. */

@@ -19,12 +19,16 @@ record ReplayedReference(
         ReplayCandidate candidate, RRefId id, int owner, int ownerEpoch, String type, Optional<CallException> failure)
         implements RRef {
 
-    /** @param failure why the value was not created; empty when it may have been */
+    /**
+     * Creates a reference.
+     *
+     * @param failure why the value was not created; empty when it may have been
+     */
     ReplayedReference(ReplayCandidate candidate, ForkData recorded, Optional<CallException> failure) {
         this(candidate, recorded.rref(), recorded.owner(), recorded.ownerEpoch(), recorded.type(), failure);
     }
 
-    /** To a value that the worker made by itself. */
+    /** Creates a reference to a value that the worker created by itself. */
     ReplayedReference(ReplayCandidate candidate, RRefId id, String type) {
         this(candidate, id, candidate.worker().id(), 1, type, Optional.empty());
     }
@@ -90,7 +94,7 @@ record ReplayedReference(
         // the replay ends it
     }
 
-    /** Each handle is another, as in a worker. */
+    /** Compares identity: each handle is different, as in a worker. */
     @Override
     public boolean equals(Object other) {
         return this == other;

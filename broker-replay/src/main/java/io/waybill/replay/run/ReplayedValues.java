@@ -38,14 +38,14 @@ final class ReplayedValues implements AutoCloseable {
         }
     }
 
-    /** Takes over a value that no request asked for. */
+    /** Takes over a value that no request created. */
     synchronized RRefId add(ReplayedValue value) {
         RRefId id = new RRefId(worker, nextOwnId--);
         made.put(id, value);
         return id;
     }
 
-    /** What a recorded message calls {@code recorded} is this value. */
+    /** Binds the recorded id of a value to its id here. */
     synchronized void bind(RRefId recorded, RRefId id) {
         if (!recorded.equals(id)) {
             onRecord.put(recorded, id);

@@ -48,7 +48,7 @@ final class RequestRunner {
     private final OutgoingResponse response = new OutgoingResponse();
     private ReplayOutbox outbox; // set before a handler sees the message
 
-    /** What requests are run in. */
+    /** Environment of a run. */
     record Surroundings(RecordingAccess records, HandlerSupervision supervision, RunSettings settings) {}
 
     RequestRunner(ReplayCandidate candidate, Surroundings surroundings) {
@@ -70,7 +70,7 @@ final class RequestRunner {
         return surroundings.supervision().isMine();
     }
 
-    /** Runs a request. The tensors of a response are the caller's, who releases each one's storage once. */
+    /** Runs a request. The caller releases the storage of each tensor of the response once. */
     RunOutcome run(RecordedCall call) {
         call.request().in(buffer);
         try {
@@ -220,7 +220,7 @@ final class RequestRunner {
         }
     }
 
-    /** Keeps what the handler responded with as the value that the request asked for. */
+    /** Stores the response as the value that the request created. */
     private RunOutcome keep(ForkData created, RunOutcome outcome) {
         if (!(outcome instanceof RunOutcome.Responded responded)) {
             return outcome;

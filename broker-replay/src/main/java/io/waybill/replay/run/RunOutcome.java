@@ -12,13 +12,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 
-/** What the handlers of one candidate made of a request. */
+/** Outcome of a request in one candidate. */
 sealed interface RunOutcome {
 
     /** A response, which may be an error. */
     record Responded(ComparedResponse response, List<? extends RRef> references) implements RunOutcome {}
 
-    /** There is no response to compare. */
+    /** Outcome without a response to compare. */
     record Stopped(Verdict verdict, String reason) implements RunOutcome {}
 
     static Stopped failed(String reason) {
@@ -37,7 +37,11 @@ sealed interface RunOutcome {
                 List.of());
     }
 
-    /** @param references among the values */
+    /**
+     * Creates a response of values.
+     *
+     * @param references among the values
+     */
     static Responded values(MessageType type, byte[] payload, List<Tensor> tensors, List<? extends RRef> references) {
         return new Responded(
                 new ComparedResponse(type, payload, tensors, ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN), references);

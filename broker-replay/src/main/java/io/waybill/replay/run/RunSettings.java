@@ -5,7 +5,7 @@ import io.waybill.replay.compare.ResponseComparison;
 import java.time.Duration;
 
 /**
- * How requests are run. Immutable.
+ * Settings of a run. Immutable.
  *
  * @param limit how long a handler may take, and after it a late response; zero for no limit
  * @param pace when each request is run

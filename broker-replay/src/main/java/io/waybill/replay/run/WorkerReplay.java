@@ -28,7 +28,7 @@ public final class WorkerReplay {
     private static final int MAX_BATCH_CALLS = 256;
     private static final long MAX_BATCH_BYTES = 1 << 20;
     private static final long LOOK_MS = 100;
-    /** Time between two looks at a handler counts up to here: a process that was stopped holds nothing against its handlers. */
+    /** Max time that counts between two checks of a handler: a pause of the process is not blamed on its handlers. */
     private static final long MAX_BETWEEN_LOOKS_NS = 500_000_000;
 
     private static final long NO_TURN = 0;
@@ -72,7 +72,7 @@ public final class WorkerReplay {
         return classifier.left();
     }
 
-    /** Runs all calls, each so many times, and closes what it was given. */
+    /** Runs all calls, each so many times, and closes its arguments. */
     public void run(CallRecording.Handled handled, int times, Opening opening) throws IOException {
         try (handled) {
             CallBatch first = readBatch(handled, times);
@@ -157,7 +157,11 @@ public final class WorkerReplay {
         }
     }
 
-    /** @param begun calls of which another thread ran some; null for none */
+    /**
+     * Starts a thread.
+     *
+     * @param begun calls of which another thread ran some; null for none
+     */
     private void start(CallBatch begun) {
         handlers = new HandlerThread(records, candidates, settings, waiting, done, begun);
         thread = host.threads().start("waybill-replay-" + records.worker().name(), handlers);
@@ -190,7 +194,7 @@ public final class WorkerReplay {
         start(begun);
     }
 
-    /** Gives the handlers' thread some time to leave what it is doing. */
+    /** Gives the handlers' thread some time to end. */
     private void stop() {
         if (thread == null) {
             return;

@@ -1,11 +1,11 @@
 /**
- * Recorded requests on their way through handlers: read ahead, run one after the other, compared.
+ * Runs recorded requests: reads ahead, runs one after the other, and compares.
  *
  * <h2>Starting points</h2>
  * <ul>
- *   <li>{@link io.waybill.replay.run.WorkerReplay} for the way of what one worker handled
- *   <li>{@link io.waybill.replay.run.RequestRunner} for how one request is run
- *   <li>{@link io.waybill.replay.run.ReplayOutbox} for what its handler sees
+ * <li>{@link io.waybill.replay.run.WorkerReplay} for the calls of one worker
+ * <li>{@link io.waybill.replay.run.RequestRunner} for one request
+ * <li>{@link io.waybill.replay.run.ReplayOutbox} for its handler's outbox
  * </ul>
  */
 package io.waybill.replay.run;

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** Looks at what workers had installed: what they say of themselves, and the jars in their directories. One thread. */
+/** Lists the bundles that workers had installed: from their records, and the jars in their directories. One thread. */
 final class BundleFiles {
 
     private static final List<String> DIRECTORIES = List.of("bundles", "osgi/installed");

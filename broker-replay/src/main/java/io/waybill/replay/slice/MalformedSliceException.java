@@ -3,7 +3,9 @@ package io.waybill.replay.slice;
 import java.io.IOException;
 import java.util.Locale;
 
-/** A file that is no slice, or no longer what was written. The message says what was expected, what was found, and where. */
+/**
+ * Thrown for a file that is not a slice, or is damaged. The message says what was expected, what was found, and where.
+ */
 public final class MalformedSliceException extends IOException {
 
     private static final long serialVersionUID = 1L;
@@ -23,7 +25,7 @@ public final class MalformedSliceException extends IOException {
         }
     }
 
-    /** The same, with the place in front. */
+    /** Returns a copy with the location as prefix. */
     MalformedSliceException at(String location) {
         return new MalformedSliceException(location + ": " + getMessage(), getCause());
     }

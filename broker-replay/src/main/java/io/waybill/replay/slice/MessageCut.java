@@ -24,7 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.zip.CRC32;
 
-/** Makes of a recorded message what goes into a slice. One thread. */
+/** Converts a recorded message to its form in a slice. One thread. */
 final class MessageCut {
 
     private static final byte[] NO_DIGEST = {};
@@ -54,12 +54,12 @@ final class MessageCut {
         return new SlicedMessage(kind, payloads, message.fileName(), kept, digest, storages).encode();
     }
 
-    /** How many storages have an entry. */
+    /** Returns how many storages have an entry. */
     long entries() {
         return entries;
     }
 
-    /** A tensor of each storage that the slice must tell of. */
+    /** Returns one tensor of each storage that the slice must describe. */
     private Map<Integer, Tensor> storages(RecordView record) {
         Map<Integer, Tensor> storages = new LinkedHashMap<>();
         if (record.tensorCount() == 0) {

@@ -3,16 +3,16 @@ package io.waybill.replay.slice;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What of the payloads and the tensors goes into a slice. */
+/** Part of the payloads and tensors that a slice contains. */
 public enum Payloads {
-    /** All of it. */
+    /** Payloads and tensors. */
     FULL,
     /** The SHA-256 of each. */
     DIGEST,
-    /** Nothing. */
+    /** Neither payloads nor tensors. */
     NONE;
 
-    /** As options and files have it. */
+    /** Returns the name in options and files. */
     public String text() {
         return name().toLowerCase(Locale.ROOT);
     }

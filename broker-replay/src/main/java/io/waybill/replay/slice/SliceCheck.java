@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** Whether what a slice says of a call fits together. One thread. */
+/** Checks whether the parts of a call in a slice are consistent. One thread. */
 final class SliceCheck {
 
     private final SliceFile file;
@@ -87,7 +87,7 @@ final class SliceCheck {
             require(isNew, "expected each storage of %s once, found number %d", id, number);
             checkState(message, record, storage);
         }
-        if (message.payloads() == Payloads.FULL) { // the record does not tell any more otherwise
+        if (message.payloads() == Payloads.FULL) { // otherwise the record does not contain it
             Map<Integer, Long> beside = besideRecord(record);
             require(listed.equals(beside), "expected storages of the sizes %s of %s, found %s", beside, id, listed);
         }
@@ -114,7 +114,7 @@ final class SliceCheck {
                 storage.state());
     }
 
-    /** The sizes of the storages that do not lie in a record, by their numbers. */
+    /** Returns the sizes of the storages outside of a record, by number. */
     private static Map<Integer, Long> besideRecord(RecordView record) throws MalformedSliceException {
         Map<Integer, Long> sizes = new HashMap<>();
         try {

@@ -115,12 +115,12 @@ final class SliceFile implements Closeable {
         return path;
     }
 
-    /** How many entries have calls of this part. */
+    /** Returns how many entries contain calls of this part. */
     int chunks(Part part) {
         return chunks.getOrDefault(part, 0);
     }
 
-    /** How many entries have bytes of tensors. */
+    /** Returns how many entries contain bytes of tensors. */
     int tensors() {
         return tensors;
     }
@@ -158,7 +158,7 @@ final class SliceFile implements Closeable {
         return Optional.ofNullable(zip.getEntry(name)).map(ZipEntry::getSize);
     }
 
-    /** Gives the bytes of an entry, piece by piece; whether they are those that were written is known in the end. */
+    /** Passes on the bytes of an entry in pieces; they are verified at the end. */
     void read(String name, Sink sink) throws IOException {
         ZipEntry entry = entry(name);
         byte[] piece = new byte[(int) Math.min(PIECE_BYTES, Math.max(1, entry.getSize()))];

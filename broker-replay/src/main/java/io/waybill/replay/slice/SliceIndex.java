@@ -16,8 +16,8 @@ import org.agrona.collections.Long2LongHashMap;
 import org.agrona.collections.LongArrayList;
 
 /**
- * Where the calls of a slice are, made by reading and checking all of them once. Immutable afterwards, and then thread-safe. Takes about 40
- * bytes for each call, and more for those that a handler sent.
+ * Index of the calls in a slice, built by reading and checking all of them once. Immutable afterwards, and then
+ * thread-safe. Takes about 40 bytes for each call, and more for nested calls.
  */
 final class SliceIndex {
 
@@ -95,7 +95,7 @@ final class SliceIndex {
         return ((long) chunk << 1 | part.ordinal()) << OFFSET_BITS | offset;
     }
 
-    /** Which part a place is in. */
+    /** Returns the part of a position. */
     static Part part(long location) {
         return Part.values()[(int) (location >>> OFFSET_BITS) & 1];
     }
@@ -108,7 +108,7 @@ final class SliceIndex {
         return (int) location;
     }
 
-    /** Where a call is. */
+    /** Returns the position of a call. */
     OptionalLong find(long id) {
         long location = id == MessageId.NONE ? MessageId.NONE : locations.get(id);
         return location == MessageId.NONE ? OptionalLong.empty() : OptionalLong.of(location);

@@ -72,9 +72,9 @@ final class SliceLayout {
 
     /** The calls of a slice are in two parts. */
     enum Part {
-        /** What was selected. */
+        /** The selected calls. */
         CALLS,
-        /** What that depends on. */
+        /** The calls that the selected ones depend on. */
         NEEDED;
 
         String chunkName(int number) {

@@ -24,13 +24,14 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
 /**
- * Writes a slice's file: beside its place, to which it is moved when it is whole. Only its owner may read it. One thread.
+ * Writes the file of a slice under a temporary name, and renames it when it is complete. Only its owner may read it.
+ * One thread.
  *
  * <p><b>Memory.</b> One chunk of calls for each part.
  */
 final class SliceOutput implements Closeable {
 
-    /** The same in every slice, so that the same calls make the same bytes. */
+    /** Fixed time of all entries, so that the same calls give the same bytes. */
     private static final LocalDateTime TIME = LocalDateTime.of(1980, 2, 1, 0, 0);
 
     private final Path path;
@@ -51,7 +52,11 @@ final class SliceOutput implements Closeable {
         zip.setMethod(ZipOutputStream.STORED);
     }
 
-    /** @throws FileAlreadyExistsException when there is something already */
+    /**
+     * Creates a slice.
+     *
+     * @throws FileAlreadyExistsException when the file exists
+     */
     static SliceOutput to(Path path) throws IOException {
         if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
             throw new FileAlreadyExistsException(path.toString());

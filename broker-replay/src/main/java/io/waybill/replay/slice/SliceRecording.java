@@ -50,7 +50,11 @@ public final class SliceRecording implements CallRecording {
         this.tensors = new RecordedTensors(memory, reader);
     }
 
-    /** @throws MalformedSliceException when it is none, or not what was written */
+    /**
+     * Opens a slice.
+     *
+     * @throws MalformedSliceException when it is not a slice, or is damaged
+     */
     public static SliceRecording open(Path path, Host host) throws IOException {
         SliceFile file = SliceFile.open(path);
         try {
@@ -65,7 +69,7 @@ public final class SliceRecording implements CallRecording {
         return new SliceReader(file, index, workers);
     }
 
-    /** What it says of itself: who made the calls with what, and what is missing. */
+    /** Returns the description of the slice: workers, bundles and missing parts. */
     public SliceInfo info() {
         return info;
     }
@@ -123,7 +127,7 @@ public final class SliceRecording implements CallRecording {
     }
 
     /**
-     * The SHA-256 of a message's payload, which the slice has instead of it.
+     * Returns the SHA-256 of a message's payload, if the slice contains that instead of the payload.
      *
      * @param message of this slice
      */

@@ -26,8 +26,8 @@ import java.util.function.LongConsumer;
 import org.agrona.collections.LongHashSet;
 
 /**
- * Makes a slice of a home: the calls that are selected, the requests that their handlers sent with theirs, the requests that made the values
- * which any of these name, and the bytes of their tensors as far as they were kept. The same calls make the same bytes.
+ * Creates a slice of a home: the selected calls, their nested calls, recursively, the requests that created values
+ * which any of these use, and the bytes of their tensors as far as they were kept. The same calls give the same bytes.
  *
  * <p><b>Threads.</b> One, once. <b>Memory.</b> Bounded, but for about 16 bytes for each call.
  */
@@ -70,8 +70,8 @@ public final class SliceWriter {
     /**
      * Writes a slice.
      *
-     * @param out a file that is not there yet, and not in the home
-     * @param progress told from time to time how many calls were written
+     * @param out a file that does not exist, outside of the home
+     * @param progress called periodically with the number of written calls
      */
     public static SliceInfo write(
             HomeRecording recording, MessageFilter filter, Payloads payloads, Path out, LongConsumer progress)

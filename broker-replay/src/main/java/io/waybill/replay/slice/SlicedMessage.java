@@ -7,12 +7,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A message as a slice has it. Immutable, but for the arrays.
+ * A message in a slice. Immutable, but for the arrays.
  *
- * @param fileName of the queue's file that it lay in
- * @param record without payload and tensors, unless they are all here
+ * @param fileName of its queue file
+ * @param record without payload and tensors, unless they are all included
  * @param digest SHA-256 of the payload; empty without
- * @param storages those that do not lie in the record; all of them when the record has none
+ * @param storages those outside of the record; all of them when the record has none
  */
 record SlicedMessage(
         Kind kind, Payloads payloads, String fileName, byte[] record, byte[] digest, List<SlicedStorage> storages) {

@@ -5,17 +5,17 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * What a slice has of a storage that does not lie in its record. Immutable, but for the array.
+ * State of a storage outside of its record, in a slice. Immutable, but for the array.
  *
  * @param number in its record
  * @param digest SHA-256 of the bytes; empty without
- * @param reason why its bytes were not kept; empty text otherwise
+ * @param reason why its bytes were not kept; empty otherwise
  */
 record SlicedStorage(int number, State state, long sizeBytes, byte[] digest, String reason) {
 
     private static final byte[] NO_DIGEST = {};
 
-    /** Where its bytes are. */
+    /** State of its bytes. */
     enum State {
         ENTRY,
         DIGEST,
@@ -49,7 +49,11 @@ record SlicedStorage(int number, State state, long sizeBytes, byte[] digest, Str
                 .put(text);
     }
 
-    /** @param from the rest of a message */
+    /**
+     * Decodes a storage.
+     *
+     * @param from the rest of a message
+     */
     static SlicedStorage decode(ByteBuffer from) throws MalformedSliceException {
         if (from.remaining() < SliceLayout.STORAGE_BYTES) {
             throw new MalformedSliceException("expected a storage of at least " + SliceLayout.STORAGE_BYTES
