@@ -30,7 +30,10 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code waybill bundle}: the handler bundles of a node. Each subcommand is one control call; who may use the home may make it. */
+/**
+ * {@code waybill bundle}: the handler bundles of a node. Each subcommand is one control call; every user of the home
+ * may make it.
+ */
 @Command(
         mixinStandardHelpOptions = true,
         name = "bundle",
@@ -64,7 +67,7 @@ final class BundleCommand implements Runnable {
                 spec.commandLine(), "Missing subcommand: list, install, update, start, stop or uninstall");
     }
 
-    /** What every subcommand takes. */
+    /** Options of every subcommand. */
     static final class Target {
         @Mixin
         private HomeOption home;

@@ -17,9 +17,9 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 
 /**
- * The subcommands. Only the one that is asked for is loaded; all of them when none is named, as for help and completion.
+ * The subcommands. Only the requested one is loaded; all of them when none is named, as for help and completion.
  *
- * <p>Another subcommand is one more line here.
+ * <p>A new subcommand is one more line here.
  */
 public final class Commands {
 
@@ -60,7 +60,7 @@ public final class Commands {
             })
     static final class Root {}
 
-    /** What {@code --version} prints. */
+    /** Output of {@code --version}. */
     static final class Version implements IVersionProvider {
         @Override
         public String[] getVersion() {
@@ -72,7 +72,7 @@ public final class Commands {
         return ALL.containsKey(name);
     }
 
-    /** The command line with what {@code args} need of it. */
+    /** Creates the command line with the subcommands that {@code args} need. */
     public static CommandLine line(Surroundings surroundings, String... args) {
         CommandLine line = new CommandLine(new Root());
         Function<Surroundings, Object> only = args.length == 0 ? null : ALL.get(args[0]);

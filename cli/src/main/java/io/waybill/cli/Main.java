@@ -12,7 +12,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 
-/** What the launcher runs. The only class of the command that reads the environment and system properties. */
+/** Entry point of the launcher. The only class of the command that reads the environment and system properties. */
 public final class Main {
 
     /** The distribution's directory, as the launcher found it. */
@@ -50,13 +50,13 @@ public final class Main {
             return Path.of(home);
         }
         String state = environment.getOrDefault("XDG_STATE_HOME", "");
-        // the specification of those directories says that a relative path is to be ignored
+        // the specification of those directories requires to ignore a relative path
         Path directory =
                 state.startsWith("/") ? Path.of(state) : Path.of(System.getProperty("user.home"), ".local", "state");
         return directory.resolve("waybill").resolve("home");
     }
 
-    /** So that a process of the same distribution runs on the same Java. */
+    /** Returns the variables by which a process of the same distribution runs on the same Java. */
     private static Map<String, String> java(Map<String, String> environment) {
         Map<String, String> passed = new HashMap<>();
         passed.put(

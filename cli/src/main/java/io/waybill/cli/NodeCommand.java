@@ -25,7 +25,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code waybill node}: runs a node until it is told to stop. */
+/** {@code waybill node}: runs a node until it is stopped. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "node",
@@ -151,7 +151,7 @@ final class NodeCommand implements Callable<Integer> {
         }
     }
 
-    /** The directory's, with what the options say in their place. */
+    /** Reads the settings of the directory, and applies the options. */
     private NodeConf settings(Path distribution) throws IOException {
         NodeConf read = NodeConf.read(conf == null ? distribution.resolve("conf") : conf);
         NodeSettings settings = read.settings();

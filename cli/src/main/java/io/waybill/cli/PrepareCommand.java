@@ -68,7 +68,7 @@ final class PrepareCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** What a command answers does not matter here: it loads its classes in any case. */
+    /** Runs a command to load its classes; the result is irrelevant. */
     private static void run(Surroundings silent, String... args) {
         Commands.run(silent, args);
     }

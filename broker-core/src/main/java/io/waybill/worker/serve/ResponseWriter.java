@@ -116,8 +116,7 @@ public final class ResponseWriter {
     }
 
     /**
-     * Sends the handler's response, or, when that can't be sent, an error, unless the journal accepts none. Does not
-     * throw.
+     * Sends the handler's response, or else an error, unless the journal accepts none. Does not throw.
      *
      * @return whether the handler's response was sent
      */

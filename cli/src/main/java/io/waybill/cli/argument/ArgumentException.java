@@ -1,6 +1,6 @@
 package io.waybill.cli.argument;
 
-/** An argument of a call that can't be read; the message says which, where and what was expected. */
+/** Thrown for an invalid argument of a call; the message names it, the position, and what was expected. */
 public final class ArgumentException extends Exception {
     private static final long serialVersionUID = 1L;
 

@@ -10,7 +10,7 @@ import java.util.Map;
 /** Turns a call's words into an {@link Invocation}. Not thread-safe. */
 public final class CallArguments {
 
-    /** How a word that is no value in the grammar counts. */
+    /** Interpretation of a word that is not a value of the grammar. */
     public enum Bare {
         /** An error: operators take no free text, and a typing error should not become one. */
         REFUSED,
@@ -63,7 +63,7 @@ public final class CallArguments {
         }
     }
 
-    /** Where the name of {@code name=value} ends; -1 when there is none. */
+    /** Returns where the name of {@code name=value} ends; -1 when there is none. */
     private static int nameEnd(String word) {
         int equals = word.indexOf('=');
         if (equals < 1 || !Character.isJavaIdentifierStart(word.charAt(0))) {

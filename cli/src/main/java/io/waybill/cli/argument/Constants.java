@@ -49,7 +49,7 @@ final class Constants {
         return DEVICE_TYPES.contains(word);
     }
 
-    /** Null when the word stands for nothing. */
+    /** Returns the value of a constant; null when the word is none. */
     static Value value(String word) throws ArgumentException {
         Value known = VALUES.get(word);
         if (known != null) {

@@ -15,7 +15,7 @@ final class Numbers {
 
     private Numbers() {}
 
-    /** Null when the word is no number. */
+    /** Returns the value of a number; null when the word is none. */
     static Value value(String word) throws ArgumentException {
         if (INTEGER.matcher(word).matches()) {
             return Value.of(integer(word));

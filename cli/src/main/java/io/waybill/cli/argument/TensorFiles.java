@@ -6,6 +6,10 @@ import io.waybill.api.tensor.Tensor;
 @FunctionalInterface
 public interface TensorFiles {
 
-    /** @throws ArgumentException when it is not there or holds no array */
+    /**
+     * Reads a tensor from a file.
+     *
+     * @throws ArgumentException when it does not exist or contains no array
+     */
     Tensor read(String file) throws ArgumentException;
 }

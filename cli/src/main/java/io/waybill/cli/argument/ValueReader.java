@@ -26,7 +26,7 @@ import java.util.Map;
  */
 public final class ValueReader {
 
-    /** What a tensor's file ends in. */
+    /** Suffix of a tensor's file. */
     public static final String FILE_SUFFIX = ".npy";
 
     private static final int MAX_NESTING = 32;
@@ -44,7 +44,7 @@ public final class ValueReader {
     /**
      * Reads a whole word.
      *
-     * @throws ArgumentException when it is no value, with the place
+     * @throws ArgumentException when it is not a value, with the position
      */
     public static Value read(String text, TensorFiles files) throws ArgumentException {
         if (text.endsWith(FILE_SUFFIX) && "'\"[({@".indexOf(text.charAt(0)) < 0) {
@@ -139,7 +139,7 @@ public final class ValueReader {
         }
     }
 
-    /** Whether this character came next, which is then read. */
+    /** Reads this character if it is the next one. Returns whether it was. */
     private boolean skipped(char wanted) {
         skipBlanks();
         if (at < text.length() && text.charAt(at) == wanted) {
@@ -200,7 +200,7 @@ public final class ValueReader {
         return value;
     }
 
-    /** Up to the end of the text or, in a collection, to what ends an element. */
+    /** Reads up to the end of the text or, in a collection, to the end of an element. */
     private String word(int depth) {
         int start = at;
         while (at < text.length() && !(depth > 0 && endsWord(start))) {

@@ -11,12 +11,12 @@ import java.util.regex.Pattern;
 import picocli.CommandLine.Model.OptionSpec;
 
 /**
- * Every measurement with its options: the resource {@code benches.table}, which is part of the reference of commands. Command line and help
- * are made from it. Stateless.
+ * Table of the measurements with their options: the resource {@code benches.table}, which is part of the reference of
+ * commands. Command line and help are generated from it. Stateless.
  */
 public final class BenchTable {
 
-    /** Of the measurements, and of the options. */
+    /** The table of measurements and options. */
     public static final MarkdownTable TABLE = MarkdownTable.of(BenchTable.class, "benches.table");
 
     private static final Pattern OPTION = Pattern.compile("(--\\S+) (\\S+)");
@@ -28,7 +28,7 @@ public final class BenchTable {
      */
     record Bench(String name, String description, String defaults) {
 
-        /** Its options for the command line, by name. */
+        /** Returns its options for the command line, by name. */
         Map<String, OptionSpec> options() {
             Map<String, OptionSpec> options = new LinkedHashMap<>();
             OPTION.matcher(defaults)

@@ -46,7 +46,7 @@ record BenchValues(Map<String, OptionSpec> options) {
         return require(value >= 2 && value % 2 == 0, name, "even, so that each has a partner", value);
     }
 
-    /** In bytes. */
+    /** Returns the sizes in bytes. */
     List<Long> sizes() {
         return value("--sizes", List.<Long>of()).stream()
                 .map(each -> each * MIB)

@@ -128,7 +128,7 @@ public final class CallCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, UsageException, CommandFailedException {
-        request(NpyTensors.checked(), Bare.OPERATION); // what is written wrongly is said before anything is done
+        request(NpyTensors.checked(), Bare.OPERATION); // syntax errors are reported before anything is done
         Host host = Host.real();
         Home opened = home.openExisting(surroundings, host);
         try (CallingWorker caller = CallingWorker.join(opened);
@@ -144,13 +144,13 @@ public final class CallCommand implements Callable<Integer> {
         return 0;
     }
 
-    /** What a name is that does not say it. */
+    /** Interpretation of a name without a kind. */
     private enum Bare {
         OPERATION,
         FUNCTION
     }
 
-    /** Whether the operation's name says nothing, and who is called serves a function of that name and no operation. */
+    /** Returns whether the name has no kind, and the callee serves a function of that name and no operation. */
     private boolean isFunctionOf(CallingWorker caller) {
         boolean isBare = type == null
                 && !HandlerKey.isOperator(operation)

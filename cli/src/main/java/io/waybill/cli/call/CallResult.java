@@ -24,7 +24,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 
-/** A call's answer as the user sees it. For one use, while the response is open. */
+/** Presents the response of a call to the user. For one use, while the response is open. */
 final class CallResult {
 
     private static final int SHOWN_BYTES = 256;
@@ -48,7 +48,7 @@ final class CallResult {
         }
     }
 
-    /** Writes the tensors to files when asked to, and what is left to standard output. */
+    /** Writes the tensors to files if requested, and the rest to standard output. */
     void show(PrintWriter out, List<Path> files, boolean json) throws IOException, CommandFailedException {
         if (!files.isEmpty()) {
             write(files);

@@ -81,7 +81,7 @@ public final class CallingWorker implements AutoCloseable {
         return worker.call(request);
     }
 
-    /** What a worker says that it serves, once it started; nothing when it says nothing. */
+    /** Returns what a worker publishes as served, once it has started; empty when it publishes nothing. */
     List<String> served(String to, Duration timeout) {
         awaitStarted(to, timeout == null ? Request.DEFAULT_TIMEOUT : timeout.toNanos());
         Membership membership = new Membership(worker.directory().home());

@@ -4,7 +4,7 @@ import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import java.nio.ByteBuffer;
 
-/** The storage of a tensor that stands for one that is not read yet: it has no bytes, and counting it means nothing. */
+/** Storage of a placeholder tensor that is not read yet: it has no bytes, and its count has no effect. */
 enum EmptyStorage implements Storage {
     INSTANCE;
 

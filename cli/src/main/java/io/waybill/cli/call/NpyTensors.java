@@ -27,7 +27,7 @@ final class NpyTensors implements TensorFiles, AutoCloseable {
         this.buffers = buffers;
     }
 
-    /** Only looks whether the files can be read: what the user got wrong is to be said before anything is done. */
+    /** Returns a reader that only checks the files: errors are to be reported before anything is done. */
     static TensorFiles checked() {
         return file -> {
             try {

@@ -5,7 +5,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Properties;
 
-/** What the build says about itself. Stateless. */
+/** Version information of the build. Stateless. */
 public final class Build {
 
     private static final String FILE = "build.properties";

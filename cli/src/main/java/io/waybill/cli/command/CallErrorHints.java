@@ -2,12 +2,12 @@ package io.waybill.cli.command;
 
 import io.waybill.api.ErrorCode;
 
-/** What a user can do about a call that failed. Stateless. */
+/** Hints for users about failed calls. Stateless. */
 final class CallErrorHints {
 
     private CallErrorHints() {}
 
-    /** Goes behind the error's text; empty when the text says it all. */
+    /** Returns the hint to add to the error's text; empty when there is none. */
     static String after(ErrorCode code) {
         switch (code) {
             case UNKNOWN_WORKER:

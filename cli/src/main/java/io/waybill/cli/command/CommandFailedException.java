@@ -1,6 +1,6 @@
 package io.waybill.cli.command;
 
-/** A command that can't do what it was asked; the message is the one line that the user sees, and says what to do. */
+/** Thrown when a command fails; the message is the one line that the user sees, and says what to do. */
 public final class CommandFailedException extends Exception {
     private static final long serialVersionUID = 1L;
 

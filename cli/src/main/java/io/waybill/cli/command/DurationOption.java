@@ -6,7 +6,7 @@ import java.time.Duration;
 /** Reads the times of options, as {@link Quantities#duration} does. Immutable. */
 public final class DurationOption extends ParsedOption<Duration> {
 
-    /** For picocli, which makes one for each option. */
+    /** Creates a converter; picocli creates one for each option. */
     public DurationOption() {
         super(Quantities::duration);
     }

@@ -6,10 +6,10 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Processes and a directory that must not outlive this process, however it ends, short of being killed.
+ * Closes processes and a directory when this process ends, unless it is killed.
  *
- * <p><b>Threads.</b> Thread-safe: closed by its maker, or by the JVM's end, whichever comes first. <b>Ownership.</b> Owns what it is
- * given.
+ * <p><b>Threads.</b> Thread-safe: closed by its creator, or by the JVM's end, whichever comes first. <b>Ownership.</b>
+ * Owns what is added.
  */
 public final class ExitCleanup implements AutoCloseable {
 
@@ -35,7 +35,11 @@ public final class ExitCleanup implements AutoCloseable {
         return directory.path();
     }
 
-    /** @param ending ends a process; it may be called more than once */
+    /**
+     * Adds a process.
+     *
+     * @param ending ends the process; may be called more than once
+     */
     public synchronized void add(Runnable ending) {
         if (closed) {
             ending.run();

@@ -7,9 +7,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Says on a terminal what a command waits for, when that takes longer than {@value #QUIET_MS} ms; says nothing to a program.
+ * Reports on a terminal what a command waits for, when that takes longer than {@value #QUIET_MS} ms; writes nothing for
+ * programs.
  *
- * <p><b>Threads.</b> One of its own while something is waited for.
+ * <p><b>Threads.</b> One of its own during a wait.
  */
 public final class Progress {
 
@@ -25,9 +26,9 @@ public final class Progress {
     }
 
     /**
-     * Does something that may take long.
+     * Runs an action that may take long.
      *
-     * @param what is waited for; asked again for every line
+     * @param what is waited for; evaluated for every line
      */
     public static <T> T during(Surroundings surroundings, Threads threads, Supplier<String> what, Supplier<T> work) {
         if (surroundings.watcher() == Surroundings.Watcher.PROGRAM) {

@@ -2,7 +2,7 @@ package io.waybill.cli.command;
 
 import java.io.PrintWriter;
 
-/** Tells a person at a terminal how far a look is that takes longer than two seconds. For one thread. */
+/** Reports on a terminal the progress of a scan that takes longer than two seconds. For one thread. */
 public final class ScanProgress {
 
     private static final long QUIET_NS = 2_000_000_000L;

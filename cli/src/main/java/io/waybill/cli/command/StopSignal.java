@@ -8,10 +8,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Waits for SIGTERM or SIGINT, and then lets the command end in its own way and with its own exit code, as long as it takes no longer
- * than its limit.
+ * Waits for SIGTERM or SIGINT, and then lets the command end by itself and with its own exit code, within a limit.
  *
- * <p><b>Threads.</b> One installs, awaits and closes it; signals come on another.
+ * <p><b>Threads.</b> One installs, awaits and closes it; signals arrive on another.
  */
 public final class StopSignal implements AutoCloseable {
 
@@ -37,14 +36,14 @@ public final class StopSignal implements AutoCloseable {
         return signal;
     }
 
-    /** The JVM waits for this before it ends, whether a signal came or the command is through. */
+    /** Blocks the JVM's end until the command has ended. */
     private void onShutdown() {
         if (ended.getCount() == 0) {
-            return; // by itself: its exit code stands
+            return; // by itself: its exit code counts
         }
         asked.countDown();
         try {
-            // a JVM that a signal stops would say 143: only halting here says something else
+            // a JVM that is stopped by a signal would exit with 143: only halting here sets another code
             boolean inTime = ended.await(limit.toNanos(), TimeUnit.NANOSECONDS);
             Runtime.getRuntime().halt(inTime ? 0 : ErrorLines.FAILED);
         } catch (InterruptedException e) {
@@ -57,7 +56,7 @@ public final class StopSignal implements AutoCloseable {
         threads.start("waybill-stdin", () -> {
             try {
                 while (stream.read() >= 0) {
-                    continue; // nothing is said there
+                    continue; // nothing is reported there
                 }
             } catch (IOException e) {
                 // as good as its end

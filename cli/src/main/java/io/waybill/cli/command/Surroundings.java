@@ -8,16 +8,16 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * Where a command runs: all that it may know of the process around it. Made by {@link Main}, or by a test.
+ * Environment of a command: everything that it may know of its process. Created by {@link Main}, or by a test.
  *
  * @param out for results
  * @param err for errors, hints and progress
- * @param watcher who reads {@code err}
- * @param home where a command looks that is not told another home
- * @param distribution the directory that holds {@code bin}, {@code conf}, {@code lib} and {@code bundles}; empty when the classes run
- *     from elsewhere
- * @param temporary where short-lived directories are made
- * @param java what runs this, such as {@code 17.0.15 in /usr/lib/jvm/java-17}
+ * @param watcher reader of {@code err}
+ * @param home default home
+ * @param distribution the directory that holds {@code bin}, {@code conf}, {@code lib} and {@code bundles}; empty when
+ * the classes run from elsewhere
+ * @param temporary parent of temporary directories
+ * @param java the Java runtime, such as {@code 17.0.15 in /usr/lib/jvm/java-17}
  * @param environment variables that a process of the same distribution gets
  */
 public record Surroundings(
@@ -30,7 +30,7 @@ public record Surroundings(
         String java,
         Map<String, String> environment) {
 
-    /** Who reads standard error. */
+    /** Reader of standard error. */
     public enum Watcher {
         /** A person at a terminal: progress is shown. */
         PERSON,
@@ -56,7 +56,7 @@ public record Surroundings(
                         "this needs the distribution's bundles: run bin/waybill of a distribution, or ./waybill of a checkout"));
     }
 
-    /** The same with another home. */
+    /** Returns a copy with another home. */
     public Surroundings withHome(Path other) {
         return new Surroundings(out, err, watcher, other, distribution, temporary, java, environment);
     }

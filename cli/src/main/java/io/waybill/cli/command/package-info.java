@@ -1,2 +1,2 @@
-/** What all commands share: their {@link io.waybill.cli.command.Surroundings}, options, errors and progress. */
+/** Parts shared by all commands: their {@link io.waybill.cli.command.Surroundings}, options, errors and progress. */
 package io.waybill.cli.command;

@@ -15,8 +15,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Shows the main job on real input: two nodes answer calls with libtorch's operators, and a bundle comes, changes and goes while calls
- * are under way. Ends with a {@link DemoFailedException} when anything does not hold that it shows.
+ * Demonstrates the main use on real input: two nodes respond to calls with libtorch's operators, and a bundle is
+ * installed, updated and removed during calls. Ends with a {@link DemoFailedException} if any step fails.
  *
  * <p>For one use, on one thread.
  */

@@ -56,7 +56,7 @@ public final class DemoNode implements AutoCloseable {
         return new DemoNode(name, builder.start(), out, log);
     }
 
-    /** Waits until it serves. Returns what it said. */
+    /** Waits until it serves. Returns its output. */
     String awaitReady() throws IOException, DemoFailedException {
         long sinceNs = System.nanoTime();
         while (true) {
@@ -80,7 +80,7 @@ public final class DemoNode implements AutoCloseable {
         return process.pid();
     }
 
-    /** Asks it to stop as an operator would, and waits. Returns its exit code. */
+    /** Stops it as an operator would, and waits. Returns its exit code. */
     int stop() throws DemoFailedException {
         process.destroy();
         if (!ChildEnd.await(process)) {

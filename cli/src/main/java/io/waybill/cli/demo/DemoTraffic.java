@@ -14,9 +14,9 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * Calls that go on while something else happens, and what became of each.
+ * Concurrent calls during a step of the demo, with their outcomes.
  *
- * <p><b>Threads.</b> A few of its own call one after another. <b>Ownership.</b> Its maker calls {@link #end}.
+ * <p><b>Threads.</b> A few of its own call one after another. <b>Ownership.</b> Its creator calls {@link #end}.
  */
 final class DemoTraffic {
 
@@ -25,9 +25,9 @@ final class DemoTraffic {
     private static final long LOOK_NS = 1_000_000;
 
     /**
-     * What became of the calls.
+     * Outcome of the calls.
      *
-     * @param maxGapMs the longest time in which none was answered
+     * @param maxGapMs the max time without a response
      */
     record Outcome(long calls, long responded, long failed, long wrong, double maxGapMs, String firstFailure) {
         /** Calls that have neither a response nor an error. */
@@ -44,7 +44,7 @@ final class DemoTraffic {
     private final AtomicLong maxGapNs = new AtomicLong();
     private final AtomicReference<String> firstFailure = new AtomicReference<>("");
     private final CountDownLatch ended = new CountDownLatch(CALLERS);
-    private volatile boolean ending; // set by who ends it, read by the callers
+    private volatile boolean ending; // set by the thread that ends it, read by the callers
 
     /** Begins calling. */
     static DemoTraffic start(Threads threads, Caller caller, Supplier<Request> requests, Predicate<Response> isRight) {
@@ -80,7 +80,7 @@ final class DemoTraffic {
         }
     }
 
-    /** Waits until this many more were answered. */
+    /** Waits until this many more calls have a response. */
     void awaitMore(long more) throws DemoFailedException {
         long goal = responded.get() + more;
         long untilNs = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_S);

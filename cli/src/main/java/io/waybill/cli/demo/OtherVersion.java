@@ -10,7 +10,7 @@ import java.util.jar.JarInputStream;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 
-/** Makes another version of a bundle: the same content under another version number. Stateless. */
+/** Creates another version of a bundle: the same content with another version number. Stateless. */
 final class OtherVersion {
 
     private OtherVersion() {}

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** What the demo tells: numbered steps, the commands as a user would type them, and what came of them. For one thread. */
+/** Output of the demo: numbered steps, the commands as a user would type them, and their results. For one thread. */
 public final class Story {
 
     private static final String INDENT = "   ";
@@ -16,7 +16,11 @@ public final class Story {
     private final String directory;
     private int steps;
 
-    /** @param directory whose files are called by their names alone */
+    /**
+     * Creates the output.
+     *
+     * @param directory whose files are shown by their names alone
+     */
     public Story(PrintWriter out, Path directory) {
         this.out = out;
         this.directory = directory + "/";
@@ -28,7 +32,7 @@ public final class Story {
         out.println(++steps + ". " + sentence);
     }
 
-    /** Says what came of it. */
+    /** Prints a result. */
     void explain(String form, Object... values) {
         out.println(INDENT + String.format(Locale.ROOT, form, values));
         out.flush();

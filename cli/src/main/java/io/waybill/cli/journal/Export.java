@@ -39,7 +39,7 @@ final class Export implements Closeable {
         this.lines = Files.newBufferedWriter(directory.resolve("calls.jsonl"), StandardCharsets.UTF_8);
     }
 
-    /** Makes the directory, for its owner alone, or takes an empty one. */
+    /** Creates the directory, for its owner alone, or uses an empty one. */
     static Export into(Path directory, HomeJournals journals) throws IOException, CommandFailedException {
         if (!Files.exists(directory)) {
             Files.createDirectories(
@@ -57,7 +57,11 @@ final class Export implements Closeable {
         return new Export(directory, journals);
     }
 
-    /** @throws UncheckedIOException when it can't be written */
+    /**
+     * Adds a call.
+     *
+     * @throws UncheckedIOException when it can't be written
+     */
     void add(StoredCall call) {
         try (JsonGenerator json =
                 new JsonFactory().createGenerator(lines).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
@@ -90,7 +94,7 @@ final class Export implements Closeable {
         json.writeEndObject();
     }
 
-    /** What was written, in one line. */
+    /** Returns a summary of the written files in one line. */
     String summary() {
         return calls + " calls, " + tensors.summary() + " in " + directory;
     }

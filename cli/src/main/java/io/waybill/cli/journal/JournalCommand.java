@@ -6,7 +6,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code waybill journal}: looks at the messages of a home, of workers that live and of those that are gone. Writes nothing there. */
+/** {@code waybill journal}: shows the messages of a home, of running workers and of others. Writes nothing there. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "journal",

@@ -9,7 +9,7 @@ public final class PayloadText {
 
     private PayloadText() {}
 
-    /** At most about {@code most} characters. */
+    /** Formats a payload in about {@code max} characters. */
     public static String of(Payload payload, int max) {
         ValueLine line = new ValueLine(max);
         if (payload.call().isPresent()) {

@@ -128,7 +128,7 @@ final class RecordJson {
         json.writeEndObject();
     }
 
-    /** The value with kind and shape in the place of each tensor. */
+    /** Returns the value with kind and shape in place of each tensor. */
     private static Value described(Value value) {
         if (value instanceof Value.OfTensor tensor) {
             return describe(tensor.value());

@@ -28,7 +28,9 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill journal salvage}: brings what can be read in a home into a new one. Writes nothing into the old one. */
+/**
+ * {@code waybill journal salvage}: copies everything readable in a home to a new one. Writes nothing to the old one.
+ */
 @Command(
         mixinStandardHelpOptions = true,
         name = "salvage",

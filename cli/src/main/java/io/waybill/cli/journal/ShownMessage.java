@@ -17,7 +17,7 @@ import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 
-/** What {@code journal show} prints of a message. */
+/** Output of {@code journal show} for one message. */
 final class ShownMessage {
 
     private static final int MAX_PAYLOAD_CHARS = 4000;
@@ -110,7 +110,7 @@ final class ShownMessage {
                 : "";
     }
 
-    /** From sending the request to the begin of its handler; empty when that is not on record. */
+    /** Returns the time between sending the request and the begin of its handler; empty when that is not recorded. */
     private Optional<Long> begunAfterNs() {
         return message.call()
                 .flatMap(StoredCall::response)

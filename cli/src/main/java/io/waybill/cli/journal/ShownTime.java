@@ -13,7 +13,7 @@ final class ShownTime {
 
     private ShownTime() {}
 
-    /** A wall clock time in the zone of who looks. */
+    /** Formats a wall clock time in the reader's time zone. */
     static String of(long wallNs) {
         Instant instant = Instant.ofEpochSecond(Math.floorDiv(wallNs, NS_PER_S), Math.floorMod(wallNs, NS_PER_S));
         return TIME.format(instant.atZone(ZoneId.systemDefault()));

@@ -19,7 +19,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill journal verify}: tells what is damaged in a home. Writes nothing there. */
+/** {@code waybill journal verify}: reports damage in a home. Writes nothing there. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "verify",

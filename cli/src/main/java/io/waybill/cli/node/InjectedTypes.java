@@ -16,7 +16,7 @@ import java.util.stream.Stream;
  */
 final class InjectedTypes {
 
-    /** What says that there are none. */
+    /** Word for no types. */
     static final String NONE = "none";
 
     private InjectedTypes() {}

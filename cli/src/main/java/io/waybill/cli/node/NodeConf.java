@@ -30,9 +30,9 @@ public record NodeConf(Path directory, NodeSettings settings, Map<String, String
     }
 
     /**
-     * Reads a directory. A file that is not there says nothing.
+     * Reads a directory. A missing file counts as empty.
      *
-     * @throws IOException when a file can't be read or says what it must not; all its mistakes are named at once
+     * @throws IOException when a file can't be read or is invalid; all its errors are listed
      */
     public static NodeConf read(Path directory) throws IOException {
         Path own = directory.resolve("waybill.properties");

@@ -66,12 +66,12 @@ public final class Quantities {
         return ShippedBundles.named(names);
     }
 
-    /** How a choice is written. */
+    /** Formats a choice. */
     public static String written(Enum<?> choice) {
         return choice.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    /** One of the constants, as {@link #written}. */
+    /** Parses one of the constants, as formatted by {@link #written}. */
     public static <E extends Enum<E>> E choice(Class<E> type, String text) {
         for (E choice : type.getEnumConstants()) {
             if (written(choice).equals(text)) {

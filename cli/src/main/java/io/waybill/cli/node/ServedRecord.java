@@ -57,7 +57,7 @@ final class ServedRecord implements Agent, AutoCloseable {
         worker.ready(now);
     }
 
-    /** As many as fit into a field of the record. */
+    /** Formats as many keys as fit in a field of the record. */
     private static String shown(List<String> keys) {
         StringBuilder text = new StringBuilder(keys.get(0));
         for (int i = 1; i < keys.size(); i++) {
@@ -96,7 +96,7 @@ final class ServedRecord implements Agent, AutoCloseable {
         return 1;
     }
 
-    /** What fails, as on a full disk, is retried until it succeeds. */
+    /** Publishes a change, and retries after a failure, such as on a full disk, until it succeeds. */
     private void publishChange() {
         changed = false; // before it is read what changed
         boolean published = false;
@@ -112,7 +112,7 @@ final class ServedRecord implements Agent, AutoCloseable {
         }
     }
 
-    /** How many attempts to publish a change failed. */
+    /** Returns how many attempts to publish a change failed. */
     long failures() {
         return thread.failures();
     }

@@ -4,7 +4,7 @@ import io.waybill.api.tensor.DType;
 import java.util.Map;
 
 /**
- * How a file's elements are laid out: NumPy's {@code descr}.
+ * Layout of a file's elements: NumPy's {@code descr}.
  *
  * @param dtype the same type of libtorch
  * @param swapBytes size of the units whose bytes stand in the other order than this machine's; 1 when none do

@@ -14,7 +14,7 @@ final class Elements {
     private final int size;
     private final boolean isFortranOrder;
 
-    /** Where chunks of elements go. */
+    /** Receiver of chunks of elements. */
     interface Sink {
         void accept(ByteBuffer chunk) throws IOException;
     }
@@ -25,7 +25,7 @@ final class Elements {
         this.isFortranOrder = isFortranOrder;
     }
 
-    /** In the order in which they lie, when a file can say so; otherwise row by row. */
+    /** Returns the elements in their order in memory if a file can express it; otherwise row by row. */
     static Elements asTheyLie(Tensor tensor) {
         return new Elements(tensor, !tensor.isContiguous() && isColumnMajor(tensor));
     }

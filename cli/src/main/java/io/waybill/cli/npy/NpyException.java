@@ -2,7 +2,10 @@ package io.waybill.cli.npy;
 
 import java.io.IOException;
 
-/** A file that is no array, or an array that such a file can't hold. The message says what was expected, what was found and where. */
+/**
+ * Thrown for a file that contains no array, or an array that such a file can't contain. The message says what was
+ * expected, what was found and where.
+ */
 public final class NpyException extends IOException {
     private static final long serialVersionUID = 1L;
 

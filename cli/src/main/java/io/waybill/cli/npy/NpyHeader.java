@@ -25,13 +25,13 @@ record NpyHeader(ElementType type, boolean fortranOrder, long[] shape) {
 
     /** Magic, version and the longer form of the length. */
     static final int PREFIX_BYTES = 12;
-    /** Longest text that is read. NumPy itself takes 10,000 unless told otherwise. */
+    /** Max length of the text. NumPy itself accepts 10,000 by default. */
     static final int MAX_TEXT_BYTES = 64 << 10;
 
     private static final int ALIGNMENT = 64;
     private static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-    /** Where the text lies in a file. */
+    /** Position of the text in a file. */
     record TextRange(int at, int length) {
         int end() {
             return at + length;

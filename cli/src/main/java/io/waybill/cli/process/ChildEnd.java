@@ -2,10 +2,10 @@ package io.waybill.cli.process;
 
 import java.util.concurrent.TimeUnit;
 
-/** How a process that this one started is brought to its end. */
+/** Ends child processes. */
 public final class ChildEnd {
 
-    /** How long a process may take to end once it was told to. */
+    /** Max time that a process may take to end. */
     public static final long LIMIT_S = 20;
 
     private ChildEnd() {}
@@ -20,7 +20,7 @@ public final class ChildEnd {
         }
     }
 
-    /** Waits until a process that was told to end has done so, and kills it when it takes too long. */
+    /** Waits until a process that was stopped has ended, and kills it after a limit. */
     public static void awaitOrKill(Process process) {
         if (!await(process)) {
             process.destroyForcibly();

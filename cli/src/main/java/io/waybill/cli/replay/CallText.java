@@ -15,7 +15,7 @@ import java.util.function.LongFunction;
 /** Puts replayed calls into words. For one thread. */
 final class CallText {
 
-    /** Of arguments and answers. */
+    /** Max characters of arguments and responses. */
     static final int MAX_CHARS = 400;
 
     private final IntFunction<String> names;

@@ -7,7 +7,7 @@ import io.waybill.replay.compare.ResponseComparison;
 import java.util.List;
 import picocli.CommandLine.Option;
 
-/** The options that say which answers count as the same. */
+/** Options that define which responses count as equal. */
 final class ComparisonOptions {
 
     private static final String EXACT = "exact";
@@ -56,7 +56,7 @@ final class ComparisonOptions {
         }
     }
 
-    /** In words, for the report. */
+    /** Describes the comparison, for the report. */
     String manner() throws UsageException {
         return isExact()
                 ? "bit for bit"
@@ -64,7 +64,7 @@ final class ComparisonOptions {
                         + tolerance().absolute();
     }
 
-    /** As they are written on a command line. */
+    /** Returns the options as written on a command line. */
     List<String> words() throws UsageException {
         return isExact()
                 ? List.of()

@@ -7,7 +7,7 @@ import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.util.concurrent.TimeUnit;
 
-/** Keeps the distances in time that requests had when they were sent. For the one thread that runs them. */
+/** Preserves the intervals at which requests were sent. For the one thread that runs them. */
 final class RecordedPace implements ReplayPace {
 
     private final Clock clock;

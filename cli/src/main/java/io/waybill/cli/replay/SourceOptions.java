@@ -27,7 +27,7 @@ final class SourceOptions {
     @Spec(Spec.Target.MIXEE)
     private CommandSpec command;
 
-    /** Of the home or the slice, which is there. */
+    /** Returns the path of the home or the slice, which exists. */
     Path path(Surroundings surroundings) throws UsageException, CommandFailedException {
         if (slice != null && command.commandLine().getParseResult().hasMatchedOption("--home")) {
             throw new UsageException("--home and --slice exclude each other");
@@ -41,7 +41,7 @@ final class SourceOptions {
         return path;
     }
 
-    /** As they are written on a command line. */
+    /** Returns the options as written on a command line. */
     List<String> words(Path path) {
         return List.of(slice == null ? "--home" : "--slice", path.toString());
     }

@@ -11,7 +11,7 @@ import java.io.UncheckedIOException;
 /** Writes JSON documents: one per command, or one per line. Stateless. */
 public final class Json {
 
-    /** What is written. */
+    /** Content to write. */
     @FunctionalInterface
     public interface Content {
         void writeTo(JsonGenerator json) throws IOException;

@@ -16,7 +16,7 @@ import java.util.Map;
  */
 public record MarkdownTable(String text) {
 
-    /** Reads the resource of this name, which lies beside the class. */
+    /** Reads the resource of this name, next to the class. */
     public static MarkdownTable of(Class<?> owner, String name) {
         try (InputStream in = owner.getResourceAsStream(name)) {
             return new MarkdownTable(new String(in.readAllBytes(), StandardCharsets.UTF_8));

@@ -1,6 +1,6 @@
 package io.waybill.cli.show;
 
-/** Makes text of others safe to print on a terminal: no control characters reach it. Stateless. */
+/** Makes foreign text safe to print on a terminal: removes control characters. Stateless. */
 public final class Printable {
 
     private Printable() {}
@@ -19,7 +19,7 @@ public final class Printable {
         return shown.toString();
     }
 
-    /** The same on one line. */
+    /** Makes text safe to print on one line. */
     public static String oneLine(String text) {
         return of(text.strip()).replaceAll("\\s*\n\\s*", "; ");
     }

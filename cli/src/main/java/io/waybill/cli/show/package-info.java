@@ -1,11 +1,11 @@
 /**
- * How results look: for people as text, for programs as JSON.
+ * Formats of results: text for people, JSON for programs.
  *
  * <h2>Starting points</h2>
  * <ul>
- *   <li>{@link io.waybill.cli.show.ValueText} and {@link io.waybill.cli.show.ValueJson} show a result
- *   <li>{@link io.waybill.cli.show.Table} lines up what a command lists
- *   <li>{@link io.waybill.cli.show.Json} writes a command's JSON
+ * <li>{@link io.waybill.cli.show.ValueText} and {@link io.waybill.cli.show.ValueJson} show a result
+ * <li>{@link io.waybill.cli.show.Table} lines up what a command lists
+ * <li>{@link io.waybill.cli.show.Json} writes a command's JSON
  * </ul>
  */
 package io.waybill.cli.show;

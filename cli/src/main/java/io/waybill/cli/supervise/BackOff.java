@@ -13,7 +13,7 @@ final class BackOff {
         this.next = settings.first();
     }
 
-    /** The wait after a death of a process that ran so long. */
+    /** Returns the wait before the restart of a process that ran this long. */
     Duration after(Duration ran) {
         if (ran.compareTo(settings.steadyAfter()) >= 0) {
             next = settings.first();

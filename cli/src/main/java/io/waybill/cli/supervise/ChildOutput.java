@@ -7,7 +7,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
 
-/** Reads what a process says, line by line, up to its end. Of a line that is very long only the start is given. Stateless. */
+/** Reads the output of a process, line by line, up to its end. Very long lines are truncated. Stateless. */
 final class ChildOutput {
 
     private static final int MAX_LINE_CHARS = 4096;

@@ -1,7 +1,7 @@
 package io.waybill.cli.supervise;
 
 /**
- * What the JVM says on its way down when native code crashed it, picked from its output line by line.
+ * Parses the JVM's output about a crash in native code, line by line.
  *
  * <p><b>Threads.</b> Thread-safe: both streams of a process are read at once.
  */
@@ -30,12 +30,12 @@ final class CrashReport {
         previous = line.strip();
     }
 
-    /** Where the report lies; empty text when there is none. */
+    /** Returns the path of the report; empty when there is none. */
     synchronized String file() {
         return file;
     }
 
-    /** What crashed; empty text when nothing did. */
+    /** Returns the cause of the crash; empty when there was none. */
     synchronized String cause() {
         if (signal.isEmpty()) {
             return "";

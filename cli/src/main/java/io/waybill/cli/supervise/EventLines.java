@@ -12,7 +12,7 @@ import java.util.Locale;
 /** Prints what happens to nodes, a line for each event, and passes on what they log. Thread-safe. */
 public final class EventLines {
 
-    /** How events are written. */
+    /** Format of events. */
     public enum Form {
         TEXT,
         JSON

@@ -2,13 +2,13 @@ package io.waybill.cli.supervise;
 
 import java.util.Map;
 
-/** What exit codes of nodes mean. Stateless. */
+/** Meaning of the exit codes of nodes. Stateless. */
 final class ExitCodes {
 
-    /** Of a command that was written wrongly: starting it again would end the same way. */
+    /** Exit code of an invalid command line: a restart would end the same way. */
     static final int USAGE = 2;
 
-    /** What a process gives as the exit code that could not be started at all. */
+    /** Exit code of a process that could not be started. */
     static final int NOT_FOUND = 127;
 
     private static final int FIRST_SIGNAL = 128;

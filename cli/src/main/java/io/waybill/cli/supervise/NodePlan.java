@@ -22,7 +22,10 @@ public record NodePlan(String name, Path conf, List<String> options, List<String
         jvmOptions = List.copyOf(jvmOptions);
     }
 
-    /** A process of it, not yet started. It ends when its standard input does, so that it does not outlive who started it. */
+    /**
+     * Creates a process of the node, not yet started. It ends when its standard input does, so that it does not outlive
+     * its parent.
+     */
     public ProcessBuilder process(Path distribution, Path home, Map<String, String> environment) {
         List<String> words = new ArrayList<>(List.of(
                 distribution.resolve("bin").resolve("waybill").toString(),

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** How far the archives of workers are behind, as these show it themselves. For one thread. */
+/** Lag of the workers' archives, as published by them. For one thread. */
 final class ArchiveLag {
 
     private final Map<Integer, ArchiveStatus> byWorker = new HashMap<>();
@@ -23,12 +23,12 @@ final class ArchiveLag {
             try {
                 ArchiveStatus.read(peer.path(), files).ifPresent(status -> byWorker.put(peer.id(), status));
             } catch (IOException e) {
-                // it tells nothing then
+                // the lag is unknown then
             }
         }
     }
 
-    /** What is not as it should be, for people; nothing when all is. */
+    /** Describes problems of a worker's archive; empty when there are none. */
     String remark(int worker) {
         ArchiveStatus status = byWorker.get(worker);
         if (status == null) {

@@ -16,7 +16,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 
-/** {@code waybill workers forget}: others wait no more for a worker that is gone for good to read what they wrote. */
+/** {@code waybill workers forget}: exempts a worker that will not return from the retention of the others. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "forget",

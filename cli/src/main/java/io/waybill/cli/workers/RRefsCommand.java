@@ -36,7 +36,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code waybill rrefs}: asks every worker of a home for its remote references, all at once. */
+/** {@code waybill rrefs}: fetches the remote references of every worker of a home, concurrently. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "rrefs",
@@ -73,7 +73,7 @@ public final class RRefsCommand implements Callable<Integer> {
         this.surroundings = surroundings;
     }
 
-    /** What one worker said: its references, or why there is no response. */
+    /** Result of one worker: its references, or why there is no response. */
     private record Said(Peer worker, Value response, String problem) {}
 
     @Override

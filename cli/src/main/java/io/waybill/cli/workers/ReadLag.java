@@ -16,8 +16,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * How many requests of others each live worker has not read yet: from its cursors and the others' journals, which are only read. For one
- * use.
+ * Number of requests that each live worker has not read yet: from its cursors and the others' journals, which are only
+ * read. For one use.
  */
 final class ReadLag {
 
@@ -32,7 +32,7 @@ final class ReadLag {
         this.host = host;
     }
 
-    /** By worker id; none for workers that are not there, or whose cursors can't be read. */
+    /** Returns the counts by worker id; none for absent workers, or those whose cursors can't be read. */
     Map<Integer, Long> of(List<Peer> peers) throws IOException {
         Map<Integer, PeerCursors> cursors = new HashMap<>();
         for (Peer peer : peers) {
@@ -41,7 +41,7 @@ final class ReadLag {
                     cursors.put(peer.id(), PeerCursors.open(peer.path(), peer.id(), host.files()));
                     byReader.put(peer.id(), 0L);
                 } catch (IOException e) {
-                    // it is only starting, or its state tells what is wrong
+                    // it is starting, or its state shows the problem
                 }
             }
         }

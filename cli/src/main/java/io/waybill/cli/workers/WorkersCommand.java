@@ -29,7 +29,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code waybill workers}: who is in the home. */
+/** {@code waybill workers}: lists the workers of a home. */
 @Command(
         mixinStandardHelpOptions = true,
         name = "workers",
@@ -116,7 +116,9 @@ public final class WorkersCommand implements Callable<Integer> {
         }
     }
 
-    /** Every node answers control calls, and scripts may have many functions: in a table for people they would only be in the way. */
+    /**
+     * Formats the served operations; without control calls, which every node serves, and functions, which may be many.
+     */
     private static String served(WorkerRecord record) {
         long functions = record.serves().stream()
                 .filter(key -> key.startsWith(HandlerKey.FUNCTION_PREFIX))
@@ -134,7 +136,7 @@ public final class WorkersCommand implements Callable<Integer> {
                 .stripLeading();
     }
 
-    /** What is not as usual. */
+    /** Formats remarks about unusual states. */
     private static String remark(WorkerRecord record, String setting) {
         String text = record.settings().get(setting);
         return text == null || text.isEmpty() ? "" : " (" + setting + ": " + text + ")";

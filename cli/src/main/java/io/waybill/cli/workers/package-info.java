@@ -1,2 +1,5 @@
-/** {@code waybill workers} and {@code waybill rrefs}: who is in a home, and what workers hold for each other. */
+/**
+ * {@code waybill workers} and {@code waybill rrefs}: the workers of a home, and the values that they hold for each
+ * other.
+ */
 package io.waybill.cli.workers;

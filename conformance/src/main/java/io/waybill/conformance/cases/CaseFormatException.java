@@ -12,7 +12,7 @@ public final class CaseFormatException extends IllegalArgumentException {
         super(message, cause);
     }
 
-    /** The same with a place in front. */
+    /** Returns a copy with the location as prefix. */
     CaseFormatException at(String location) {
         return new CaseFormatException(location + ": " + getMessage(), this);
     }

@@ -74,7 +74,7 @@ public final class CaseJson {
         return mapper.build();
     }
 
-    /** What a function makes of a value. */
+    /** Deserializer by a function. */
     private static final class Parsed<T> extends StdDeserializer<T> {
         private static final long serialVersionUID = 1L;
 

@@ -7,7 +7,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 
-/** What a step does. */
+/** Kind of a step. */
 public enum Verb {
     /** Calls, and waits for the response. */
     CALL("to! op! args kwargs timeout mode as times"),
@@ -15,7 +15,7 @@ public enum Verb {
     SEND("to! op! args kwargs timeout mode as! times"),
     /** Waits for the responses of calls that were sent. */
     WAIT("for! together as"),
-    /** Makes further calls once the response of a sent call is there: each gets the previous response as its first argument. */
+    /** Makes further calls after the response of a sent call: each gets the previous response as its first argument. */
     THEN("for! failed calls! as!"),
     /** Calls, and leaves the result with the callee: the result is a reference. */
     REMOTE("to! op! args kwargs timeout mode as times"),
@@ -25,11 +25,11 @@ public enum Verb {
     FETCH("ref! timeout as"),
     /** Takes the value of a reference, on its owner. */
     LOCAL_VALUE("ref! as"),
-    /** Reads who owns a reference, and whether the owner confirmed it. */
+    /** Reads the owner of a reference, and whether the owner confirmed it. */
     DESCRIBE("ref!"),
     /** Closes the worker's handle of a reference, or of each of several. */
     RELEASE("ref!"),
-    /** Gives back all references, and waits until no peer has one to a value of the worker. */
+    /** Releases all references, and waits until no peer has one to a value of the worker. */
     SETTLE(""),
     /** Lists live workers of the home: ids by name. */
     MEMBERS(""),
@@ -41,7 +41,7 @@ public enum Verb {
     OPEN("gate!"),
     /** Waits until a number of calls reached a gate of the worker. */
     REACHED("gate! count"),
-    /** Joins the home once more, under another name, and leaves. */
+    /** Joins the home again, under another name, and leaves. */
     JOIN("name! id"),
     /** Leaves the home. */
     SHUTDOWN(""),
@@ -75,7 +75,7 @@ public enum Verb {
         }
     }
 
-    /** As in a file. */
+    /** Returns the name in a file. */
     @Override
     public String toString() {
         return name().toLowerCase(Locale.ROOT);

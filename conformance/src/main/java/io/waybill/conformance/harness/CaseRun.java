@@ -21,7 +21,7 @@ record CaseRun(ConformanceCase tested, Map<String, WorkerProcess> workers) {
     /** A worker reports a step that takes too long; the harness waits a little longer than the worker. */
     private static final Duration GRACE = Duration.ofSeconds(30);
 
-    /** Returns what went wrong; empty when all steps had the expected results. */
+    /** Runs the steps. Returns the problem; empty when all had the expected results. */
     Optional<String> run() throws IOException, WorkerFailedException {
         for (WorkerProcess worker : workers.values()) {
             begin(worker);

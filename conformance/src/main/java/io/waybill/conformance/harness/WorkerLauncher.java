@@ -17,18 +17,18 @@ import java.util.StringJoiner;
  */
 public record WorkerLauncher(Path distribution, Path directory) {
 
-    /** What the processes need beside the distribution: this module, and what it binds JSON with. */
+    /** Additional classes of the processes: this module, and its JSON library. */
     private static final List<String> OWN_CLASSES = List.of(
             WorkerMain.class.getName(),
             "com.fasterxml.jackson.databind.ObjectMapper",
             "com.fasterxml.jackson.annotation.JsonProperty");
 
-    /** Where the processes of all workers put temporary files. */
+    /** Returns the directory of temporary files of all workers. */
     public Path temporary() {
         return directory.resolve("tmp");
     }
 
-    /** The same for the workers of a file, with a home and logs of its own. */
+    /** Returns a launcher for the workers of a file, with a home and logs of its own. */
     WorkerLauncher below(String name) throws IOException {
         return new WorkerLauncher(distribution, Files.createDirectories(directory.resolve(name)));
     }

@@ -69,7 +69,7 @@ final class WorkerProcess implements AutoCloseable {
         }
     }
 
-    /** Sends a command, and waits for its response: what went wrong, or nothing. */
+    /** Sends a command, and waits for its response. Returns the problem; empty when there is none. */
     Optional<String> ask(JsonNode command, Duration limit) throws WorkerFailedException {
         send(command);
         return receive(limit);
@@ -113,7 +113,7 @@ final class WorkerProcess implements AutoCloseable {
         return process.isAlive();
     }
 
-    /** Ends the process by SIGKILL, and waits until it is gone. */
+    /** Ends the process by SIGKILL, and waits for its end. */
     void kill() throws WorkerFailedException {
         process.destroyForcibly();
         if (!ChildEnd.await(process)) {

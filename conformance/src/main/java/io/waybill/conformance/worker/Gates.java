@@ -9,13 +9,13 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Where operations wait until a step opens a gate, so that a case needs no sleeping.
+ * Gates at which operations wait until a step opens them, so that a case needs no sleeping.
  *
- * <p><b>Threads.</b> Thread-safe. What waits continues in the thread that opens.
+ * <p><b>Threads.</b> Thread-safe. Waiting operations continue in the thread that opens.
  */
 final class Gates {
 
-    /** Its permits count the calls that reached it. */
+    /** A gate; its permits count the calls that reached it. */
     private static final class Gate {
         private final CompletableFuture<Void> opened = new CompletableFuture<>();
         private final Semaphore reached = new Semaphore(0);

@@ -21,7 +21,7 @@ import java.util.function.Consumer;
  */
 final class OperationCall implements AutoCloseable {
 
-    /** What an operation does. */
+    /** Implementation of an operation. */
     @FunctionalInterface
     interface Operation {
         /** Returns the value to respond with; null when it responds by itself, later or not at all. */
@@ -122,7 +122,7 @@ final class OperationCall implements AutoCloseable {
         return value;
     }
 
-    /** Gives back one count of the storage of each tensor in a value. */
+    /** Releases one count of the storage of each tensor in a value. */
     static void release(Value value) {
         eachStorage(value, Storage::release);
     }

@@ -18,7 +18,7 @@ final class ReferenceOperations {
 
     private final Map<String, RRef> kept = new ConcurrentHashMap<>();
 
-    /** All, by name. */
+    /** Returns all operations, by name. */
     Map<String, Operation> all() {
         return Map.ofEntries(
                 Map.entry("fetch", call -> fetch(call, call.reference(0))),
@@ -38,7 +38,7 @@ final class ReferenceOperations {
         return call.valueOf(reference.toHere());
     }
 
-    /** Makes a call whose result stays with the callee. */
+    /** Makes a call whose result stays on the callee. */
     private static RRef leave(OperationCall call, List<Value> parts) throws RejectedMessageException {
         OperationCall.require(
                 parts.size() > 1 && parts.get(0) instanceof Value.Text && parts.get(1) instanceof Value.Text,
