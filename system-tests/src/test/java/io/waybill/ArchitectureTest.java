@@ -135,7 +135,7 @@ class ArchitectureTest {
             "format.RollFiles",
             "format.RollTime",
             "format.WireBytes",
-            "read.AnsweredIds",
+            "read.RespondedIds",
             "read.LastRecord",
             "read.TableLock",
             "recover.BootMark");

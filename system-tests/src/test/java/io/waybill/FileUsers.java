@@ -21,7 +21,7 @@ final class FileUsers {
     }
 
     private static final Set<String> LOOKING = Set.of(
-            "AnsweredIds",
+            "RespondedIds",
             "ArchiveFiles",
             "ArchiveSpace",
             "BesideCheck",

@@ -12,7 +12,7 @@ import java.util.function.Consumer;
 final class Drain {
 
     private enum Phase {
-        SETTLING,
+        CONFIRMING,
         RETURNING,
         DONE
     }
@@ -23,8 +23,8 @@ final class Drain {
     private final ControlSends sends;
     private final Gate gate;
     private final Consumer<DrainReport> notified;
-    private final StringBuilder inVain = new StringBuilder();
-    private Phase phase = Phase.SETTLING;
+    private final StringBuilder unfinished = new StringBuilder();
+    private Phase phase = Phase.CONFIRMING;
 
     Drain(
             References references,
@@ -42,7 +42,7 @@ final class Drain {
     }
 
     void look() {
-        if (phase == Phase.SETTLING && users.isQuiet()) {
+        if (phase == Phase.CONFIRMING && users.isQuiet()) {
             giveBack();
         }
         if (phase == Phase.RETURNING && isOver()) {
@@ -56,15 +56,16 @@ final class Drain {
 
     /** Half of the time is over. */
     void onHalf() {
-        if (phase == Phase.SETTLING) {
-            inVain.append("Timed out waiting for pending UserRRefs to be confirmed by owner and parent.");
+        if (phase == Phase.CONFIRMING) {
+            unfinished.append("Timed out waiting for pending UserRRefs to be confirmed by owner and parent.");
             giveBack();
         }
     }
 
     void onLimit() {
         if (phase == Phase.RETURNING) {
-            inVain.append(inVain.isEmpty() ? "" : " ")
+            unfinished
+                    .append(unfinished.isEmpty() ? "" : " ")
                     .append("Timed out waiting for pending OwnerRRefs to be deleted.");
             end();
         }
@@ -78,7 +79,7 @@ final class Drain {
 
     private void end() {
         phase = Phase.DONE;
-        DrainReport report = new DrainReport(isOver(), references.countersUnderLock(), inVain.toString());
+        DrainReport report = new DrainReport(isOver(), references.countersUnderLock(), unfinished.toString());
         gate.later(() -> notified.accept(report));
     }
 }

@@ -11,7 +11,7 @@ package io.waybill.host.failure;
  */
 public final class MappedFaults {
 
-    private static final boolean TOLD_LATE = Runtime.version().feature() < 19;
+    private static final boolean REPORTED_LATE = Runtime.version().feature() < 19;
     /** Part of HotSpot's text, in each of its forms. */
     private static final String TEXT = "unsafe memory access operation";
 
@@ -34,7 +34,7 @@ public final class MappedFaults {
      * which polls for a safepoint and takes a nanosecond or two.
      */
     public static void surface() {
-        if (TOLD_LATE) {
+        if (REPORTED_LATE) {
             enterVirtualMachine();
         } else {
             passSafepoint();

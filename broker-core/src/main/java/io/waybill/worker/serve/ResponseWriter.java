@@ -36,11 +36,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Writes the responses of a worker to the journal, and then wakes their callers.
- *
- * <p><b>Threads.</b> Any.
- */
+/** Writes the responses of a worker to the journal, and then wakes their callers. Thread-safe. */
 public final class ResponseWriter {
 
     private static final Logger LOG = LoggerFactory.getLogger(ResponseWriter.class);

@@ -46,7 +46,7 @@ public record Finding(
         /** A worker claims to have read beyond the end of a queue. */
         BEYOND_END,
         /** More than one response to a request. */
-        ANSWERED_AGAIN,
+        RESPONDED_AGAIN,
         /** A request without a response. */
         NO_RESPONSE,
         /** A request without a response, to a worker that lost responses. */

@@ -245,7 +245,7 @@ public final class Verifier {
         private void repeated(Severity severity, RecordView response, String why) {
             check.findHere(
                     severity,
-                    Kind.ANSWERED_AGAIN,
+                    Kind.RESPONDED_AGAIN,
                     "record " + response.sequence() + " is another answer to request " + MessageId.text(response.id())
                             + why);
         }

@@ -36,12 +36,12 @@ record RecordedCaller(ReplayOutbox outbox) implements Caller {
     public long call(Request request, ResponseListener listener) {
         NestedCall asked = outbox.match(request);
         if (asked.response().isPresent()) {
-            tell(asked, listener);
+            deliver(asked, listener);
         }
         return asked.call().id();
     }
 
-    private void tell(NestedCall asked, ResponseListener listener) {
+    private void deliver(NestedCall asked, ResponseListener listener) {
         Response response;
         try {
             response = outbox.response(asked);
