@@ -7,7 +7,7 @@ import io.waybill.wire.RecordView;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** Which messages are wanted. Immutable. */
+/** Filter of messages by the fields of their records. Immutable. */
 public final class MessageFilter {
 
     /** Filter that accepts all messages. */

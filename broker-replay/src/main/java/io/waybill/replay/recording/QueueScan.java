@@ -23,7 +23,7 @@ final class QueueScan implements Closeable {
         this.problems = problems;
     }
 
-    /** A scan that keeps damage to itself. */
+    /** Creates a scan that skips damage without reporting it. */
     static QueueScan quiet(StoredJournals journals, StoredJournal journal, JournalQueue queue) {
         return new QueueScan(journals, journal, queue, damage -> {});
     }

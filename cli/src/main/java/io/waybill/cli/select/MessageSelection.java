@@ -14,7 +14,7 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import picocli.CommandLine.Option;
 
-/** The options that select messages by what they say of themselves. */
+/** Command-line options that select messages by their header fields. */
 public final class MessageSelection {
 
     @Option(
