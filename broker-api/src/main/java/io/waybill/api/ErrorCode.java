@@ -22,6 +22,8 @@ public enum ErrorCode {
     REFERENCE_DELETED(9, Blame.SENDER),
     /** This worker made no call with this id. */
     UNKNOWN_CALL(10, Blame.SENDER),
+    /** An access policy of the worker refused the request, or is away. */
+    ACCESS_DENIED(11, Blame.SENDER),
 
     /** The handler threw. */
     HANDLER_FAILED(1001, Blame.HANDLER),

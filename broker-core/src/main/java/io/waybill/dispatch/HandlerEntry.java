@@ -129,6 +129,11 @@ public final class HandlerEntry {
         outOfService = out;
     }
 
+    /** Returns whether a request that waited need not wait any more: it can run, or is refused. */
+    public boolean hasRoom() {
+        return runsOnPoller() || isOutOfService() || executor().hasRoom();
+    }
+
     /** Whether the handler leaves, or has left. */
     public boolean isWithdrawn() {
         return withdrawn;

@@ -42,6 +42,7 @@ public final class HandlerRegistry {
     private boolean expectingMore;
 
     private final Map<HandlerKey, Long> parked = new ConcurrentHashMap<>();
+    private final AccessPolicies policies = new AccessPolicies();
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final List<Runnable> roomListeners = new CopyOnWriteArrayList<>();
     private volatile HandlerTable table; // written under lock, read by all serving threads
@@ -139,6 +140,7 @@ public final class HandlerRegistry {
     }
 
     private void expect(boolean more) {
+        policies.expectMore(more);
         synchronized (lock) {
             expectingMore = more;
             publish();
@@ -149,6 +151,11 @@ public final class HandlerRegistry {
     /** The handlers as they are now. One volatile read. */
     public HandlerTable table() {
         return table;
+    }
+
+    /** Returns the policies that decide which requests reach the handlers. */
+    public AccessPolicies policies() {
+        return policies;
     }
 
     public ParkingSettings parking() {

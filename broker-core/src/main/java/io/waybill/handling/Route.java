@@ -109,6 +109,14 @@ public final class Route {
         return name(request, nameLength(request));
     }
 
+    /** Returns what a request calls: an operation, function or operator; the type's name for other types. */
+    public static String called(RecordView request) {
+        int code = handledAs(request.typeCode());
+        int length = code == SCRIPT_CALL ? functionNameLength(request) : nameLength(request);
+        boolean isNamed = code == SCRIPT_CALL || code == NAMED_CALL || code == CONTROL_CALL;
+        return isNamed && length > 0 ? name(request, length) : request.type().name();
+    }
+
     private static boolean isFunctionName(String name) {
         return HandlerKey.isName(name) && !HandlerKey.isOperator(name);
     }

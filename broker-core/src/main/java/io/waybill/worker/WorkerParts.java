@@ -51,6 +51,7 @@ import io.waybill.worker.recover.Recovery;
 import io.waybill.worker.recover.UnansweredScan;
 import io.waybill.worker.recover.UnclaimedScan;
 import io.waybill.worker.reference.WorkerReferences;
+import io.waybill.worker.serve.AccessGate;
 import io.waybill.worker.serve.Exchange;
 import io.waybill.worker.serve.ExchangePool;
 import io.waybill.worker.serve.HandlerErrorLog;
@@ -244,12 +245,15 @@ final class WorkerParts {
                 new RepeatedRequests(
                         host, directory.name(), directory.path(), settings.journal(), responseWriter, poller::wake),
                 open,
+                new AccessGate(registry.policies(), permit, host.files().owner()),
                 counters);
         drainLimit = settings.drainLimit();
-        registry.onRoom(() -> {
+        Runnable onRoom = () -> {
             serving.roomCame();
             poller.wake();
-        });
+        };
+        registry.onRoom(onRoom);
+        registry.policies().onChange(onRoom);
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestAppender, responseAppender);
         OutcomeDelivery delivery = new OutcomeDelivery(permit, counters);

@@ -1,10 +1,14 @@
 package io.waybill.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.Value;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.policy.Decision;
+import io.waybill.dispatch.AccessPolicies;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
@@ -49,6 +53,34 @@ class EmbeddedWorkersTest {
             try (Response response = client.call(request)) {
                 assertThat(response.int64("words")).isEqualTo(6);
             }
+        }
+    }
+
+    @Test
+    void decideWhomTheyServe(@TempDir Path directory) throws IOException {
+        Home home = Home.open(directory.resolve("home"), host);
+        HandlerRegistry handlers = registry();
+        Provider provider = new Provider("my-program", "1.0");
+        HandlerExecutor executor = handlers.newExecutor(provider, ExecutorSettings.forProcessors(2));
+        MessageHandler one = (message, outbox) -> outbox.respond(Value.of(1));
+        handlers.add(HandlerSpec.of(HandlerKey.parse("text.count"), one, provider, executor));
+        AccessPolicies.Registration policy = handlers.policies()
+                .add(
+                        provider,
+                        request -> request.workerName().equals("client")
+                                ? Decision.allow()
+                                : Decision.deny("only client may call"));
+
+        try (Worker server = join(home, "server", handlers);
+                Worker client = join(home, "client", registry());
+                Worker other = join(home, "other", registry())) {
+            server.ready(Map.of());
+            Request request = Request.operation("server", "text.count");
+            client.call(request).close();
+            assertThatThrownBy(() -> other.call(Request.operation("server", "text.count")))
+                    .hasMessageContaining("only client may call");
+            policy.remove();
+            other.call(Request.operation("server", "text.count")).close();
         }
     }
 

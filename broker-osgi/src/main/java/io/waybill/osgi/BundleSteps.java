@@ -1,5 +1,6 @@
 package io.waybill.osgi;
 
+import io.waybill.dispatch.AccessPolicies;
 import io.waybill.host.Threads;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
@@ -36,6 +37,7 @@ final class BundleSteps {
     private final BoundedStep bounded;
     private final ComponentCheck components;
     private final HandlerWhiteboard whiteboard;
+    private final AccessPolicies policies;
     private final LoaderWatch loaders;
     private final OsgiSettings settings;
     private final AtomicLong count = new AtomicLong();
@@ -46,6 +48,7 @@ final class BundleSteps {
             Threads threads,
             ComponentCheck components,
             HandlerWhiteboard whiteboard,
+            AccessPolicies policies,
             LoaderWatch loaders) {
         this.context = context;
         this.wiring = context.getBundle(0).adapt(FrameworkWiring.class);
@@ -54,6 +57,7 @@ final class BundleSteps {
         this.settings = settings;
         this.components = components;
         this.whiteboard = whiteboard;
+        this.policies = policies;
         this.loaders = loaders;
     }
 
@@ -96,6 +100,7 @@ final class BundleSteps {
         if (!problems.isEmpty()) {
             throw new BundleRefusedException(Reason.START_FAILED, problems);
         }
+        policies.completed(name);
     }
 
     /** Returns the problems of a running bundle's components; empty when there are none. */
@@ -151,6 +156,7 @@ final class BundleSteps {
         refresh(bundle);
         old.retire();
         whiteboard.forgetProblems(bundle);
+        policies.forget(old.name);
     }
 
     private Bundle installAt(String location, StagedJar jar) throws BundleRefusedException {

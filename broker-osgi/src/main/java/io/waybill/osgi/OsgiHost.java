@@ -2,6 +2,7 @@ package io.waybill.osgi;
 
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.broker.Brokers;
+import io.waybill.dispatch.AccessPolicies;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Clock;
@@ -13,6 +14,7 @@ import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.guard.UnrecordedInputGuard;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.KeptJars;
+import io.waybill.osgi.jar.PolicyDeclaration;
 import io.waybill.osgi.jar.ShippedBundles;
 import io.waybill.osgi.jar.StagedJar;
 import io.waybill.osgi.jar.Staging;
@@ -24,6 +26,7 @@ import io.waybill.osgi.script.ScriptShelf;
 import io.waybill.osgi.script.ScriptStaging;
 import io.waybill.osgi.script.ScriptStatus;
 import io.waybill.osgi.watch.HandlerWatch;
+import io.waybill.osgi.whiteboard.AccessPolicyWhiteboard;
 import io.waybill.osgi.whiteboard.BrokerService;
 import io.waybill.osgi.whiteboard.ConverterWhiteboard;
 import io.waybill.osgi.whiteboard.DeviceConverters;
@@ -74,6 +77,8 @@ public final class OsgiHost implements AutoCloseable {
     private final Framework framework;
     private final HandlerWhiteboard handlers;
     private final ConverterWhiteboard converters;
+    private final AccessPolicies policies;
+    private final AccessPolicyWhiteboard policyServices;
     private final LoaderWatch loaders;
     private final KeptJars kept;
     private final BundleControl bundles;
@@ -153,6 +158,8 @@ public final class OsgiHost implements AutoCloseable {
         loaders = new LoaderWatch(clock);
         handlers = new HandlerWhiteboard(context, registry, executors, settings.drainLimit(), clock);
         converters = new ConverterWhiteboard(context, deviceConverters);
+        policies = registry.policies();
+        policyServices = new AccessPolicyWhiteboard(context, policies);
         ScriptStaging scriptStaging =
                 new ScriptStaging(privateDirectory(settings.cache().resolve("scripts")));
         scripts = new ScriptShelf(context, scriptStaging, clock);
@@ -160,7 +167,7 @@ public final class OsgiHost implements AutoCloseable {
         scriptFiles =
                 new ScriptDirectory(privateDirectory(settings.scripts()), machine.files(), scriptStaging, scripts);
         ComponentCheck components = new ComponentCheck(context, handlers, scriptBundles, threads, clock);
-        BundleSteps steps = new BundleSteps(context, settings, threads, components, handlers, loaders);
+        BundleSteps steps = new BundleSteps(context, settings, threads, components, handlers, policies, loaders);
         kept = new KeptJars(settings.installed());
         bundles = new BundleControl(context, staging, kept, steps, clock);
         watched = new BundleDirectory(settings.watched(), staging, bundles, kept);
@@ -210,6 +217,7 @@ public final class OsgiHost implements AutoCloseable {
                 .attempt(() -> stop(framework, settings.drainLimit().plus(FRAMEWORK_LIMIT)))
                 .attempt(scriptBundles::close)
                 .attempt(converters::close)
+                .attempt(policyServices::close)
                 .attempt(handlers::close)
                 .finishUnchecked();
     }
@@ -222,6 +230,7 @@ public final class OsgiHost implements AutoCloseable {
         }
         context.registerService(ResolverHookFactory.class, new CandidateHook(), null);
         context.registerService(org.osgi.service.log.LoggerFactory.class, new ServiceLog(), null);
+        policyServices.open();
         handlers.open();
         converters.open();
         scriptBundles.open();
@@ -247,6 +256,7 @@ public final class OsgiHost implements AutoCloseable {
             installKept(staging, jar);
         }
         watched.lookAtStart();
+        watched.problems().keySet().forEach(jar -> PolicyDeclaration.in(jar).ifPresent(policies::require));
         scriptFiles.lookAtStart();
         check.add(new PeriodicCheck(machine, "waybill-script-watch", settings.lookInterval(), scriptFiles::look));
         check.add(new PeriodicCheck(machine, "waybill-conf-watch", settings.lookInterval(), conf::look));
@@ -315,6 +325,7 @@ public final class OsgiHost implements AutoCloseable {
     private void refused(Path jar, BundleRefusedException why) {
         LOG.error("{} does not start: {}", jar, why.getMessage());
         notStarted.put(jar, why.getMessage());
+        PolicyDeclaration.in(jar).ifPresent(policies::require);
     }
 
     /**

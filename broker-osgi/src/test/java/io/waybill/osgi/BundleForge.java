@@ -26,7 +26,8 @@ public final class BundleForge {
 
     private static final String IMPORTS = String.join(
             "\n",
-            "import io.waybill.api.*; import io.waybill.api.broker.*; import io.waybill.api.device.*; import io.waybill.api.handler.*; import io.waybill.api.tensor.*;",
+            "import io.waybill.api.*; import io.waybill.api.broker.*; import io.waybill.api.device.*; import io.waybill.api.handler.*; import io.waybill.api.policy.*;",
+            "import io.waybill.api.tensor.*;",
             "import java.util.concurrent.*;",
             "import java.util.*;",
             "import org.osgi.framework.*;",

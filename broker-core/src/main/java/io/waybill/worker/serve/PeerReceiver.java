@@ -114,6 +114,7 @@ public final class PeerReceiver implements Polled {
     /** Takes over from a holder that lost the permit inside a listener, and may have left work incomplete. */
     private void takeOver() {
         revocationsSeen = permit.revocations();
+        serving.takeOver();
         allDue = true;
         pollsUntilClock = 0;
         long nowNs = clock.bootNs();

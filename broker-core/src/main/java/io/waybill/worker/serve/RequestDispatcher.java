@@ -42,18 +42,16 @@ public final class RequestDispatcher {
     private final Refusals refusals;
     private final RequestClock time;
     private final Admission admission;
+    private final AccessGate gate;
     private final WorkerCounters counters;
-    private final ParkedRequests parking;
+    private final ParkingLot parking;
     private final RereadTails reread;
     private final TensorTransit transit;
     private final ResponseWriter responses;
     private final PreviousIncarnation earlier;
     private final RepeatedRequests repeats;
     private final OpenRequests open;
-    private HandlerTable unparkedFor;
     private long nextReleaseNs;
-    private long nextParkingCheckNs;
-    private volatile boolean roomCame; // set by threads of handlers
     private volatile boolean leaving; // set by the thread that closes the worker
     private Exchange spare;
 
@@ -70,6 +68,7 @@ public final class RequestDispatcher {
             PreviousIncarnation earlier,
             RepeatedRequests repeats,
             OpenRequests open,
+            AccessGate gate,
             WorkerCounters counters) {
         this.registry = registry;
         this.ownHandlers = ownHandlers;
@@ -85,8 +84,9 @@ public final class RequestDispatcher {
         this.earlier = earlier;
         this.repeats = repeats;
         this.open = open;
-        this.parking = parking;
+        this.parking = new ParkingLot(registry, clock, parking, gate, refusals, counters);
         this.counters = counters;
+        this.gate = gate;
     }
 
     /** Returns whether requests may be read; otherwise they stay in the journal. */
@@ -148,10 +148,23 @@ public final class RequestDispatcher {
     }
 
     private boolean serveOnce(Exchange exchange) {
+        return serveOnce(exchange, null);
+    }
+
+    /** Serves a request after the access policies were asked; {@code left} is its former position among the undecided. */
+    boolean serveOnce(Exchange exchange, ParkedRequests.Parked left) {
+        boolean behind = left == null && !parking.isEmpty() && parking.has(AccessGate.UNDECIDED);
+        AccessGate.Verdict verdict = gate.ask(exchange, behind);
+        if (verdict == AccessGate.Verdict.WAITS) {
+            parking.park(exchange, AccessGate.UNDECIDED, left);
+        }
+        if (verdict != AccessGate.Verdict.ALLOWED) {
+            return verdict != AccessGate.Verdict.PERMIT_LOST;
+        }
         if (!parking.isEmpty() && Route.isNamed(exchange.view())) {
             HandlerKey key = Route.key(registry.table(), exchange.view());
             if (parking.has(key)) { // after those that came before it
-                park(exchange, key, null);
+                parking.park(exchange, key, null);
                 return true;
             }
         }
@@ -159,7 +172,7 @@ public final class RequestDispatcher {
     }
 
     /** Serves or parks a request; {@code left} is its former position in parking, or null. */
-    private boolean serveNow(Exchange exchange, ParkedRequests.Parked left) {
+    boolean serveNow(Exchange exchange, ParkedRequests.Parked left) {
         RecordView request = exchange.view();
         long deadlineNs = request.deadlineNs();
         if (deadlineNs != 0 && time.nowNs(request) >= deadlineNs) {
@@ -197,7 +210,7 @@ public final class RequestDispatcher {
             }
             boolean onPoller = entry.runsOnPoller();
             if (!onPoller && !entry.executor().hasRoom()) { // it waits in the journal, after those that came before it
-                park(exchange, Route.key(table, request), left);
+                parking.park(exchange, Route.key(table, request), left);
                 return true;
             }
             if (entry.begin()) {
@@ -222,12 +235,6 @@ public final class RequestDispatcher {
         HandlerTable own = ownHandlers.table();
         boolean isOwn = Route.isOfReferences(code) || code == Route.CONTROL_CALL && Route.find(own, request) != null;
         return isOwn ? own : registry.table();
-    }
-
-    private static boolean hasRoom(HandlerEntry entry) {
-        return entry.runsOnPoller()
-                || entry.isOutOfService()
-                || entry.executor().hasRoom();
     }
 
     /** Sets the time after the poller read the clock. */
@@ -268,111 +275,35 @@ public final class RequestDispatcher {
         return true;
     }
 
-    private void absent(HandlerTable table, Exchange exchange, ParkedRequests.Parked left) {
+    void absent(HandlerTable table, Exchange exchange, ParkedRequests.Parked left) {
         RecordView request = exchange.view();
         if (!Route.isNamed(request)) {
             refusals.unnamed(exchange);
         } else if (Route.absence(table, request) == Absence.LEFT) {
-            park(exchange, Route.key(table, request), left);
+            parking.park(exchange, Route.key(table, request), left);
         } else {
             HandlerKey key = Route.key(table, request);
             refusals.unknown(exchange, key);
         }
     }
 
-    /** Parks a request; one that had left returns to its former position. */
-    private void park(Exchange exchange, HandlerKey key, ParkedRequests.Parked left) {
-        if (left == null && parking.size() >= registry.parking().maxMessages()) {
-            refusals.tooManyParked(exchange, key, parking.size());
-            return;
-        }
-        if (left != null) {
-            parking.putBack(key, left);
-        } else {
-            parking.add(
-                    key,
-                    new ParkedRequests.Parked(
-                            exchange.link(),
-                            exchange.index(),
-                            exchange.view().id(),
-                            clock.monotonicNs(),
-                            exchange.delivered()));
-        }
-        registry.countParked(key, 1);
-        counters.countParked();
-        exchange.leave();
-        unparkedFor = null;
+    /** Takes over from a holder that lost the permit inside an access policy. */
+    void takeOver() {
+        gate.takeOver();
     }
 
     boolean hasParked() {
         return !leaving && !parking.isEmpty();
     }
 
-    /** Notes that the threads of a handler accept requests again. Any thread. */
+    /** Looks for requests that need not wait any more. Called by any thread. */
     public void roomCame() {
-        roomCame = true;
+        parking.roomCame();
     }
 
-    /**
-     * Serves parked requests after the handlers changed, and rejects expired ones.
-     *
-     * @return how many left parking, or {@link Polled#PERMIT_LOST}
-     */
+    /** Serves what waited; returns how many requests left parking, or {@link Polled#PERMIT_LOST}. */
     int unpark() {
-        HandlerTable table = registry.table();
-        long nowNs = clock.monotonicNs();
-        if (table == unparkedFor && nowNs < nextParkingCheckNs && !roomCame) {
-            return 0;
-        }
-        roomCame = false; // before the search
-        nextParkingCheckNs = nowNs + 10_000_000;
-        int served = 0;
-        for (HandlerKey key : parking.keys()) {
-            HandlerEntry entry = table.forKey(table.deciding(key));
-            boolean present = entry != null;
-            boolean neverKnown = table.neverKnew(key); // parked while handlers were expected
-            ParkedRequests.Parked parkedRequest = parking.first(key);
-            while (parkedRequest != null
-                    && (present
-                            ? hasRoom(entry)
-                            : neverKnown
-                                    || nowNs - parkedRequest.sinceNs()
-                                            > registry.parking().maxDurationNs())) {
-                served++;
-                if (!leaveParking(parkedRequest, key, present)) {
-                    return Polled.PERMIT_LOST;
-                }
-                if (present && registry.table() != table) {
-                    return served; // it may have been removed again: look up again
-                }
-                parkedRequest = parking.first(key);
-            }
-        }
-        unparkedFor = table;
-        return served;
-    }
-
-    private boolean leaveParking(ParkedRequests.Parked parkedRequest, HandlerKey key, boolean present) {
-        Exchange exchange = readAgain(parkedRequest.link(), parkedRequest.index(), parkedRequest.delivered());
-        parking.removeFirst(key); // in flight now
-        registry.countParked(key, -1);
-        if (exchange == null) {
-            return true;
-        }
-        if (present) {
-            long parked = parking.size();
-            boolean mine = serveNow(exchange, parkedRequest);
-            if (mine && parking.size() > parked) {
-                parking.countParkedAgain();
-            }
-            return mine;
-        }
-        if (registry.table().neverKnew(key)) {
-            absent(registry.table(), exchange, parkedRequest);
-            return true;
-        }
-        refusals.parkedTooLong(exchange, key, registry.parking().maxDurationNs());
-        return true;
+        return parking.unpark(this);
     }
 
     /** Serves the oldest request without a response from before. Returns whether this thread has the permit. */
@@ -383,7 +314,7 @@ public final class RequestDispatcher {
     }
 
     /** Reads a request again; null when it can't be read any more. */
-    private Exchange readAgain(PeerLink link, long index, Delivered delivered) {
+    Exchange readAgain(PeerLink link, long index, Delivered delivered) {
         Exchange exchange = spare != null ? takeSpare() : pool.take();
         if (!reread.read(link, index, exchange.buffer())) {
             counters.countDamaged();

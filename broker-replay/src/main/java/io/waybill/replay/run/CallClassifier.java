@@ -20,6 +20,7 @@ final class CallClassifier {
 
     /** Errors that the broker responds with, and no handler of its own accord. */
     private static final Set<ErrorCode> OF_BROKER = EnumSet.of(
+            ErrorCode.ACCESS_DENIED,
             ErrorCode.HANDLER_GONE,
             ErrorCode.HANDLER_STUCK,
             ErrorCode.JOURNAL_FULL,

@@ -1,0 +1,5 @@
+/** Service interface for bundles that decide who may call what. */
+@Version("1.0.0")
+package io.waybill.api.policy;
+
+import org.osgi.annotation.versioning.Version;

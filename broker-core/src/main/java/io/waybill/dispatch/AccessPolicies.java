@@ -1,0 +1,132 @@
+package io.waybill.dispatch;
+
+import io.waybill.api.policy.AccessPolicy;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Collectors;
+
+/**
+ * Access policies of a process as they come and go. One that came is required until it is removed explicitly: while it is away no
+ * request is served.
+ *
+ * <p><b>Threads.</b> Any. Listeners are called on the thread that made the change, and must be quick.
+ */
+public final class AccessPolicies {
+
+    private final Map<List<String>, InstalledPolicy> required = new LinkedHashMap<>(); // guarded by itself
+    private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
+    private boolean expectingMore; // guarded by required
+    private volatile Required current; // written under required; null while every request is allowed
+
+    /**
+     * Policies that must all allow a request. Immutable.
+     *
+     * @param isComplete whether all of them are there, and no more are expected
+     */
+    public record Required(List<InstalledPolicy> policies, boolean isComplete) {
+
+        /** Returns the names of the bundles whose policies are away. */
+        public String away() {
+            String away = policies.stream()
+                    .filter(InstalledPolicy::isAway)
+                    .map(policy -> policy.provider().toString())
+                    .distinct()
+                    .collect(Collectors.joining(", "));
+            return away.isEmpty() ? "this node, which is starting," : away;
+        }
+    }
+
+    /** Stay of a policy. Thread-safe. */
+    public interface Registration {
+
+        /** Takes the policy out. It remains required: requests wait until a policy of the same provider and name is added. */
+        void withdraw();
+
+        /** Lifts the policy. */
+        void remove();
+    }
+
+    /** Adds the policy of a program, which replaces the one that this provider added before. */
+    public Registration add(Provider provider, AccessPolicy policy) {
+        return add(provider, "", policy, policy.getClass().getClassLoader());
+    }
+
+    /**
+     * Adds a policy, which replaces the one that the provider has under this name.
+     *
+     * @param contextClassLoader set for every call of the policy
+     */
+    public Registration add(Provider provider, String name, AccessPolicy policy, ClassLoader contextClassLoader) {
+        List<String> key = List.of(provider.name(), name);
+        InstalledPolicy added = new InstalledPolicy(provider, Objects.requireNonNull(policy), contextClassLoader);
+        change(() -> required.put(key, added));
+        return new Registration() {
+            @Override
+            public void withdraw() {
+                change(() -> required.replace(key, added, added.away()));
+            }
+
+            @Override
+            public void remove() {
+                change(() -> required.remove(key));
+            }
+        };
+    }
+
+    /** Requires a policy of a provider whose bundle should be there, and is not. */
+    public void require(Provider provider) {
+        change(() -> required.putIfAbsent(List.of(provider.name(), ""), new InstalledPolicy(provider, null, null)));
+    }
+
+    /** Notes that a provider has added all its policies: if it has some, others that it had are no longer required. */
+    public void completed(String providerName) {
+        change(() -> {
+            boolean hasSome = required.entrySet().stream()
+                    .anyMatch(each -> isOf(providerName, each.getKey())
+                            && !each.getValue().isAway());
+            if (hasSome) {
+                required.entrySet()
+                        .removeIf(each -> isOf(providerName, each.getKey())
+                                && each.getValue().isAway());
+            }
+        });
+    }
+
+    /** Lifts all policies of a provider: its bundle was uninstalled. */
+    public void forget(String providerName) {
+        change(() -> required.keySet().removeIf(key -> isOf(providerName, key)));
+    }
+
+    private static boolean isOf(String providerName, List<String> key) {
+        return key.get(0).equals(providerName);
+    }
+
+    /** Notes whether policies may still come, as while a node starts: until then every request waits. */
+    void expectMore(boolean more) {
+        change(() -> expectingMore = more);
+    }
+
+    private void change(Runnable change) {
+        synchronized (required) {
+            change.run();
+            List<InstalledPolicy> policies = new ArrayList<>(required.values());
+            boolean isComplete = !expectingMore && policies.stream().noneMatch(InstalledPolicy::isAway);
+            current = policies.isEmpty() && isComplete ? null : new Required(List.copyOf(policies), isComplete);
+        }
+        listeners.forEach(Runnable::run);
+    }
+
+    /** Returns the policies to ask; null for none. One volatile read. */
+    public Required current() {
+        return current;
+    }
+
+    /** Calls {@code listener} after every change. */
+    public void onChange(Runnable listener) {
+        listeners.add(listener);
+    }
+}

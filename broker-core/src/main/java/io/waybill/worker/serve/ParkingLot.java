@@ -1,0 +1,183 @@
+package io.waybill.worker.serve;
+
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerTable;
+import io.waybill.host.Clock;
+import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.poll.Polled;
+
+/**
+ * Parks requests whose handler or access policy is away, and brings them back to the dispatcher once it returned, or was away for too
+ * long.
+ *
+ * <p><b>Threads.</b> Belongs to the holder of the poll permit, except where stated.
+ */
+final class ParkingLot {
+
+    private final HandlerRegistry registry;
+    private final Clock clock;
+    private final ParkedRequests parked;
+    private final AccessGate gate;
+    private final Refusals refusals;
+    private final WorkerCounters counters;
+    private HandlerTable unparkedFor;
+    private long nextParkingCheckNs;
+    private volatile boolean roomCame; // set by threads of handlers
+
+    ParkingLot(
+            HandlerRegistry registry,
+            Clock clock,
+            ParkedRequests parked,
+            AccessGate gate,
+            Refusals refusals,
+            WorkerCounters counters) {
+        this.registry = registry;
+        this.clock = clock;
+        this.parked = parked;
+        this.gate = gate;
+        this.refusals = refusals;
+        this.counters = counters;
+    }
+
+    boolean isEmpty() {
+        return parked.isEmpty();
+    }
+
+    boolean has(HandlerKey key) {
+        return parked.has(key);
+    }
+
+    /** Returns whether a request with this id waits. Looks at all of them. */
+    boolean hasId(long id) {
+        return parked.hasId(id);
+    }
+
+    /** Notes that the threads of a handler take more requests again, or that the policies changed. Called by any thread. */
+    void roomCame() {
+        roomCame = true;
+    }
+
+    /** Parks a request; one that had left returns to its former position. */
+    void park(Exchange exchange, HandlerKey key, ParkedRequests.Parked left) {
+        if (left == null && parked.size() >= registry.parking().maxMessages()) {
+            if (key == AccessGate.UNDECIDED) {
+                gate.refuseUndecided(exchange, "too many requests wait already");
+            } else {
+                refusals.tooManyParked(exchange, key, parked.size());
+            }
+            return;
+        }
+        if (left != null) {
+            parked.putBack(key, left);
+        } else {
+            parked.add(
+                    key,
+                    new ParkedRequests.Parked(
+                            exchange.link(),
+                            exchange.index(),
+                            exchange.view().id(),
+                            clock.monotonicNs(),
+                            exchange.delivered()));
+        }
+        registry.countParked(key, 1);
+        counters.countParked();
+        exchange.leave();
+        unparkedFor = null;
+    }
+
+    /**
+     * Serves parked requests after the handlers changed, and rejects expired ones.
+     *
+     * @return how many left parking, or {@link Polled#PERMIT_LOST}
+     */
+    int unpark(RequestDispatcher by) {
+        HandlerTable table = registry.table();
+        long nowNs = clock.monotonicNs();
+        if (table == unparkedFor && nowNs < nextParkingCheckNs && !roomCame) {
+            return 0;
+        }
+        roomCame = false; // before the search
+        nextParkingCheckNs = nowNs + 10_000_000;
+        int served = unparkUndecided(by, nowNs);
+        if (served == Polled.PERMIT_LOST) {
+            return served;
+        }
+        for (HandlerKey key : parked.keys()) {
+            if (key == AccessGate.UNDECIDED) {
+                continue;
+            }
+            HandlerEntry entry = table.forKey(table.deciding(key));
+            boolean present = entry != null;
+            boolean neverKnown = table.neverKnew(key); // parked while handlers were expected
+            ParkedRequests.Parked place = parked.first(key);
+            while (place != null
+                    && (present
+                            ? entry.hasRoom()
+                            : neverKnown
+                                    || nowNs - place.sinceNs()
+                                            > registry.parking().maxDurationNs())) {
+                served++;
+                if (!leave(by, place, key, present)) {
+                    return Polled.PERMIT_LOST;
+                }
+                if (present && registry.table() != table) {
+                    return served; // it may have been removed again: look up again
+                }
+                place = parked.first(key);
+            }
+        }
+        unparkedFor = table;
+        return served;
+    }
+
+    private int unparkUndecided(RequestDispatcher by, long nowNs) {
+        int served = 0;
+        long maxNs = registry.parking().maxDurationNs();
+        ParkedRequests.Parked place = parked.first(AccessGate.UNDECIDED);
+        while (place != null) {
+            boolean open = gate.isOpen(); // once: it may change at any time
+            if (!open && nowNs - place.sinceNs() <= maxNs) {
+                break;
+            }
+            served++;
+            Exchange exchange = leave(by, place, AccessGate.UNDECIDED);
+            if (exchange != null && !open) {
+                gate.refuseUndecided(exchange, "did not return within " + maxNs / 1_000_000 + " ms");
+            } else if (exchange != null && !by.serveOnce(exchange, place)) {
+                return Polled.PERMIT_LOST;
+            }
+            place = parked.first(AccessGate.UNDECIDED);
+        }
+        return served;
+    }
+
+    private Exchange leave(RequestDispatcher by, ParkedRequests.Parked place, HandlerKey key) {
+        Exchange exchange = by.readAgain(place.link(), place.index(), place.delivered());
+        parked.removeFirst(key); // in flight now
+        registry.countParked(key, -1);
+        return exchange;
+    }
+
+    private boolean leave(RequestDispatcher by, ParkedRequests.Parked place, HandlerKey key, boolean present) {
+        Exchange exchange = leave(by, place, key);
+        if (exchange == null) {
+            return true;
+        }
+        if (present) {
+            long before = parked.size();
+            boolean mine = by.serveNow(exchange, place);
+            if (mine && parked.size() > before) {
+                parked.countParkedAgain();
+            }
+            return mine;
+        }
+        if (registry.table().neverKnew(key)) {
+            by.absent(registry.table(), exchange, place);
+            return true;
+        }
+        refusals.parkedTooLong(exchange, key, registry.parking().maxDurationNs());
+        return true;
+    }
+}

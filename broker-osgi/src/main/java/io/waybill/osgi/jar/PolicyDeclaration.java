@@ -1,0 +1,47 @@
+package io.waybill.osgi.jar;
+
+import io.waybill.api.policy.AccessPolicy;
+import io.waybill.dispatch.Provider;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
+import java.util.jar.Manifest;
+
+/** Looks into a jar whose bundle did not start for a component that is an access policy. */
+public final class PolicyDeclaration {
+
+    private static final int MAX_DESCRIPTION_BYTES = 1 << 20;
+
+    private PolicyDeclaration() {}
+
+    /** Returns the bundle whose policy is missing; empty when the jar describes no policy, or can't be read. */
+    public static Optional<Provider> in(Path path) {
+        try (JarFile jar = new JarFile(path.toFile())) {
+            Manifest manifest = jar.getManifest();
+            String name = manifest == null ? null : manifest.getMainAttributes().getValue("Bundle-SymbolicName");
+            if (name == null || jar.stream().noneMatch(entry -> describesPolicy(jar, entry))) {
+                return Optional.empty();
+            }
+            String version = manifest.getMainAttributes().getValue("Bundle-Version");
+            return Optional.of(new Provider(name.split(";", 2)[0].strip(), version == null ? "0.0.0" : version));
+        } catch (IOException | RuntimeException e) { // it is refused as a bundle for the same reason
+            return Optional.empty();
+        }
+    }
+
+    private static boolean describesPolicy(JarFile jar, JarEntry entry) {
+        if (!entry.getName().startsWith("OSGI-INF/") || !entry.getName().endsWith(".xml")) {
+            return false;
+        }
+        try (InputStream in = jar.getInputStream(entry)) {
+            String text = new String(in.readNBytes(MAX_DESCRIPTION_BYTES), StandardCharsets.UTF_8);
+            return text.contains('"' + AccessPolicy.class.getName() + '"');
+        } catch (IOException e) {
+            return false;
+        }
+    }
+}
