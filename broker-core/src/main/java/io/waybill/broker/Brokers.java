@@ -8,8 +8,10 @@ import io.waybill.host.failure.CloseSteps;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.TreeMap;
 
 /**
  * The brokers of one worker: one for each bundle that uses it, and one for the program.
@@ -18,18 +20,23 @@ import java.util.SortedMap;
  */
 public final class Brokers implements AutoCloseable {
 
+    private static final long SWEEP_NS = 1_000_000_000;
+
     private final BrokerBackend backend;
     private final Host host;
     private final Timers timers;
     private final NamedCounters counters = new NamedCounters();
     private final Object lock = new Object();
     private final Set<OwnedBroker> open = new LinkedHashSet<>(); // guarded by lock
+    private final Map<String, OwnerState> states = new TreeMap<>(); // guarded by lock
+    private long nextSweepNs; // the housekeeper's
     private List<Peer> seen = List.of(); // the housekeeper's
     private boolean closed; // guarded by lock
 
     public Brokers(BrokerBackend backend, Host host) {
         this.backend = backend;
         this.host = host;
+        this.nextSweepNs = host.clock().monotonicNs();
         this.timers = new Timers(backend.self().worker().name(), host);
     }
 
@@ -83,6 +90,29 @@ public final class Brokers implements AutoCloseable {
         for (OwnedBroker broker : open()) {
             broker.look(changed, nowNs);
         }
+        if (nowNs - nextSweepNs >= 0) {
+            nextSweepNs = nowNs + SWEEP_NS;
+            allStates().forEach(OwnerState::sweep);
+        }
+    }
+
+    OwnerState state(Provider owner) {
+        synchronized (lock) {
+            return states.computeIfAbsent(owner.name(), name -> new OwnerState(name, host.clock()));
+        }
+    }
+
+    private List<OwnerState> allStates() {
+        synchronized (lock) {
+            return new ArrayList<>(states.values());
+        }
+    }
+
+    /** Returns the stores of all owners, also of bundles that are gone. */
+    public List<StateStatus> states() {
+        List<StateStatus> all = new ArrayList<>();
+        allStates().forEach(each -> all.addAll(each.statuses()));
+        return all;
     }
 
     BrokerBackend backend() {

@@ -8,6 +8,8 @@ import io.waybill.api.broker.Incarnation;
 import io.waybill.api.broker.PeerListener;
 import io.waybill.api.broker.ScheduledTask;
 import io.waybill.api.broker.Subscription;
+import io.waybill.api.state.StatePolicy;
+import io.waybill.api.state.StateStore;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.failure.CloseSteps;
 import java.time.Duration;
@@ -159,6 +161,20 @@ public final class OwnedBroker implements Broker {
     public Counter counter(String name) {
         requireOpen();
         return shared.counters().of(owner.name(), name);
+    }
+
+    @Override
+    public StateStore state(String name) {
+        requireOpen();
+        return new OwnedState(this, shared.state(owner).table(name));
+    }
+
+    @Override
+    public StateStore state(String name, StatePolicy policy) {
+        requireOpen();
+        StateTable table = shared.state(owner).table(name);
+        table.policy(Objects.requireNonNull(policy));
+        return new OwnedState(this, table);
     }
 
     void look(boolean peersChanged, long nowNs) {

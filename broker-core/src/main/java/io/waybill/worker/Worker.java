@@ -46,6 +46,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class Worker implements Caller, AutoCloseable {
 
+    /** The program as an owner; no bundle's name has parentheses. */
+    private static final String PROGRAM = "(program)";
+
     private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
 
     final WorkerParts parts;
@@ -58,7 +61,7 @@ public final class Worker implements Caller, AutoCloseable {
         this.parts = parts;
         this.closing = new WorkerClosing(parts);
         this.served = new ServedKeys(parts.registry);
-        this.broker = parts.brokers.open(new Provider(parts.directory.name(), "(program)"));
+        this.broker = parts.brokers.open(new Provider(PROGRAM, parts.directory.name()));
     }
 
     /**

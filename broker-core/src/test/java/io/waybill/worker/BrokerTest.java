@@ -123,7 +123,7 @@ class BrokerTest {
         CompletableFuture<Response> inFlight = broker.caller().callAsync(Request.operation("server", "text.hang"));
         worker.close();
         assertThat(inFlight).isCompletedExceptionally();
-        assertThatThrownBy(broker::self).hasMessage("the Broker of self (program) is revoked: its worker has closed");
+        assertThatThrownBy(broker::self).hasMessage("the Broker of (program) self is revoked: its worker has closed");
         assertThat(worker.brokers().size()).isZero();
     }
 
@@ -209,7 +209,7 @@ class BrokerTest {
         assertThat(hanging.events).isEmpty();
         release.countDown();
         eventually("it catches up", () -> hanging.events.contains("joined second 1"));
-        assertThat(self.brokers().counts().get("self/callback-errors")).isEqualTo(2);
+        assertThat(self.brokers().counts().get("(program)/callback-errors")).isEqualTo(2);
     }
 
     @Test

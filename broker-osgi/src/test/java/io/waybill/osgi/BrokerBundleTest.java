@@ -135,15 +135,38 @@ class BrokerBundleTest {
         HandlerRegistry healthy = workers.registry();
         workers.handle(healthy, "watch.health", (message, outbox) -> outbox.respond(Value.of(true)));
         workers.join("healthy", healthy);
-        String source = Files.readString(Path.of("src/test/java/org/acme/watch/PeerWatch.java"));
-        node.bundles()
-                .install(forge.bundle("org.acme.watch", "1.0.0")
-                        .library("org.acme.watch", "PeerWatch", source.substring(source.indexOf(';') + 1))
-                        .header("-privatepackage", "org.acme.watch")
-                        .build());
+        node.bundles().install(example("org.acme.watch", "PeerWatch", "1.0.0"));
         eventually(
                 "it gets responses",
                 () -> !node.call("watch.report", Map.of()).field("healthy").equals(Value.of(0)));
+    }
+
+    private Path example(String name, String className, String version) throws Exception {
+        String source = Files.readString(Path.of("src/test/java", name.replace('.', '/'), className + ".java"));
+        return forge.bundle(name, version)
+                .library(name, className, source.substring(source.indexOf(';') + 1))
+                .header("-privatepackage", name)
+                .build();
+    }
+
+    @Test
+    void keepsTheStateOfABundleThatIsUpdatedAndLetsItsLoaderGo() throws Exception {
+        Map<String, Value> word = Map.of("word", Value.of("be"));
+        node.bundles().install(example("org.acme.cache", "WordsSeen", "1.0.0"));
+        assertThat(node.call("word.seen", word).value()).isEqualTo(Value.of(1));
+        for (int version = 2; version < 5; version++) {
+            node.bundles().update(example("org.acme.cache", "WordsSeen", version + ".0.0"));
+            assertThat(node.call("word.seen", word).value()).isEqualTo(Value.of(version));
+        }
+        node.bundles().uninstall("org.acme.cache");
+        eventually("the class loaders are unreachable", () -> {
+            System.gc();
+            return node.host.loaders().leaked(Duration.ZERO).isEmpty();
+        });
+        assertThat(worker.brokers().states()).hasSize(1).allSatisfy(status -> {
+            assertThat(status.owner() + " " + status.store()).isEqualTo("org.acme.cache words");
+            assertThat(status.usage().entries()).isEqualTo(1);
+        });
     }
 
     @Test

@@ -4,6 +4,8 @@ import io.waybill.api.CallException;
 import io.waybill.api.Caller;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.Rpc;
+import io.waybill.api.state.StatePolicy;
+import io.waybill.api.state.StateStore;
 import java.time.Duration;
 import java.util.List;
 import org.osgi.annotation.versioning.ProviderType;
@@ -72,4 +74,15 @@ public interface Broker {
      * @throws IllegalStateException when the bundle has 256 other counters
      */
     Counter counter(String name);
+
+    /**
+     * Returns a store of this bundle or program, made when there is none. The next version of the bundle finds it again, by this name.
+     *
+     * @param name 1 to 64 of {@code a-z 0-9 . - _}
+     * @throws IllegalStateException when the bundle has 256 other stores
+     */
+    StateStore state(String name);
+
+    /** Returns a store as {@link #state(String)} does, and sets when it removes entries by itself. */
+    StateStore state(String name, StatePolicy policy);
 }

@@ -1,0 +1,89 @@
+package io.waybill.broker;
+
+import io.waybill.api.state.StateFullException;
+import io.waybill.api.state.StatePolicy;
+import io.waybill.api.state.StateStore;
+import io.waybill.host.Clock;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+
+/**
+ * The stores of one owner, and the room that they share. It is the lock of all of them.
+ *
+ * <p><b>Threads.</b> Thread-safe.
+ */
+final class OwnerState {
+
+    private static final Pattern NAME = Pattern.compile("[a-z0-9._-]{1,64}");
+
+    private final String owner;
+    private final Clock clock;
+    private final Map<String, StateTable> tables = new TreeMap<>(); // guarded by this
+    private int entries; // guarded by this
+    private long bytes; // guarded by this
+
+    OwnerState(String owner, Clock clock) {
+        this.owner = owner;
+        this.clock = clock;
+    }
+
+    /** The store of a name, made when there is none. */
+    synchronized StateTable table(String name) {
+        if (!NAME.matcher(name).matches()) {
+            throw new IllegalArgumentException("the name of a store is 1 to 64 of a-z 0-9 . - _, and not " + name);
+        }
+        if (!tables.containsKey(name) && tables.size() >= StateStore.MAX_STORES) {
+            throw new IllegalStateException(
+                    owner + " has " + StateStore.MAX_STORES + " stores, and at most as many are possible");
+        }
+        return tables.computeIfAbsent(name, none -> new StateTable(name, this, clock));
+    }
+
+    synchronized List<StateStatus> statuses() {
+        List<StateStatus> statuses = new ArrayList<>();
+        tables.values().forEach(table -> statuses.add(new StateStatus(owner, table.name(), table.usage())));
+        return statuses;
+    }
+
+    /** Removes what the policies of the stores let expire. */
+    synchronized void sweep() {
+        tables.values().forEach(StateTable::sweep);
+    }
+
+    /**
+     * Makes room in a store for a value, under the lock.
+     *
+     * @param without the key whose value it replaces
+     * @param addedEntries 1, or 0 when it replaces one
+     */
+    void makeRoom(StateTable table, String without, int addedEntries, long addedBytes) {
+        if (fits(addedEntries, addedBytes)) {
+            return;
+        }
+        sweep();
+        while (!fits(addedEntries, addedBytes)
+                && addedBytes <= StateStore.MAX_BYTES
+                && table.policy().whenFull() == StatePolicy.WhenFull.EVICT
+                && table.evictEldest(without)) {
+            // one less
+        }
+        if (!fits(addedEntries, addedBytes)) {
+            throw new StateFullException("no room in the state of " + owner + " for " + addedBytes + " bytes more in "
+                    + table.name() + ": it has " + entries + " of at most " + StateStore.MAX_ENTRIES + " entries, and "
+                    + bytes + " of at most " + StateStore.MAX_BYTES + " bytes");
+        }
+    }
+
+    private boolean fits(int addedEntries, long addedBytes) {
+        return entries + addedEntries <= StateStore.MAX_ENTRIES && bytes + addedBytes <= StateStore.MAX_BYTES;
+    }
+
+    /** Counts what was added or removed, under the lock. */
+    void count(int addedEntries, long addedBytes) {
+        entries += addedEntries;
+        bytes += addedBytes;
+    }
+}

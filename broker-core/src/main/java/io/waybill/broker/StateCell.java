@@ -1,0 +1,19 @@
+package io.waybill.broker;
+
+import io.waybill.api.Value;
+
+/** A value in a store. Guarded by its owner's state. */
+final class StateCell {
+
+    final Value value;
+    final long bytes;
+    final long setNs;
+    long usedNs;
+
+    StateCell(Value value, long bytes, long nowNs) {
+        this.value = value;
+        this.bytes = bytes;
+        this.setNs = nowNs;
+        this.usedNs = nowNs;
+    }
+}

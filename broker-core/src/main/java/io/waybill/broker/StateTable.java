@@ -1,0 +1,196 @@
+package io.waybill.broker;
+
+import io.waybill.api.Value;
+import io.waybill.api.state.StateEntry;
+import io.waybill.api.state.StatePolicy;
+import io.waybill.api.state.StateUsage;
+import io.waybill.host.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+
+/**
+ * One store of an owner. It runs no code of the owner's: values are copies, and made of the API's classes.
+ *
+ * <p><b>Threads.</b> Thread-safe; everything is guarded by the owner's state.
+ */
+final class StateTable {
+
+    private final String name;
+    private final OwnerState owner;
+    private final Clock clock;
+    private final Map<String, StateCell> cells = new LinkedHashMap<>(16, 0.75f, true); // least recently used first
+    private StatePolicy policy = StatePolicy.KEEP;
+    private long bytes;
+    private long evicted;
+
+    StateTable(String name, OwnerState owner, Clock clock) {
+        this.name = name;
+        this.owner = owner;
+        this.clock = clock;
+    }
+
+    String name() {
+        return name;
+    }
+
+    StatePolicy policy() {
+        synchronized (owner) {
+            return policy;
+        }
+    }
+
+    void policy(StatePolicy other) {
+        synchronized (owner) {
+            policy = other;
+        }
+    }
+
+    /** The cell of a key, which is used now; null for none. */
+    StateCell read(String key) {
+        synchronized (owner) {
+            StateCell cell = live(key);
+            if (cell != null) {
+                cell.usedNs = clock.monotonicNs();
+            }
+            return cell;
+        }
+    }
+
+    /**
+     * Sets or removes the value of a key.
+     *
+     * @param admits is asked with the cell that is there, or null
+     * @param value a copy; null to remove
+     * @return whether it was admitted
+     */
+    boolean write(String key, Predicate<StateCell> admits, Value value) {
+        long size = value == null ? 0 : StateValues.bytes(key, value);
+        synchronized (owner) {
+            StateCell before = live(key);
+            if (!admits.test(before)) {
+                return false;
+            }
+            if (value == null) {
+                drop(key);
+            } else {
+                set(key, before, new StateCell(value, size, clock.monotonicNs()));
+            }
+            return true;
+        }
+    }
+
+    private void set(String key, StateCell before, StateCell now) {
+        owner.makeRoom(this, key, before == null ? 1 : 0, now.bytes - (before == null ? 0 : before.bytes));
+        StateCell replaced = cells.put(key, now); // null if the one before has expired meanwhile
+        long addedBytes = now.bytes - (replaced == null ? 0 : replaced.bytes);
+        bytes += addedBytes;
+        owner.count(replaced == null ? 1 : 0, addedBytes);
+    }
+
+    private StateCell live(String key) {
+        StateCell cell = cells.get(key);
+        if (cell != null && isExpired(cell, clock.monotonicNs())) {
+            drop(key);
+            evicted++;
+            return null;
+        }
+        return cell;
+    }
+
+    private boolean isExpired(StateCell cell, long nowNs) {
+        return isPast(policy.maxAge(), nowNs - cell.setNs) || isPast(policy.maxIdle(), nowNs - cell.usedNs);
+    }
+
+    private static boolean isPast(Duration limit, long ns) {
+        return !limit.isZero() && limit.compareTo(Duration.ofNanos(ns)) <= 0;
+    }
+
+    private boolean drop(String key) {
+        StateCell dropped = cells.remove(key);
+        if (dropped != null) {
+            bytes -= dropped.bytes;
+            owner.count(-1, -dropped.bytes);
+        }
+        return dropped != null;
+    }
+
+    /** Removes what has expired. */
+    void sweep() {
+        synchronized (owner) {
+            if (policy.maxAge().isZero() && policy.maxIdle().isZero()) {
+                return;
+            }
+            long nowNs = clock.monotonicNs();
+            evicted += dropIf(cell -> isExpired(cell, nowNs));
+        }
+    }
+
+    /** Removes those that were not used for so long. */
+    int dropIdle(Duration idle) {
+        synchronized (owner) {
+            long nowNs = clock.monotonicNs();
+            return dropIf(cell -> Duration.ofNanos(nowNs - cell.usedNs).compareTo(idle) >= 0);
+        }
+    }
+
+    int clear() {
+        synchronized (owner) {
+            return dropIf(cell -> true);
+        }
+    }
+
+    private int dropIf(Predicate<StateCell> isOver) {
+        List<String> over = new ArrayList<>();
+        cells.forEach((key, cell) -> {
+            if (isOver.test(cell)) {
+                over.add(key);
+            }
+        });
+        over.forEach(this::drop);
+        return over.size();
+    }
+
+    /** Removes the least recently used entry but for one key's. Returns whether there was one. */
+    boolean evictEldest(String without) {
+        synchronized (owner) {
+            Iterator<String> keys = cells.keySet().iterator();
+            while (keys.hasNext()) {
+                String key = keys.next();
+                if (!key.equals(without)) {
+                    evicted++;
+                    return drop(key);
+                }
+            }
+            return false;
+        }
+    }
+
+    List<StateEntry> entries(String prefix) {
+        synchronized (owner) {
+            sweep();
+            long nowNs = clock.monotonicNs();
+            List<StateEntry> entries = new ArrayList<>();
+            cells.forEach((key, cell) -> {
+                if (key.startsWith(prefix)) {
+                    entries.add(new StateEntry(
+                            key,
+                            cell.bytes,
+                            Duration.ofNanos(nowNs - cell.setNs),
+                            Duration.ofNanos(nowNs - cell.usedNs)));
+                }
+            });
+            return entries;
+        }
+    }
+
+    StateUsage usage() {
+        synchronized (owner) {
+            return new StateUsage(cells.size(), bytes, evicted);
+        }
+    }
+}
