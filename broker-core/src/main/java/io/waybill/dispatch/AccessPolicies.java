@@ -106,7 +106,7 @@ public final class AccessPolicies {
     }
 
     /** Notes whether policies may still come, as while a node starts: until then every request waits. */
-    void expectMore(boolean more) {
+    public void expectMore(boolean more) {
         change(() -> expectingMore = more);
     }
 

@@ -140,7 +140,6 @@ public final class HandlerRegistry {
     }
 
     private void expect(boolean more) {
-        policies.expectMore(more);
         synchronized (lock) {
             expectingMore = more;
             publish();

@@ -117,6 +117,7 @@ public final class OsgiHost implements AutoCloseable {
         Framework framework = new FrameworkFactory().newFramework(properties(settings));
         OsgiHost host = null;
         registry.expectMore();
+        registry.policies().expectMore(true);
         try {
             framework.init();
             brokers.ifPresent(given -> BrokerService.register(framework.getBundleContext(), given));
@@ -136,6 +137,7 @@ public final class OsgiHost implements AutoCloseable {
             }
             throw new IllegalStateException("the OSGi framework does not start: " + BoundedStep.innermost(e), e);
         } finally {
+            registry.policies().expectMore(false);
             registry.expectNoMore();
         }
     }

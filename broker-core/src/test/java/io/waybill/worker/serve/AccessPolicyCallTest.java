@@ -274,11 +274,11 @@ class AccessPolicyCallTest {
 
     @Test
     void waitsWhilePoliciesMayStillCome() {
-        handlers.expectMore();
+        policies.expectMore(true);
         CompletableFuture<Response> call = caller.callAsync(echo());
         Waits.until("it waits", () -> handlers.parkedRequests() == 1);
         policies.add(GUARD, DENY);
-        handlers.expectNoMore();
+        policies.expectMore(false);
         assertThatThrownBy(call::join).isInstanceOf(CompletionException.class).hasMessageContaining("not on the list");
         assertThat(ran.get()).isZero();
     }
