@@ -24,10 +24,19 @@ import org.osgi.service.component.annotations.Component;
 /** Makes bundles for tests: compiles sources and lets bnd write the manifest and the component descriptions. */
 public final class BundleForge {
 
+    /** On one line, whatever is added: tests expect the lines of what follows. */
+    private static final String API_IMPORTS = String.join(
+            " ",
+            "import io.waybill.api.*;",
+            "import io.waybill.api.broker.*;",
+            "import io.waybill.api.device.*;",
+            "import io.waybill.api.handler.*;",
+            "import io.waybill.api.policy.*;",
+            "import io.waybill.api.tensor.*;");
+
     private static final String IMPORTS = String.join(
             "\n",
-            "import io.waybill.api.*; import io.waybill.api.broker.*; import io.waybill.api.device.*; import io.waybill.api.handler.*; import io.waybill.api.policy.*;",
-            "import io.waybill.api.tensor.*;",
+            API_IMPORTS,
             "import java.util.concurrent.*;",
             "import java.util.*;",
             "import org.osgi.framework.*;",
