@@ -4,14 +4,13 @@ import io.waybill.dispatch.*;
 import io.waybill.home.*;
 import io.waybill.host.Host;
 import io.waybill.worker.*;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.*;
 
 /** Leaves a sum with a node, has a third worker fetch and double it, and gives it back. Arguments: the home, the node. */
 public final class References {
     public static void main(String[] args) throws Exception {
-        Home home = Home.open(Path.of(args[0]), Host.real());
+        Home home = Home.open(java.nio.file.Path.of(args[0]), Host.real());
         MessageHandler twice = (message, outbox) -> {
             RRef forked = ((Value.OfRRef) message.invocation().positional().get(0)).value();
             outbox.respond(Value.of(2 * number(forked.toHere())));
