@@ -45,7 +45,7 @@ public enum Mutant {
     PARKED_OVERTAKEN(
             "OUT_OF_ORDER",
             Runs.UPDATE,
-            Change.instead(Names.SERVING, "serveOnce", "ParkedRequests", "has", "nothingParked")),
+            Change.instead(Names.SERVING, "serveOnce", "ParkingLot", "has", "nothingParked")),
     RUN_TWICE("RAN_TWICE", Runs.KILL, Change.instead("HandlerTask", "handle", "MessageHandler", "handle", "runTwice"));
 
     private final String caughtAs;
