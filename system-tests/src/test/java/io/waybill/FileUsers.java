@@ -75,6 +75,7 @@ final class FileUsers {
             "JarCheck",
             "LastRecord",
             "OsgiHost",
+            "PolicyDeclaration",
             "QueueRepair",
             "QueueStructure",
             "RecordSearch",

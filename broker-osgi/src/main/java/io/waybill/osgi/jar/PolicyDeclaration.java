@@ -2,6 +2,7 @@ package io.waybill.osgi.jar;
 
 import io.waybill.api.policy.AccessPolicy;
 import io.waybill.dispatch.Provider;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -14,15 +15,15 @@ import java.util.jar.Manifest;
 /** Looks into a jar whose bundle did not start for a component that is an access policy. */
 public final class PolicyDeclaration {
 
-    private static final int MAX_DESCRIPTION_BYTES = 1 << 20;
+    private static final int MAX_BYTES = 1 << 20; // of the manifest, and of a description;
 
     private PolicyDeclaration() {}
 
     /** Returns the bundle whose policy is missing; empty when the jar describes no policy, or can't be read. */
     public static Optional<Provider> in(Path path) {
-        try (JarFile jar = new JarFile(path.toFile())) {
-            Manifest manifest = jar.getManifest();
-            String name = manifest == null ? null : manifest.getMainAttributes().getValue("Bundle-SymbolicName");
+        try (JarFile jar = new JarFile(path.toFile(), false)) {
+            Manifest manifest = manifest(jar);
+            String name = manifest.getMainAttributes().getValue("Bundle-SymbolicName");
             if (name == null || jar.stream().noneMatch(entry -> describesPolicy(jar, entry))) {
                 return Optional.empty();
             }
@@ -33,12 +34,23 @@ public final class PolicyDeclaration {
         }
     }
 
+    /** Reads the manifest up to a bound, which {@link JarFile#getManifest} has none of. */
+    private static Manifest manifest(JarFile jar) throws IOException {
+        JarEntry entry = jar.getJarEntry(JarFile.MANIFEST_NAME);
+        if (entry == null) {
+            return new Manifest();
+        }
+        try (InputStream in = jar.getInputStream(entry)) {
+            return new Manifest(new ByteArrayInputStream(in.readNBytes(MAX_BYTES)));
+        }
+    }
+
     private static boolean describesPolicy(JarFile jar, JarEntry entry) {
         if (!entry.getName().startsWith("OSGI-INF/") || !entry.getName().endsWith(".xml")) {
             return false;
         }
         try (InputStream in = jar.getInputStream(entry)) {
-            String text = new String(in.readNBytes(MAX_DESCRIPTION_BYTES), StandardCharsets.UTF_8);
+            String text = new String(in.readNBytes(MAX_BYTES), StandardCharsets.UTF_8);
             return text.contains('"' + AccessPolicy.class.getName() + '"');
         } catch (IOException e) {
             return false;
