@@ -52,7 +52,7 @@ public final class OwnedBroker implements Broker {
         this.caller = new OwnedCaller(shared.backend().caller(), this, calls);
     }
 
-    /** Who has it. */
+    /** Returns the bundle or program that this broker was made for. */
     public Provider owner() {
         return owner;
     }
@@ -63,7 +63,7 @@ public final class OwnedBroker implements Broker {
         }
     }
 
-    /** Empty while it is not revoked. */
+    /** Returns why this broker was revoked; empty while it is not. */
     String whyRevoked() {
         return revoked;
     }

@@ -48,7 +48,7 @@ final class OwnerThreads {
         try {
             executor.execute(task);
             return true;
-        } catch (ExecutorRefusedException e) { // full or closed: the one who asked knows which
+        } catch (ExecutorRefusedException e) { // full or closed, which the caller knows
             return false;
         }
     }
@@ -82,7 +82,7 @@ final class OwnerThreads {
                 call.reported = true;
                 StackTraceElement[] stack = call.thread.getStackTrace();
                 LOG.warn(
-                        "{} does not come back from its {} for {} ms, on {}, at {}",
+                        "{} has not returned from its {} for {} ms, on thread {}, at {}",
                         owner,
                         call.what,
                         (nowNs - call.sinceNs) / 1_000_000,
@@ -108,7 +108,7 @@ final class OwnerThreads {
         return left;
     }
 
-    /** One that runs now. */
+    /** A callback that runs now. */
     private static final class Callback {
         private final String what;
         private final Thread thread;

@@ -57,7 +57,12 @@ final class PeerSubscription implements Subscription {
         try {
             while (changed && listener != null) {
                 changed = false;
-                compare(shared.backend().peers());
+                try {
+                    compare(shared.backend().peers());
+                } catch (RuntimeException | Error e) { // of the worker's: the next look compares again
+                    changed = true;
+                    throw e;
+                }
             }
         } finally {
             running.set(false);

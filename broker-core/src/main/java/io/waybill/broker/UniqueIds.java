@@ -52,7 +52,7 @@ public final class UniqueIds {
     }
 
     /**
-     * The next one.
+     * Returns the next id.
      *
      * @throws IllegalStateException when the file is damaged or can't be written, or all ids are used
      */

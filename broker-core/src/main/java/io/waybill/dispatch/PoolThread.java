@@ -26,7 +26,7 @@ final class PoolThread implements Runnable {
     private volatile Runnable handed; // set by the thread that passes it a task, cleared by itself
     private volatile boolean helps; // set by the thread that sends it to waiting tasks, cleared by itself
     private Runnable current; // guarded by the executor's lock
-    private boolean writtenOff; // likewise
+    private boolean writtenOff; // guarded as the field above
     private boolean ended; // its own
 
     /**

@@ -131,7 +131,7 @@ class OwnedBrokerTest {
         revoke();
         assertThat(futures).allSatisfy(future -> assertThat(future).isCompletedExceptionally());
         assertThat(failed).hasValue(3);
-        backend.listeners.forEach(each -> each.onFailure(null)); // late: of nobody any more
+        backend.listeners.forEach(each -> each.onFailure(null)); // late: the owner is gone
     }
 
     @Test

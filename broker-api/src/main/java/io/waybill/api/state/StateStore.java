@@ -25,15 +25,15 @@ import org.osgi.annotation.versioning.ProviderType;
 @ProviderType
 public interface StateStore {
 
-    /** Most entries of an owner. */
+    /** Max number of entries of an owner. */
     int MAX_ENTRIES = 100_000;
-    /** Most bytes of an owner. */
+    /** Max bytes of an owner. */
     long MAX_BYTES = 64L << 20;
-    /** Most stores of an owner. */
+    /** Max number of stores of an owner. */
     int MAX_STORES = 256;
-    /** Most characters of a key. */
+    /** Max characters of a key. */
     int MAX_KEY_LENGTH = 256;
-    /** Most levels of lists, tuples and dicts in each other. */
+    /** Max depth of nested lists, tuples and dicts. */
     int MAX_DEPTH = 64;
 
     /** Returns the store's name. */

@@ -111,21 +111,21 @@ final class ParkingLot {
             HandlerEntry entry = table.forKey(table.deciding(key));
             boolean present = entry != null;
             boolean neverKnown = table.neverKnew(key); // parked while handlers were expected
-            ParkedRequests.Parked place = parked.first(key);
-            while (place != null
+            ParkedRequests.Parked parkedRequest = parked.first(key);
+            while (parkedRequest != null
                     && (present
                             ? entry.hasRoom()
                             : neverKnown
-                                    || nowNs - place.sinceNs()
+                                    || nowNs - parkedRequest.sinceNs()
                                             > registry.parking().maxDurationNs())) {
                 served++;
-                if (!leave(by, place, key, present)) {
+                if (!leave(by, parkedRequest, key, present)) {
                     return Polled.PERMIT_LOST;
                 }
                 if (present && registry.table() != table) {
                     return served; // it may have been removed again: look up again
                 }
-                place = parked.first(key);
+                parkedRequest = parked.first(key);
             }
         }
         unparkedFor = table;
@@ -135,46 +135,46 @@ final class ParkingLot {
     private int unparkUndecided(RequestDispatcher by, long nowNs) {
         int served = 0;
         long maxNs = registry.parking().maxDurationNs();
-        ParkedRequests.Parked place = parked.first(AccessGate.UNDECIDED);
-        while (place != null) {
+        ParkedRequests.Parked parkedRequest = parked.first(AccessGate.UNDECIDED);
+        while (parkedRequest != null) {
             boolean open = gate.isOpen(); // once: it may change at any time
-            if (!open && nowNs - place.sinceNs() <= maxNs) {
+            if (!open && nowNs - parkedRequest.sinceNs() <= maxNs) {
                 break;
             }
             served++;
-            Exchange exchange = leave(by, place, AccessGate.UNDECIDED);
+            Exchange exchange = leave(by, parkedRequest, AccessGate.UNDECIDED);
             if (exchange != null && !open) {
                 gate.refuseUndecided(exchange, "did not return within " + maxNs / 1_000_000 + " ms");
-            } else if (exchange != null && !by.serveOnce(exchange, place)) {
+            } else if (exchange != null && !by.serveOnce(exchange, parkedRequest)) {
                 return Polled.PERMIT_LOST;
             }
-            place = parked.first(AccessGate.UNDECIDED);
+            parkedRequest = parked.first(AccessGate.UNDECIDED);
         }
         return served;
     }
 
-    private Exchange leave(RequestDispatcher by, ParkedRequests.Parked place, HandlerKey key) {
-        Exchange exchange = by.readAgain(place.link(), place.index(), place.delivered());
+    private Exchange leave(RequestDispatcher by, ParkedRequests.Parked parkedRequest, HandlerKey key) {
+        Exchange exchange = by.readAgain(parkedRequest.link(), parkedRequest.index(), parkedRequest.delivered());
         parked.removeFirst(key); // in flight now
         registry.countParked(key, -1);
         return exchange;
     }
 
-    private boolean leave(RequestDispatcher by, ParkedRequests.Parked place, HandlerKey key, boolean present) {
-        Exchange exchange = leave(by, place, key);
+    private boolean leave(RequestDispatcher by, ParkedRequests.Parked parkedRequest, HandlerKey key, boolean present) {
+        Exchange exchange = leave(by, parkedRequest, key);
         if (exchange == null) {
             return true;
         }
         if (present) {
             long before = parked.size();
-            boolean mine = by.serveNow(exchange, place);
+            boolean mine = by.serveNow(exchange, parkedRequest);
             if (mine && parked.size() > before) {
                 parked.countParkedAgain();
             }
             return mine;
         }
         if (registry.table().neverKnew(key)) {
-            by.absent(registry.table(), exchange, place);
+            by.absent(registry.table(), exchange, parkedRequest);
             return true;
         }
         refusals.parkedTooLong(exchange, key, registry.parking().maxDurationNs());

@@ -51,7 +51,7 @@ final class PublishedScript implements Script {
         try {
             return registration.getReference().getUsingBundles() != null;
         } catch (IllegalStateException e) {
-            return false; // likewise
+            return false; // it was unregistered meanwhile
         }
     }
 

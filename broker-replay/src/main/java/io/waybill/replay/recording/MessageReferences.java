@@ -48,7 +48,7 @@ public final class MessageReferences {
     private static List<RRefId> fetched(RecordView request) {
         try {
             return List.of(FetchRequest.decode(request.payload()).id());
-        } catch (RejectedMessageException e) { // likewise
+        } catch (RejectedMessageException e) { // its receiver refused it for the same reason
             return List.of();
         }
     }
