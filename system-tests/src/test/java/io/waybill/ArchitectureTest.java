@@ -43,7 +43,8 @@ class ArchitectureTest {
             Map.entry("archive", List.of("api", "host", "journal", "tensor")),
             Map.entry("device", List.of("api", "host", "tensor")),
             Map.entry("dispatch", List.of("api", "host")),
-            Map.entry("handling", List.of("api", "host", "wire", "dispatch")),
+            Map.entry("intercept", List.of("api", "host", "dispatch")),
+            Map.entry("handling", List.of("api", "host", "wire", "dispatch", "intercept")),
             Map.entry("rref", List.of("api", "host")),
             Map.entry("kept", List.of("api", "host", "rref")),
             Map.entry("injection", List.of("api")),
@@ -61,6 +62,7 @@ class ArchitectureTest {
                             "archive",
                             "device",
                             "dispatch",
+                            "intercept",
                             "broker",
                             "handling",
                             "rref",
@@ -79,6 +81,7 @@ class ArchitectureTest {
                             "archive",
                             "device",
                             "dispatch",
+                            "intercept",
                             "broker",
                             "handling",
                             "rref",
@@ -86,7 +89,7 @@ class ArchitectureTest {
                             "query",
                             "osgi")),
             Map.entry("salvage", List.of("api", "host", "wire", "home", "journal", "query", "kept")),
-            Map.entry("osgi", List.of("api", "host", "device", "dispatch", "broker"))));
+            Map.entry("osgi", List.of("api", "host", "device", "dispatch", "intercept", "broker"))));
 
     /** The rooms of the worker, lowest first: each uses those before it, but recovery and upkeep know nothing of each other. */
     private static final List<String> ROOMS = List.of(

@@ -54,6 +54,18 @@ public final class Request {
         return request;
     }
 
+    /**
+     * Creates a request with raw bytes, tensors and remote references.
+     *
+     * @param references in the order of their indices in the payload; the caller of the request keeps its handles
+     */
+    public static Request raw(
+            String to, MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        Request request = raw(to, type, payload, tensors);
+        references.forEach(request.encoder::addReference);
+        return request;
+    }
+
     /** Replaces the payload of a request with raw bytes. */
     public Request payload(ByteBuffer payload, List<Tensor> tensors) {
         encoder.reset();

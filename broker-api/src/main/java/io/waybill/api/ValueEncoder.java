@@ -181,6 +181,10 @@ public final class ValueEncoder {
         return this;
     }
 
+    void addReference(RRef reference) {
+        references.add(taken.apply(Objects.requireNonNull(reference)));
+    }
+
     void addTensor(Tensor tensor) {
         tensors.add(tensor);
     }

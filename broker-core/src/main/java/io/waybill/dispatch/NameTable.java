@@ -11,14 +11,14 @@ import org.agrona.DirectBuffer;
  *
  * @param <V> type of the values
  */
-final class NameTable<V> {
+public final class NameTable<V> {
 
     private final int mask;
     private final byte[][] names;
     private final int[] hashes;
     private final Object[] values;
 
-    NameTable(Map<String, V> entries) {
+    public NameTable(Map<String, V> entries) {
         int capacity = Integer.highestOneBit(Math.max(4, entries.size() * 2)) << 1;
         mask = capacity - 1;
         names = new byte[capacity][];
@@ -43,7 +43,7 @@ final class NameTable<V> {
     }
 
     /** Looks up a name; null when there is none. */
-    V get(byte[] bytes, int offset, int length) {
+    public V get(byte[] bytes, int offset, int length) {
         int hash = hash(bytes, offset, length);
         for (int slot = hash & mask; names[slot] != null; slot = (slot + 1) & mask) {
             if (hashes[slot] == hash && isName(names[slot], bytes, offset, length)) {
@@ -54,7 +54,7 @@ final class NameTable<V> {
     }
 
     /** Looks up a name; null when there is none. */
-    V get(DirectBuffer bytes, int offset, int length) {
+    public V get(DirectBuffer bytes, int offset, int length) {
         int hash = hash(bytes, offset, length);
         for (int slot = hash & mask; names[slot] != null; slot = (slot + 1) & mask) {
             if (hashes[slot] == hash && isName(names[slot], bytes, offset, length)) {

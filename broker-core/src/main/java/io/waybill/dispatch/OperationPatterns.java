@@ -11,7 +11,7 @@ import org.agrona.DirectBuffer;
  *
  * @param <V> type of the values
  */
-final class OperationPatterns<V> {
+public final class OperationPatterns<V> {
 
     private final NameTable<V> prefixes;
     private final BitSet lengths = new BitSet(); // of the prefixes: only those are looked up
@@ -25,19 +25,20 @@ final class OperationPatterns<V> {
      * @param any null for none
      * @param counts whether the search ends at a value; otherwise it continues with the next shorter prefix
      */
-    OperationPatterns(Map<String, V> prefixes, V any, Predicate<V> counts) {
+    public OperationPatterns(Map<String, V> prefixes, V any, Predicate<V> counts) {
         this.prefixes = new NameTable<>(prefixes);
         prefixes.keySet().forEach(prefix -> lengths.set(NameTable.utf8Length(prefix)));
         this.any = any;
         this.counts = counts;
     }
 
-    boolean isEmpty() {
+    /** Returns whether there is no pattern. */
+    public boolean isEmpty() {
         return lengths.isEmpty() && any == null;
     }
 
     /** Returns the value of the longest matching prefix; null when there is none. */
-    V get(byte[] bytes, int offset, int length) {
+    public V get(byte[] bytes, int offset, int length) {
         for (int tried = lengths.previousSetBit(length); tried > 0; tried = lengths.previousSetBit(tried - 1)) {
             V value = bytes[offset + tried - 1] == '.' ? prefixes.get(bytes, offset, tried) : null;
             if (value != null && counts.test(value)) {
@@ -48,7 +49,7 @@ final class OperationPatterns<V> {
     }
 
     /** Returns the value of the longest matching prefix; null when there is none. */
-    V get(DirectBuffer bytes, int offset, int length) {
+    public V get(DirectBuffer bytes, int offset, int length) {
         for (int tried = lengths.previousSetBit(length); tried > 0; tried = lengths.previousSetBit(tried - 1)) {
             V value = bytes.getByte(offset + tried - 1) == '.' ? prefixes.get(bytes, offset, tried) : null;
             if (value != null && counts.test(value)) {

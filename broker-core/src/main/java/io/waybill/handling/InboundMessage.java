@@ -1,11 +1,11 @@
 package io.waybill.handling;
 
 import io.waybill.api.Invocation;
-import io.waybill.api.Message;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.api.intercept.InterceptedMessage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.host.Clock;
@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.function.LongUnaryOperator;
 
 /** A request as its handler sees it: a view of a record. Belongs to the handler's thread. */
-public final class InboundMessage implements Message {
+public final class InboundMessage implements InterceptedMessage {
 
     private final RecordView view;
     private final LongUnaryOperator time;
@@ -24,6 +24,7 @@ public final class InboundMessage implements Message {
     private List<Tensor> tensors = List.of();
     private List<? extends RRef> references = List.of();
     private Invocation invocation;
+    private Object attached; // by the interceptor that is called; null for nothing
 
     /**
      * Creates a message.
@@ -44,6 +45,18 @@ public final class InboundMessage implements Message {
         invocation = null;
     }
 
+    @Override
+    public void attach(Object attachment) {
+        attached = attachment;
+    }
+
+    /** Returns what an interceptor attached, and forgets it; null for nothing. */
+    Object takeAttached() {
+        Object taken = attached;
+        attached = null;
+        return taken;
+    }
+
     /** Sets the tensors after their conversion for a device. */
     public void tensors(List<Tensor> converted) {
         tensors = converted;
@@ -60,6 +73,7 @@ public final class InboundMessage implements Message {
         tensors = List.of();
         references = List.of();
         invocation = null;
+        attached = null;
     }
 
     @Override

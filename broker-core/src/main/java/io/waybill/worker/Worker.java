@@ -22,6 +22,7 @@ import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
 import io.waybill.home.WorkerState;
 import io.waybill.home.error.HomeException;
+import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.journal.recover.QueueBeginning;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.QueueAppender;
@@ -198,6 +199,11 @@ public final class Worker implements Caller, AutoCloseable {
     /** Returns the brokers of bundles, and their counters. */
     public Brokers brokers() {
         return parts.brokers;
+    }
+
+    /** Returns the interceptors around the calls and handlers of this worker. */
+    public InterceptorRegistry interceptors() {
+        return parts.interceptors;
     }
 
     /** Returns the converters that move tensors of other device types in and out of messages. */

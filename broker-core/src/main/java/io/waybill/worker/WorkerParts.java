@@ -10,6 +10,7 @@ import io.waybill.home.WorkerRecord;
 import io.waybill.home.cursor.Cursors;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
+import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.journal.Durability;
 import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Quota;
@@ -22,6 +23,7 @@ import io.waybill.worker.call.CallSettings;
 import io.waybill.worker.call.Calls;
 import io.waybill.worker.call.DeviceResponses;
 import io.waybill.worker.call.FaultInjectingSender;
+import io.waybill.worker.call.InterceptingWriter;
 import io.waybill.worker.call.OutcomeDelivery;
 import io.waybill.worker.call.PendingCalls;
 import io.waybill.worker.call.RecordPool;
@@ -94,6 +96,7 @@ final class WorkerParts {
     final WorkerDirectory directory;
     final Host host;
     final HandlerRegistry registry;
+    final InterceptorRegistry interceptors;
     final WorkerCounters counters = new WorkerCounters();
     final QueueAppender requestAppender;
     final QueueAppender responseAppender;
@@ -145,6 +148,7 @@ final class WorkerParts {
         this.directory = directory;
         this.host = directory.home().host();
         this.registry = registry;
+        this.interceptors = new InterceptorRegistry(host.clock());
         int id = directory.id();
         boolean serves = settings.role() == WorkerSettings.Role.SERVES;
         long behindLast = requests.lastId() == MessageId.NONE ? 0 : MessageId.counter(requests.lastId()) + 1;
@@ -202,7 +206,13 @@ final class WorkerParts {
                 waiting,
                 counters,
                 sender);
-        calls = new Calls(requestWriter, settings.defaultTimeout(), host.clock(), poller, waiting);
+        calls = new Calls(
+                new InterceptingWriter(
+                        requestWriter, interceptors.calls(), pending, callSettings, host.clock(), waiting, counters),
+                settings.defaultTimeout(),
+                host.clock(),
+                poller,
+                waiting);
         responseWriter = new ResponseWriter(
                 id,
                 responseAppender,
@@ -220,7 +230,15 @@ final class WorkerParts {
         earlierCalls =
                 new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, requestWriter);
         ServingContext context = new ServingContext(
-                host.clock(), responseWriter, calls, transit, invocations, references, faults, new HandlerErrorLog());
+                host.clock(),
+                responseWriter,
+                calls,
+                transit,
+                invocations,
+                references,
+                faults,
+                new HandlerErrorLog(),
+                interceptors.handlers());
         OpenRequests open = new OpenRequests();
         ExchangePool pool = new ExchangePool(own -> new Exchange(context, own), open);
         ParkedRequests parking = new ParkedRequests();

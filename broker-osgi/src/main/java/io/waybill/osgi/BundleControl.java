@@ -209,6 +209,7 @@ public final class BundleControl {
         boolean wasActive = slot.isActive();
         StagedJar before = slot.jar();
         BundleSlot current = slot;
+        steps.replacing(candidate.symbolicName());
         try {
             current = putIn(slot, candidate);
             if (wasActive) {
@@ -218,6 +219,8 @@ public final class BundleControl {
             current = putBack(current, before, wasActive, e);
             staging.discard(candidate);
             throw notTaken(candidate, before, current, wasActive, e);
+        } finally {
+            steps.replaced(candidate.symbolicName());
         }
         staging.discard(before);
         current.clearProblem();

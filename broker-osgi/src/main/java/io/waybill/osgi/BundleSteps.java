@@ -1,12 +1,14 @@
 package io.waybill.osgi;
 
+import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.dispatch.AccessPolicies;
 import io.waybill.host.Threads;
+import io.waybill.intercept.Interceptors;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.jar.BundleRefusedException.Reason;
 import io.waybill.osgi.jar.StagedJar;
-import io.waybill.osgi.whiteboard.HandlerWhiteboard;
+import io.waybill.osgi.whiteboard.ServiceProblems;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
@@ -36,9 +38,10 @@ final class BundleSteps {
     private final Resolution resolution;
     private final BoundedStep bounded;
     private final ComponentCheck components;
-    private final HandlerWhiteboard whiteboard;
+    private final ServiceProblems services;
     private final AccessPolicies policies;
     private final LoaderWatch loaders;
+    private final Interceptors<CallInterceptor> interceptors;
     private final OsgiSettings settings;
     private final AtomicLong count = new AtomicLong();
 
@@ -47,18 +50,20 @@ final class BundleSteps {
             OsgiSettings settings,
             Threads threads,
             ComponentCheck components,
-            HandlerWhiteboard whiteboard,
+            ServiceProblems services,
             AccessPolicies policies,
-            LoaderWatch loaders) {
+            LoaderWatch loaders,
+            Interceptors<CallInterceptor> interceptors) {
         this.context = context;
         this.wiring = context.getBundle(0).adapt(FrameworkWiring.class);
         this.resolution = new Resolution(wiring);
         this.bounded = new BoundedStep(threads);
         this.settings = settings;
         this.components = components;
-        this.whiteboard = whiteboard;
+        this.services = services;
         this.policies = policies;
         this.loaders = loaders;
+        this.interceptors = interceptors;
     }
 
     Bundle install(StagedJar jar, int startLevel) throws BundleRefusedException {
@@ -88,7 +93,7 @@ final class BundleSteps {
 
     /** Starts, and fails unless every component comes up in time. */
     void start(Bundle bundle) throws BundleRefusedException {
-        whiteboard.forgetProblems(bundle);
+        services.forget(bundle);
         String name = bundle.getSymbolicName();
         BoundedStep.Ended ended = bounded.run("start " + name, settings.startLimit(), () -> bundle.start());
         if (ended != BoundedStep.Ended.IN_TIME) {
@@ -132,6 +137,16 @@ final class BundleSteps {
         }
     }
 
+    /** Lets calls for a bundle's interceptors wait from now on while there are none. */
+    void replacing(String symbolicName) {
+        interceptors.replacing(symbolicName);
+    }
+
+    /** Ends {@link #replacing}. */
+    void replaced(String symbolicName) {
+        interceptors.replaced(symbolicName);
+    }
+
     /** Installs a jar in place of a stopped bundle's. */
     void update(Bundle bundle, StagedJar jar) throws BundleRefusedException {
         Retiring old = retiring(bundle);
@@ -155,7 +170,7 @@ final class BundleSteps {
         }
         refresh(bundle);
         old.retire();
-        whiteboard.forgetProblems(bundle);
+        services.forget(bundle);
         policies.forget(old.name);
     }
 

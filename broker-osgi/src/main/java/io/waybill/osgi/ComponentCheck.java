@@ -3,7 +3,7 @@ package io.waybill.osgi;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
 import io.waybill.osgi.script.ScriptBundles;
-import io.waybill.osgi.whiteboard.HandlerWhiteboard;
+import io.waybill.osgi.whiteboard.ServiceProblems;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -24,15 +24,15 @@ final class ComponentCheck {
     private static final int MAX_TEXT = 300;
 
     private final BundleContext context;
-    private final HandlerWhiteboard whiteboard;
+    private final ServiceProblems services;
     private final ScriptBundles scripts;
     private final Threads threads;
     private final Clock clock;
 
     ComponentCheck(
-            BundleContext context, HandlerWhiteboard whiteboard, ScriptBundles scripts, Threads threads, Clock clock) {
+            BundleContext context, ServiceProblems services, ScriptBundles scripts, Threads threads, Clock clock) {
         this.context = context;
-        this.whiteboard = whiteboard;
+        this.services = services;
         this.scripts = scripts;
         this.threads = threads;
         this.clock = clock;
@@ -60,7 +60,7 @@ final class ComponentCheck {
     private List<Problem> look(Bundle bundle) {
         List<Problem> problems = new ArrayList<>();
         lookAtComponents(bundle, problems);
-        whiteboard.problems(bundle).forEach(text -> problems.add(new Problem(text, false)));
+        services.of(bundle).forEach(text -> problems.add(new Problem(text, false)));
         scripts.problems(bundle).forEach(problem -> problems.add(new Problem(problem.text(), problem.mayPass())));
         return problems;
     }

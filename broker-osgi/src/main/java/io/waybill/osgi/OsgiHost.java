@@ -9,6 +9,7 @@ import io.waybill.host.Clock;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.host.failure.CloseSteps;
+import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.osgi.guard.ExitGuard;
 import io.waybill.osgi.guard.StartLevels;
 import io.waybill.osgi.guard.UnrecordedInputGuard;
@@ -26,11 +27,9 @@ import io.waybill.osgi.script.ScriptShelf;
 import io.waybill.osgi.script.ScriptStaging;
 import io.waybill.osgi.script.ScriptStatus;
 import io.waybill.osgi.watch.HandlerWatch;
-import io.waybill.osgi.whiteboard.AccessPolicyWhiteboard;
 import io.waybill.osgi.whiteboard.BrokerService;
-import io.waybill.osgi.whiteboard.ConverterWhiteboard;
 import io.waybill.osgi.whiteboard.DeviceConverters;
-import io.waybill.osgi.whiteboard.HandlerWhiteboard;
+import io.waybill.osgi.whiteboard.ServiceWhiteboards;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -75,10 +74,8 @@ public final class OsgiHost implements AutoCloseable {
 
     private final OsgiSettings settings;
     private final Framework framework;
-    private final HandlerWhiteboard handlers;
-    private final ConverterWhiteboard converters;
+    private final ServiceWhiteboards services;
     private final AccessPolicies policies;
-    private final AccessPolicyWhiteboard policyServices;
     private final LoaderWatch loaders;
     private final KeptJars kept;
     private final BundleControl bundles;
@@ -91,16 +88,18 @@ public final class OsgiHost implements AutoCloseable {
     private final List<PeriodicCheck> check = new ArrayList<>();
     private final Map<Path, String> notStarted = new LinkedHashMap<>(); // while it starts
 
-    /** Starts a framework whose bundles have no {@link io.waybill.api.broker.Broker}. */
+    /** Starts a framework whose bundles have no {@link io.waybill.api.broker.Broker}, and whose interceptors are not called. */
     public static OsgiHost start(
             OsgiSettings settings, HandlerRegistry registry, DeviceConverters converters, Host machine)
             throws IOException {
-        return start(settings, registry, converters, Optional.empty(), machine);
+        InterceptorRegistry uncalled = new InterceptorRegistry(machine.clock());
+        return start(settings, registry, converters, uncalled, Optional.empty(), machine);
     }
 
     /**
      * Starts a framework.
      *
+     * @param interceptors takes the interceptors of bundles
      * @param brokers gives each bundle that uses it a {@link io.waybill.api.broker.Broker}
      * @throws IOException when one of the directories can't be made or read
      * @throws IllegalStateException when the framework or a bundle of the system does not start
@@ -109,6 +108,7 @@ public final class OsgiHost implements AutoCloseable {
             OsgiSettings settings,
             HandlerRegistry registry,
             DeviceConverters converters,
+            InterceptorRegistry interceptors,
             Optional<Brokers> brokers,
             Host machine)
             throws IOException {
@@ -121,7 +121,7 @@ public final class OsgiHost implements AutoCloseable {
         try {
             framework.init();
             brokers.ifPresent(given -> BrokerService.register(framework.getBundleContext(), given));
-            host = new OsgiHost(settings, framework, staging, registry, converters, machine);
+            host = new OsgiHost(settings, framework, staging, registry, converters, interceptors, machine);
             host.run(staging, machine);
             return host;
         } catch (BundleException | RuntimeException | IOException | Error e) {
@@ -148,6 +148,7 @@ public final class OsgiHost implements AutoCloseable {
             Staging staging,
             HandlerRegistry registry,
             DeviceConverters deviceConverters,
+            InterceptorRegistry interceptors,
             Host machine)
             throws IOException {
         Threads threads = machine.threads();
@@ -158,18 +159,18 @@ public final class OsgiHost implements AutoCloseable {
         ExecutorSettings executors =
                 ExecutorSettings.forProcessors(Runtime.getRuntime().availableProcessors());
         loaders = new LoaderWatch(clock);
-        handlers = new HandlerWhiteboard(context, registry, executors, settings.drainLimit(), clock);
-        converters = new ConverterWhiteboard(context, deviceConverters);
+        services = new ServiceWhiteboards(
+                context, registry, deviceConverters, interceptors, executors, settings.drainLimit(), clock);
         policies = registry.policies();
-        policyServices = new AccessPolicyWhiteboard(context, policies);
         ScriptStaging scriptStaging =
                 new ScriptStaging(privateDirectory(settings.cache().resolve("scripts")));
         scripts = new ScriptShelf(context, scriptStaging, clock);
         scriptBundles = new ScriptBundles(context, scripts, scriptStaging);
         scriptFiles =
                 new ScriptDirectory(privateDirectory(settings.scripts()), machine.files(), scriptStaging, scripts);
-        ComponentCheck components = new ComponentCheck(context, handlers, scriptBundles, threads, clock);
-        BundleSteps steps = new BundleSteps(context, settings, threads, components, handlers, policies, loaders);
+        ComponentCheck components = new ComponentCheck(context, services.problems(), scriptBundles, threads, clock);
+        BundleSteps steps = new BundleSteps(
+                context, settings, threads, components, services.problems(), policies, loaders, interceptors.calls());
         kept = new KeptJars(settings.installed());
         bundles = new BundleControl(context, staging, kept, steps, clock);
         watched = new BundleDirectory(settings.watched(), staging, bundles, kept);
@@ -218,9 +219,7 @@ public final class OsgiHost implements AutoCloseable {
         steps.attempt(operations::close)
                 .attempt(() -> stop(framework, settings.drainLimit().plus(FRAMEWORK_LIMIT)))
                 .attempt(scriptBundles::close)
-                .attempt(converters::close)
-                .attempt(policyServices::close)
-                .attempt(handlers::close)
+                .attempt(services::close)
                 .finishUnchecked();
     }
 
@@ -232,9 +231,7 @@ public final class OsgiHost implements AutoCloseable {
         }
         context.registerService(ResolverHookFactory.class, new CandidateHook(), null);
         context.registerService(org.osgi.service.log.LoggerFactory.class, new ServiceLog(), null);
-        policyServices.open();
-        handlers.open();
-        converters.open();
+        services.open();
         scriptBundles.open();
         List<ShippedBundles.Jar> shipped = settings.shipped().in(settings.bundles());
         for (ShippedBundles.Jar jar : shipped) {

@@ -31,6 +31,7 @@ public final class BundleForge {
             "import io.waybill.api.broker.*;",
             "import io.waybill.api.device.*;",
             "import io.waybill.api.handler.*;",
+            "import io.waybill.api.intercept.*;",
             "import io.waybill.api.policy.*;",
             "import io.waybill.api.tensor.*;");
 

@@ -10,6 +10,7 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.Outcome;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.host.Host;
+import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.osgi.whiteboard.DeviceConverters;
 import io.waybill.testing.core.RecordingOutbox;
 import io.waybill.testing.core.TestMessage;
@@ -65,6 +66,26 @@ final class TestNode implements AutoCloseable {
                 Map.of(),
                 newRegistry(),
                 OsgiSettings.UnrecordedInputs.LEFT_ALONE,
+                uncalled(),
+                Optional.of(brokers));
+    }
+
+    private static InterceptorRegistry uncalled() {
+        return new InterceptorRegistry(Host.real().clock());
+    }
+
+    /** One whose bundles serve and call as a worker. */
+    TestNode(Path directory, HandlerRegistry registry, InterceptorRegistry interceptors, Brokers brokers)
+            throws IOException {
+        this(
+                directory,
+                SYSTEM_BUNDLES,
+                Duration.ofSeconds(20),
+                Duration.ofSeconds(20),
+                Map.of(),
+                registry,
+                OsgiSettings.UnrecordedInputs.LEFT_ALONE,
+                interceptors,
                 Optional.of(brokers));
     }
 
@@ -78,6 +99,7 @@ final class TestNode implements AutoCloseable {
                 Map.of(),
                 newRegistry(),
                 OsgiSettings.UnrecordedInputs.NOTED,
+                uncalled(),
                 Optional.empty());
     }
 
@@ -112,6 +134,7 @@ final class TestNode implements AutoCloseable {
                 framework,
                 registry,
                 OsgiSettings.UnrecordedInputs.LEFT_ALONE,
+                uncalled(),
                 Optional.empty());
     }
 
@@ -123,6 +146,7 @@ final class TestNode implements AutoCloseable {
             Map<String, String> framework,
             HandlerRegistry registry,
             OsgiSettings.UnrecordedInputs unrecordedInputs,
+            InterceptorRegistry interceptors,
             Optional<Brokers> brokers)
             throws IOException {
         Host real = Host.real();
@@ -148,7 +172,7 @@ final class TestNode implements AutoCloseable {
                 converters.remove(deviceType, converter);
             }
         };
-        host = OsgiHost.start(settings, registry, seen, brokers, real);
+        host = OsgiHost.start(settings, registry, seen, interceptors, brokers, real);
     }
 
     BundleControl bundles() {

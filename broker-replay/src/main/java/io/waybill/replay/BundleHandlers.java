@@ -6,6 +6,7 @@ import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.DirectoryTree;
 import io.waybill.host.Host;
+import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.osgi.OsgiHost;
 import io.waybill.osgi.OsgiSettings;
 import io.waybill.osgi.jar.BundleRefusedException;
@@ -41,6 +42,7 @@ final class BundleHandlers implements Closeable {
     /**
      * Starts a framework.
      *
+     * @param interceptors takes those of the bundles
      * @param self the worker whose requests are replayed
      * @param worker the worker's own directory, whose bundles are copied; empty for none
      * @param candidate replaces the bundle of its name, if there is one; empty for none
@@ -49,6 +51,7 @@ final class BundleHandlers implements Closeable {
     static BundleHandlers start(
             Host host,
             HandlerRegistry registry,
+            InterceptorRegistry interceptors,
             WorkerInfo self,
             NodeDistribution distribution,
             Optional<Path> worker,
@@ -65,6 +68,7 @@ final class BundleHandlers implements Closeable {
                     settings(distribution, directory),
                     registry,
                     DeviceConverters.into(new DeviceRegistry()),
+                    interceptors,
                     Optional.of(brokers),
                     host);
             BundleHandlers handlers = new BundleHandlers(directory, osgi);

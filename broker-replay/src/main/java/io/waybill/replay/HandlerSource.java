@@ -2,6 +2,7 @@ package io.waybill.replay;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.intercept.InterceptorRegistry;
 
 /** Handlers that are no bundle's, such as those of a plain program. */
 @FunctionalInterface
@@ -9,4 +10,7 @@ public interface HandlerSource {
 
     /** Puts the handlers of a worker into the registry. They run on the replay's thread, and not on their executor's. */
     void fill(HandlerRegistry registry, WorkerInfo worker);
+
+    /** Puts the interceptors of a worker into the registry. The default has none. */
+    default void intercept(InterceptorRegistry interceptors, WorkerInfo worker) {}
 }

@@ -4,6 +4,7 @@ import io.waybill.api.WorkerInfo;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.host.Host;
+import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.query.MessageFilter;
 import io.waybill.replay.compare.ContentComparison;
 import io.waybill.replay.compare.ResponseComparison;
@@ -253,9 +254,10 @@ public final class Replay {
             for (Candidate candidate : wantedCandidates()) {
                 HandlerRegistry registry =
                         new HandlerRegistry(ParkingSettings.DEFAULT, machine.threads(), machine.clock());
-                Handlers handlers = handlers(candidate, machine, registry, worker);
+                InterceptorRegistry interceptors = new InterceptorRegistry(machine.clock());
+                Handlers handlers = handlers(candidate, machine, registry, interceptors, worker);
                 opened.add(new ReplayCandidate(
-                        candidate.name(), worker, registry, handlers.closing(), handlers.problems()));
+                        candidate.name(), worker, registry, interceptors, handlers.closing(), handlers.problems()));
             }
             return opened;
         } catch (IOException | RuntimeException e) {
@@ -264,10 +266,16 @@ public final class Replay {
         }
     }
 
-    private Handlers handlers(Candidate candidate, Host machine, HandlerRegistry registry, WorkerInfo worker)
+    private Handlers handlers(
+            Candidate candidate,
+            Host machine,
+            HandlerRegistry registry,
+            InterceptorRegistry interceptors,
+            WorkerInfo worker)
             throws IOException {
         if (candidate.handlers().isPresent()) {
             candidate.handlers().get().fill(registry, worker);
+            candidate.handlers().get().intercept(interceptors, worker);
             return new Handlers(() -> {}, List.of());
         }
         if (distribution.isEmpty()) {
@@ -275,8 +283,8 @@ public final class Replay {
         }
         Optional<Path> own = home.map(path -> path.resolve("workers").resolve(worker.id() + "-" + worker.name()))
                 .filter(path -> Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS));
-        BundleHandlers bundles =
-                BundleHandlers.start(machine, registry, worker, distribution.get(), own, candidate.bundle());
+        BundleHandlers bundles = BundleHandlers.start(
+                machine, registry, interceptors, worker, distribution.get(), own, candidate.bundle());
         List<String> problems = new ArrayList<>(bundles.problems());
         if (!problems.isEmpty() && frameworks > 0) {
             problems.add(ONE_AT_A_TIME);

@@ -2,12 +2,16 @@ package io.waybill.replay;
 
 import io.waybill.api.WorkerInfo;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
+import io.waybill.intercept.InterceptorRegistry;
+import io.waybill.intercept.InterceptorSpec;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.io.IOException;
@@ -16,6 +20,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** Who handles what in a test, once among real workers and then in a replay. */
 final class ReplayScenario implements HandlerSource {
@@ -23,6 +28,7 @@ final class ReplayScenario implements HandlerSource {
     private record Part(String key, MessageHandler handler, boolean nonBlocking) {}
 
     private final Map<String, List<Part>> parts = new LinkedHashMap<>();
+    private final Map<String, List<Consumer<InterceptorRegistry>>> interceptors = new LinkedHashMap<>();
 
     /** A handler of a worker's. */
     ReplayScenario handles(String worker, String key, MessageHandler handler) {
@@ -32,6 +38,26 @@ final class ReplayScenario implements HandlerSource {
     /** One that does not block. */
     ReplayScenario handlesOnPoller(String worker, String key, MessageHandler handler) {
         return add(worker, new Part(key, handler, true));
+    }
+
+    /** An interceptor around a worker's calls. */
+    ReplayScenario interceptsCalls(String worker, String key, CallInterceptor interceptor) {
+        return intercepts(worker, registry -> registry.calls().add(spec(key, interceptor)));
+    }
+
+    /** An interceptor around a worker's handlers. */
+    ReplayScenario interceptsHandlers(String worker, String key, HandlerInterceptor interceptor) {
+        return intercepts(worker, registry -> registry.handlers().add(spec(key, interceptor)));
+    }
+
+    private ReplayScenario intercepts(String worker, Consumer<InterceptorRegistry> added) {
+        interceptors.computeIfAbsent(worker, name -> new ArrayList<>()).add(added);
+        return this;
+    }
+
+    private static <T> InterceptorSpec<T> spec(String key, T interceptor) {
+        return new InterceptorSpec<>(
+                List.of(HandlerKey.parse(key)), interceptor, new Provider("test-interceptor", "1.0.0"), 0);
     }
 
     private ReplayScenario add(String worker, Part part) {
@@ -51,7 +77,7 @@ final class ReplayScenario implements HandlerSource {
             for (String name : parts.keySet()) {
                 HandlerRegistry registry = workers.registry();
                 fill(registry, name);
-                workers.join(name, registry);
+                intercept(workers.join(name, registry).interceptors(), name);
             }
             program.run(workers.join("caller"));
             return workers.home.path();
@@ -61,6 +87,15 @@ final class ReplayScenario implements HandlerSource {
     @Override
     public void fill(HandlerRegistry registry, WorkerInfo worker) {
         fill(registry, worker.name());
+    }
+
+    @Override
+    public void intercept(InterceptorRegistry registry, WorkerInfo worker) {
+        intercept(registry, worker.name());
+    }
+
+    private void intercept(InterceptorRegistry registry, String worker) {
+        interceptors.getOrDefault(worker, List.of()).forEach(added -> added.accept(registry));
     }
 
     private void fill(HandlerRegistry registry, String worker) {

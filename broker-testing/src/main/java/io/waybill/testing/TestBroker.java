@@ -90,7 +90,12 @@ public final class TestBroker implements AutoCloseable {
                 .limits(DRAIN_LIMIT, OsgiSettings.START_LIMIT_DEFAULT, OsgiSettings.ACTIVATION_LIMIT_DEFAULT)
                 .build();
         return OsgiHost.start(
-                settings, registry, DeviceConverters.into(server.devices()), Optional.of(server.brokers()), host);
+                settings,
+                registry,
+                DeviceConverters.into(server.devices()),
+                server.interceptors(),
+                Optional.of(server.brokers()),
+                host);
     }
 
     private HandlerRegistry registry() {

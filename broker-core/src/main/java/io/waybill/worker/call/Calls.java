@@ -21,13 +21,13 @@ import java.util.concurrent.CompletableFuture;
  */
 public final class Calls implements Caller, ReferenceCalls {
 
-    private final RequestWriter writer;
+    private final InterceptingWriter writer;
     private final Duration defaultTimeout;
     private final Clock clock;
     private final Poller poller;
     private final WaitingCallers waits;
 
-    public Calls(RequestWriter writer, Duration defaultTimeout, Clock clock, Poller poller, WaitingCallers waits) {
+    public Calls(InterceptingWriter writer, Duration defaultTimeout, Clock clock, Poller poller, WaitingCallers waits) {
         this.writer = writer;
         this.defaultTimeout = defaultTimeout;
         this.clock = clock;

@@ -145,7 +145,7 @@ public final class DeviceResponses implements AutoCloseable {
                         Storages.releaseAll(tensors.tensors());
                     }
                 } else if (failure == null) {
-                    delivery.respond(pending.free(slot), view, record, tensors.tensors(), shared);
+                    delivery.respond(pending.responding(slot, record.id()), view, record, tensors.tensors(), shared);
                 } else {
                     shared.release();
                     delivery.fail(pending.free(slot), failure);

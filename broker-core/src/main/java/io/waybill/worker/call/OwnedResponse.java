@@ -2,13 +2,14 @@ package io.waybill.worker.call;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.RRef;
 import io.waybill.api.Response;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.HeldResponse;
+import io.waybill.handling.PassedObjects;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.tensor.Storages;
 import io.waybill.worker.reference.ReceivedReferences;
-import io.waybill.worker.reference.ReferenceHandle;
 import java.nio.ByteBuffer;
 import java.util.List;
 
@@ -19,9 +20,11 @@ import java.util.List;
 public final class OwnedResponse extends HeldResponse {
 
     private final ReceivedReferences references;
+    private final List<? extends RRef> passed; // by an interceptor, in place of those; null for none
 
     private OwnedResponse(ResponseView view, byte[] payload, List<Tensor> tensors) {
         super(view.type(), view.id(), view.from(), payload, tensors, List.of());
+        this.passed = view.takePassedReferences();
         this.references = view.takeReferences();
     }
 
@@ -75,8 +78,8 @@ public final class OwnedResponse extends HeldResponse {
     }
 
     @Override
-    protected List<ReferenceHandle> references() {
-        return references.held();
+    protected List<? extends RRef> references() {
+        return passed == null ? references.held() : passed;
     }
 
     @Override
@@ -85,6 +88,9 @@ public final class OwnedResponse extends HeldResponse {
             Storages.releaseAll(tensors());
         } finally {
             references.release();
+            if (passed != null) {
+                PassedObjects.release(List.of(), passed);
+            }
         }
     }
 }

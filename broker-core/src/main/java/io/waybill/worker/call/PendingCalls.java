@@ -82,7 +82,8 @@ public final class PendingCalls {
 
         /** Returns whether the listener keeps the response beyond the callback. */
         boolean isKeeping() {
-            return listener instanceof RetainingListener;
+            return listener instanceof RetainingListener
+                    || listener instanceof CallInterception call && call.isKeeping();
         }
 
         /** Returns whether the response has arrived, and only the conversion of its tensors is outstanding. */
@@ -180,6 +181,20 @@ public final class PendingCalls {
     /** Undoes {@link #take}: the call remains in flight. */
     void giveBack(Slot slot, long id) {
         slot.id = id;
+    }
+
+    /**
+     * Returns the listener of a taken call whose response can be delivered. Frees the slot, unless interceptors see the response first: then
+     * the call remains in flight, and they free it.
+     */
+    ResponseListener responding(Slot slot, long id) {
+        if (slot.listener instanceof CallInterception call) {
+            call.responseArrives();
+            slot.arrive();
+            giveBack(slot, id);
+            return call;
+        }
+        return free(slot);
     }
 
     /** Frees a slot that was taken, and returns its listener. */

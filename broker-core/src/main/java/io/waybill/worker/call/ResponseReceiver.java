@@ -186,7 +186,8 @@ public final class ResponseReceiver {
                 quarantine.failedToRead(link, e);
             }
         }
-        return deliver(record, pending.free(slot), tensors, shared, failure);
+        ResponseListener listener = failure == null ? pending.responding(slot, record.id()) : pending.free(slot);
+        return deliver(record, listener, tensors, shared, failure);
     }
 
     /** Takes the references, and releases the tensors when that fails. */

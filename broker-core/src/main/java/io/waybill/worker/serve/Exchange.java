@@ -188,10 +188,11 @@ public final class Exchange implements HandlerCall {
      */
     void completeLate(ResponseBody body, Failure failure) {
         try {
+            Failure outcome = task.afterLate(body, failure);
             if (attachments.areCut()) {
                 failCut();
-            } else if (failure != null) {
-                fail(failure);
+            } else if (outcome != null) {
+                fail(outcome);
             } else {
                 complete(body);
             }
@@ -319,6 +320,7 @@ public final class Exchange implements HandlerCall {
             } finally {
                 inFlight.close();
                 pool.drop(this);
+                task.endInterception();
                 ended.end(Outcome.FAILED);
             }
         }

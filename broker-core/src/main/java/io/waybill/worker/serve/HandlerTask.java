@@ -6,6 +6,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.handling.Failure;
+import io.waybill.handling.HandlerInterception;
 import io.waybill.handling.InboundMessage;
 import io.waybill.worker.poll.HandlerCall;
 import io.waybill.worker.poll.HandlerSlot;
@@ -29,6 +30,9 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     // The polling thread while it runs the handler inline; unlike another thread that ends the request.
     private Thread inlineThread;
     private boolean freedInline;
+    private HandlerInterception interception; // null until there are interceptors
+    private boolean intercepted; // whether the request has interceptors
+    private Failure decided; // the outcome that an interceptor decided; null for none
 
     HandlerTask(
             ServingContext context,
@@ -46,6 +50,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     /** Begins a request. */
     void open() {
         begunNs = 0;
+        intercepted = false;
         begun.lazySet(false);
     }
 
@@ -155,7 +160,9 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
             }
         }
         // outside the boundary: from here on the request ends, once
-        if (thrown == null) {
+        if (decided != null) {
+            failDecided();
+        } else if (thrown == null) {
             returned();
         } else {
             threw(thrown);
@@ -170,11 +177,53 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
                 attachments.convert();
                 message.tensors(attachments.tensors());
             }
-            exchange.entry().handler().handle(message, outbox);
+            if (context.interceptors().table().isEmpty()) {
+                exchange.entry().handler().handle(message, outbox);
+            } else {
+                intercept();
+            }
         } finally {
             outbox.leave();
             slot.leave(before);
         }
+    }
+
+    /** Calls the handler between its interceptors. What they throw is the outcome of the request, and no exception. */
+    private void intercept() throws RejectedMessageException {
+        if (interception == null) {
+            interception = new HandlerInterception(
+                    context.interceptors(), context.responses().workerId());
+        }
+        interception.open(exchange.view());
+        intercepted = true;
+        decided = interception.handle(exchange.entry(), message, outbox);
+    }
+
+    /**
+     * Calls the interceptors of a request whose response was deferred.
+     *
+     * @param failure null when the body is the response
+     * @return the failure of the request; null when the body is the response
+     */
+    Failure afterLate(ResponseBody body, Failure failure) {
+        return intercepted ? interception.after(failure == null ? body.content() : null, failure) : failure;
+    }
+
+    /** Counts the request out of its interceptors, after another thread ended it. */
+    void endInterception() {
+        if (intercepted) {
+            interception.end();
+        }
+    }
+
+    private void failDecided() {
+        Failure failure = decided;
+        decided = null;
+        DeferredResponse late = outbox.late();
+        if (late != null) {
+            late.handlerThrew();
+        }
+        exchange.fail(failure);
     }
 
     private void returned() {

@@ -5,10 +5,11 @@ import io.waybill.api.Caller;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
-import io.waybill.api.handler.Outbox;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.handling.ComposedOutbox;
+import io.waybill.handling.OutgoingResponse;
 import io.waybill.wire.Observations;
 import io.waybill.worker.call.NestedCaller;
 import java.nio.ByteBuffer;
@@ -23,7 +24,7 @@ import java.util.random.RandomGenerator;
  *
  * <p><b>Threads.</b> Belongs to the thread of the handler while it runs.
  */
-final class RequestOutbox implements Outbox {
+final class RequestOutbox implements ComposedOutbox {
 
     private final ServingContext context;
     private final Exchange exchange;
@@ -69,6 +70,16 @@ final class RequestOutbox implements Outbox {
     /** Returns the response as composed so far. */
     ResponseBody body() {
         return body;
+    }
+
+    @Override
+    public OutgoingResponse composed() {
+        return body.content();
+    }
+
+    @Override
+    public boolean isDeferred() {
+        return late != null;
     }
 
     /** Returns the response that the handler deferred; null for none. */

@@ -53,6 +53,11 @@ final class ResponseBody implements ResponseWriter.Content {
         return response.isEmpty();
     }
 
+    /** Returns the response without its attachments. */
+    OutgoingResponse content() {
+        return response;
+    }
+
     Body fields() {
         reset();
         return response.fields();

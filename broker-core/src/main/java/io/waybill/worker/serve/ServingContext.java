@@ -1,7 +1,9 @@
 package io.waybill.worker.serve;
 
 import io.waybill.api.Rpc;
+import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.host.Clock;
+import io.waybill.intercept.Interceptors;
 import io.waybill.worker.call.Calls;
 import io.waybill.worker.call.WorkerRpc;
 import io.waybill.worker.peer.TensorTransit;
@@ -19,7 +21,8 @@ public record ServingContext(
         HandlerSlots invocations,
         WorkerReferences references,
         FaultAlarm faults,
-        HandlerErrorLog handlerErrors) {
+        HandlerErrorLog handlerErrors,
+        Interceptors<HandlerInterceptor> interceptors) {
 
     /** Returns calls by operator or function, and references, on behalf of a request. */
     Rpc rpcFor(CallOrigin origin) {

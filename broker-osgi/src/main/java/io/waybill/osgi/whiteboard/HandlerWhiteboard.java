@@ -15,12 +15,9 @@ import io.waybill.dispatch.KeyClaimedException;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.Clock;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.Constants;
@@ -50,23 +47,17 @@ public final class HandlerWhiteboard
     static final String DELIVERY = Delivery.PREFIX_ + "delivery";
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerWhiteboard.class);
-    /** Max keys of a handler in the log. */
-    private static final int MAX_SHOWN = 50;
-
     private static final Duration THREADS_END_LIMIT = Duration.ofSeconds(1);
 
     private final BundleContext context;
     private final HandlerRegistry registry;
+    private final ServiceProblems problems;
     private final ExecutorSettings executorSettings;
     private final Duration drainLimit;
     private final Clock clock;
     private final ServiceTracker<MessageHandler, Published> tracker;
 
     private final Map<Long, OfBundle> byBundle = new HashMap<>(); // guarded by itself
-    private final Map<Long, List<Problem>> problems = new HashMap<>(); // guarded by itself
-
-    /** Problem of a service. */
-    private record Problem(ServiceReference<MessageHandler> reference, String text) {}
 
     /** A handler while it is in the registry. */
     record Published(Bundle bundle, OfBundle owner, HandlerRegistry.Registration registration, Provider provider) {}
@@ -86,11 +77,13 @@ public final class HandlerWhiteboard
     public HandlerWhiteboard(
             BundleContext context,
             HandlerRegistry registry,
+            ServiceProblems problems,
             ExecutorSettings executorSettings,
             Duration drainLimit,
             Clock clock) {
         this.context = context;
         this.registry = registry;
+        this.problems = problems;
         this.executorSettings = executorSettings;
         this.drainLimit = drainLimit;
         this.clock = clock;
@@ -106,38 +99,21 @@ public final class HandlerWhiteboard
         tracker.close();
     }
 
-    /** Returns the problems of services that the bundle publishes now. */
-    public List<String> problems(Bundle bundle) {
-        synchronized (problems) {
-            List<Problem> ofBundle = problems.getOrDefault(bundle.getBundleId(), List.of());
-            return ofBundle.stream()
-                    .filter(problem -> problem.reference.getBundle() != null)
-                    .map(Problem::text)
-                    .toList();
-        }
-    }
-
-    public void forgetProblems(Bundle bundle) {
-        synchronized (problems) {
-            problems.remove(bundle.getBundleId());
-        }
-    }
-
     @Override
     public Published addingService(ServiceReference<MessageHandler> reference) {
         Bundle bundle = reference.getBundle();
         List<HandlerKey> keys;
         DeliveryPolicy delivery;
         try {
-            keys = keys(reference);
+            keys = ServiceKeys.of(reference, HANDLES, "a handler");
             delivery = delivery(reference);
         } catch (IllegalArgumentException e) {
-            report(reference, e.getMessage());
+            problems.report(reference, e.getMessage());
             return null;
         }
         MessageHandler handler = context.getService(reference);
         if (handler == null) {
-            report(reference, "the handler of " + texts(keys) + " could not be made");
+            problems.report(reference, "the handler of " + ServiceKeys.texts(keys) + " could not be made");
             return null;
         }
         Provider provider =
@@ -158,10 +134,10 @@ public final class HandlerWhiteboard
         } catch (KeyClaimedException e) {
             leave(owner, provider);
             context.ungetService(reference);
-            report(reference, e.getMessage());
+            problems.report(reference, e.getMessage());
             return null;
         }
-        LOG.info("{} handles {}", provider, texts(keys));
+        LOG.info("{} handles {}", provider, ServiceKeys.texts(keys));
         return new Published(bundle, owner, registration, provider);
     }
 
@@ -220,45 +196,6 @@ public final class HandlerWhiteboard
         }
     }
 
-    private void report(ServiceReference<MessageHandler> reference, String text) {
-        Bundle bundle = reference.getBundle();
-        synchronized (problems) {
-            List<Problem> ofBundle = problems.computeIfAbsent(bundle.getBundleId(), id -> new ArrayList<>());
-            ofBundle.removeIf(problem -> problem.reference.getBundle() == null);
-            ofBundle.add(new Problem(reference, text));
-        }
-        LOG.error("{}: {}", bundle.getSymbolicName(), text);
-    }
-
-    /** The property is a String for one value, and a String[] for several. */
-    private static List<HandlerKey> keys(ServiceReference<MessageHandler> reference) {
-        Object property = reference.getProperty(HANDLES);
-        List<String> texts = new ArrayList<>();
-        if (property instanceof String one) {
-            texts.add(one);
-        } else if (property instanceof String[] several) {
-            texts.addAll(List.of(several));
-        } else if (property instanceof Iterable<?> several) {
-            several.forEach(text -> texts.add(String.valueOf(text)));
-        }
-        if (texts.isEmpty()) {
-            throw new IllegalArgumentException(
-                    "a handler says what it takes in the service property " + HANDLES + ", and there is none");
-        }
-        if (texts.size() > HandlerSpec.MAX_KEYS) {
-            throw new IllegalArgumentException(HandlerSpec.tooMany(texts.size()));
-        }
-        Set<HandlerKey> keys = new LinkedHashSet<>();
-        for (String text : texts) {
-            HandlerKey key = HandlerKey.parse(text.strip());
-            if (key instanceof HandlerKey.OfControl) {
-                throw new IllegalArgumentException("control operations are the node's own: " + key.text());
-            }
-            keys.add(key);
-        }
-        return List.copyOf(keys);
-    }
-
     private static boolean isNonBlocking(ServiceReference<MessageHandler> reference) {
         Object property = reference.getProperty(NON_BLOCKING);
         return property != null && Boolean.parseBoolean(property.toString());
@@ -267,11 +204,5 @@ public final class HandlerWhiteboard
     private static DeliveryPolicy delivery(ServiceReference<MessageHandler> reference) {
         Object property = reference.getProperty(DELIVERY);
         return property == null ? DeliveryPolicy.AT_MOST_ONCE : DeliveryPolicy.parse(property.toString());
-    }
-
-    private static String texts(List<HandlerKey> keys) {
-        String some = String.join(
-                ", ", keys.stream().limit(MAX_SHOWN).map(HandlerKey::text).toList());
-        return keys.size() <= MAX_SHOWN ? some : some + " and " + (keys.size() - MAX_SHOWN) + " more";
     }
 }

@@ -1,10 +1,12 @@
 package io.waybill.replay.run;
 
-import io.waybill.api.Message;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.handler.Outbox;
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.handling.ComposedOutbox;
 import io.waybill.handling.Failure;
+import io.waybill.handling.HandlerInterception;
+import io.waybill.handling.InboundMessage;
+import io.waybill.handling.OutgoingResponse;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -51,8 +53,9 @@ final class HandlerSupervision {
         return Thread.currentThread() == owner;
     }
 
-    /** Calls a handler. Returns its exception, as its caller would get it; empty when it returned. */
-    Optional<Failure> call(HandlerEntry entry, Message message, Outbox outbox) {
+    /** Calls a handler between its interceptors. Returns the error that it or one of them decided; empty for none. */
+    Optional<Failure> call(
+            HandlerEntry entry, HandlerInterception interception, InboundMessage message, ComposedOutbox outbox) {
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
         ClassLoader wanted = entry.contextClassLoader();
@@ -61,8 +64,7 @@ final class HandlerSupervision {
             thread.setContextClassLoader(wanted);
         }
         try {
-            entry.handler().handle(message, outbox);
-            return Optional.empty();
+            return Optional.ofNullable(interception.handle(entry, message, outbox));
         } catch (GivenUpError e) {
             throw e;
         } catch (RejectedMessageException e) {
@@ -73,6 +75,20 @@ final class HandlerSupervision {
             if (wanted != before) {
                 thread.setContextClassLoader(before);
             }
+            leave();
+        }
+    }
+
+    /**
+     * Calls the interceptors of a deferred response.
+     *
+     * @param error empty when the response is the outcome
+     */
+    Optional<Failure> after(HandlerInterception interception, OutgoingResponse response, Optional<Failure> error) {
+        enter();
+        try {
+            return Optional.ofNullable(interception.after(error.isPresent() ? null : response, error.orElse(null)));
+        } finally {
             leave();
         }
     }

@@ -20,11 +20,11 @@ record RecordedCaller(ReplayOutbox outbox) implements Caller {
 
     @Override
     public CompletableFuture<Response> callAsync(Request request) {
-        NestedCall asked = outbox.match(request);
+        ReplayedNestedCall asked = outbox.ask(request);
         CompletableFuture<Response> response = new CompletableFuture<>();
-        if (asked.response().isPresent()) {
+        if (asked.hasOutcome()) {
             try {
-                response.complete(outbox.response(asked));
+                response.complete(asked.response());
             } catch (CallException e) {
                 response.completeExceptionally(e);
             }
@@ -34,17 +34,17 @@ record RecordedCaller(ReplayOutbox outbox) implements Caller {
 
     @Override
     public long call(Request request, ResponseListener listener) {
-        NestedCall asked = outbox.match(request);
-        if (asked.response().isPresent()) {
+        ReplayedNestedCall asked = outbox.ask(request);
+        if (asked.hasOutcome()) {
             deliver(asked, listener);
         }
-        return asked.call().id();
+        return asked.id();
     }
 
-    private void deliver(NestedCall asked, ResponseListener listener) {
+    private static void deliver(ReplayedNestedCall asked, ResponseListener listener) {
         Response response;
         try {
-            response = outbox.response(asked);
+            response = asked.response();
         } catch (CallException e) {
             listener.onFailure(e);
             return;

@@ -1,6 +1,5 @@
 package io.waybill.replay.run;
 
-import io.waybill.api.CallException;
 import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
@@ -57,15 +56,13 @@ record RecordedRpc(ReplayOutbox outbox) implements Rpc {
 
     @Override
     public RRef remote(String to, Invocation call, Duration timeout) {
-        NestedCall asked = outbox.match(
+        ReplayedNestedCall asked = outbox.ask(
                 Request.invocation(to, MessageType.SCRIPT_REMOTE_CALL, call).timeout(timeout));
-        List<ForkData> references = asked.request().references();
+        List<ForkData> references = asked.recorded().request().references();
         if (references.isEmpty()) {
             throw ReplayCandidate.refused("the call on record names no reference that it creates");
         }
-        Optional<CallException> failure =
-                asked.response().filter(RecordContent::isError).map(RecordContent::failure);
-        return new ReplayedReference(outbox.candidate(), references.get(references.size() - 1), failure);
+        return new ReplayedReference(outbox.candidate(), references.get(references.size() - 1), asked.failure());
     }
 
     @Override

@@ -6,12 +6,19 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
+import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.WorkerInfo;
+import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerTable;
+import io.waybill.handling.HandlerInterception;
 import io.waybill.handling.HeldResponse;
+import io.waybill.handling.InterceptorDepth;
+import io.waybill.intercept.InterceptorChain;
+import io.waybill.intercept.InterceptorRegistry;
+import io.waybill.intercept.InterceptorTable;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.rref.id.FetchRequest;
 import io.waybill.rref.id.ForkData;
@@ -34,6 +41,8 @@ public final class ReplayCandidate implements Closeable {
     private final String name;
     private final WorkerInfo worker;
     private final HandlerRegistry registry;
+    private final InterceptorRegistry interceptors;
+    private final InterceptorDepth depth = new InterceptorDepth();
     private final Closeable handlers;
     private final List<String> problems;
     private final ReplayedValues values;
@@ -47,10 +56,16 @@ public final class ReplayCandidate implements Closeable {
      * @param problems why some of the handlers are missing
      */
     public ReplayCandidate(
-            String name, WorkerInfo worker, HandlerRegistry registry, Closeable handlers, List<String> problems) {
+            String name,
+            WorkerInfo worker,
+            HandlerRegistry registry,
+            InterceptorRegistry interceptors,
+            Closeable handlers,
+            List<String> problems) {
         this.name = name;
         this.worker = worker;
         this.registry = registry;
+        this.interceptors = interceptors;
         this.handlers = handlers;
         this.problems = problems;
         this.values = new ReplayedValues(worker.id());
@@ -66,6 +81,23 @@ public final class ReplayCandidate implements Closeable {
 
     HandlerTable table() {
         return registry.table();
+    }
+
+    /** Returns the interceptors around an outgoing call; null for none. They are not counted, because none is replaced in a replay. */
+    InterceptorChain<CallInterceptor> interceptorsOf(Request request) {
+        InterceptorTable<CallInterceptor> present = interceptors.calls().table();
+        return present.isEmpty() || depth.isInside()
+                ? null
+                : present.find(request.type(), request.payloadArray(), request.payloadLength());
+    }
+
+    InterceptorDepth depth() {
+        return depth;
+    }
+
+    /** Creates what runs the interceptors around the handlers. */
+    HandlerInterception newInterception() {
+        return new HandlerInterception(interceptors.handlers(), worker.id());
     }
 
     /** Describes that there is no handler, and why. */

@@ -11,12 +11,15 @@ import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
-import io.waybill.api.handler.Outbox;
+import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
+import io.waybill.handling.CallHooks;
+import io.waybill.handling.ComposedOutbox;
 import io.waybill.handling.Failure;
 import io.waybill.handling.HeldResponse;
 import io.waybill.handling.OutgoingResponse;
+import io.waybill.intercept.InterceptorChain;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.wire.MalformedRecordException;
@@ -33,7 +36,7 @@ import java.util.random.RandomGenerator;
  *
  * <p><b>Threads.</b> The handler's; calls may come from any.
  */
-final class ReplayOutbox implements Outbox {
+final class ReplayOutbox implements ComposedOutbox {
 
     private final RecordedCall recorded;
     private final ReplayCandidate candidate;
@@ -79,6 +82,16 @@ final class ReplayOutbox implements Outbox {
         return late;
     }
 
+    @Override
+    public OutgoingResponse composed() {
+        return response;
+    }
+
+    @Override
+    public boolean isDeferred() {
+        return late != null;
+    }
+
     /** Ends the nested calls. */
     void end() {
         ended = true;
@@ -89,12 +102,34 @@ final class ReplayOutbox implements Outbox {
         if (!mayBlock) {
             throw Failure.mustNotWait();
         }
-        NestedCall asked = match(request);
-        if (asked.response().isEmpty()) {
-            throw stopWith(RunOutcome.notReplayable("what its handler was told of call "
-                    + MessageId.text(asked.call().id()) + " is not on record: there is no answer to it"));
+        ReplayedNestedCall asked = ask(request);
+        if (!asked.hasOutcome()) {
+            throw stopWith(RunOutcome.notReplayable("what its handler was told of call " + MessageId.text(asked.id())
+                    + " is not on record: there is no answer to it"));
         }
-        return response(asked);
+        return asked.response();
+    }
+
+    /**
+     * Passes a request through its interceptors, and finds the call on record that it is.
+     *
+     * @throws CallException when there is none, or an interceptor fails the call
+     */
+    ReplayedNestedCall ask(Request request) {
+        InterceptorChain<CallInterceptor> interceptors = candidate.interceptorsOf(request);
+        if (interceptors == null) {
+            return new ReplayedNestedCall(this, match(request), null);
+        }
+        CallHooks hooks = new CallHooks(candidate.depth());
+        hooks.open(interceptors, request, recorded.id());
+        try {
+            return new ReplayedNestedCall(this, match(hooks.request()), hooks);
+        } catch (RuntimeException | Error e) {
+            hooks.failed(CallHooks.notSent(e));
+            throw e;
+        } finally {
+            hooks.releaseRequest();
+        }
     }
 
     /**
@@ -102,7 +137,7 @@ final class ReplayOutbox implements Outbox {
      *
      * @throws CallException when there is none
      */
-    NestedCall match(Request request) {
+    private NestedCall match(Request request) {
         if (ended) {
             throw new IllegalStateException("the outbox is dead: its handler has returned");
         }
@@ -138,7 +173,7 @@ final class ReplayOutbox implements Outbox {
      *
      * @throws CallException the error on record
      */
-    Response response(NestedCall asked) {
+    HeldResponse response(NestedCall asked) {
         RecordContent content = asked.response().orElseThrow();
         if (content.isError()) {
             throw content.failure();

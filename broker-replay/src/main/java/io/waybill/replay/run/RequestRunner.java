@@ -10,6 +10,7 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.handling.Delivered;
 import io.waybill.handling.Failure;
+import io.waybill.handling.HandlerInterception;
 import io.waybill.handling.InboundMessage;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.handling.Route;
@@ -46,6 +47,7 @@ final class RequestRunner {
     private final RecordView view = new RecordView(buffer);
     private final InboundMessage message = new InboundMessage(view, deadlineNs -> outbox().leftNs());
     private final OutgoingResponse response = new OutgoingResponse();
+    private final HandlerInterception interception;
     private ReplayOutbox outbox; // set before a handler sees the message
 
     /** Environment of a run. */
@@ -59,6 +61,7 @@ final class RequestRunner {
         this.candidate = candidate;
         this.surroundings = surroundings;
         this.beingMade = beingMade;
+        this.interception = candidate.newInterception();
     }
 
     private ReplayOutbox outbox() {
@@ -159,16 +162,18 @@ final class RequestRunner {
         ReplayOutbox attempt = new ReplayOutbox(call, candidate, surroundings, !entry.nonBlocking(), response);
         outbox = attempt;
         ReplayOutbox before = candidate.begin(attempt);
+        interception.open(view);
         try {
             HandlerWatch watch = HandlerWatch.begin();
             Optional<Failure> failure;
             try {
-                failure = surroundings.supervision().call(entry, message, attempt);
+                failure = surroundings.supervision().call(entry, interception, message, attempt);
             } finally {
                 watch.leave();
             }
             return outcome(entry, call, attempt, failure, watch);
         } finally {
+            interception.end();
             attempt.end();
             candidate.end(attempt, before);
         }
@@ -182,6 +187,9 @@ final class RequestRunner {
             attempt.stop(RunOutcome.failed("no answer came within "
                     + surroundings.settings().limit().toMillis() + " ms after its handler returned"));
         }
+        Optional<Failure> ofLate = late == null || attempt.stopped() != null
+                ? Optional.empty()
+                : surroundings.supervision().after(interception, late.response(), late.failure());
         Optional<UnrecordedInput> unrecordedInput = watch.end();
         if (unrecordedInput.isPresent()) { // first of all: whatever else is wrong may come of it
             return RunOutcome.notReplayable(
@@ -192,7 +200,7 @@ final class RequestRunner {
         if (attempt.stopped() != null) {
             return attempt.stopped();
         }
-        Optional<Failure> error = late == null ? failure : late.failure();
+        Optional<Failure> error = late == null ? failure : ofLate;
         OutgoingResponse given = late == null ? response : late.response();
         if (error.isEmpty() && given.isEmpty()) {
             error = Optional.of(Failure.noResponse(candidate.worker().id(), entry));

@@ -62,6 +62,7 @@ public final class Node implements AutoCloseable {
                     osgiSettings,
                     registry,
                     DeviceConverters.into(worker.devices()),
+                    worker.interceptors(),
                     Optional.of(worker.brokers()),
                     host);
             record = new ServedRecord(worker, host, shown(conf, osgiSettings));

@@ -1,0 +1,42 @@
+package io.waybill.api.intercept;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageType;
+import io.waybill.api.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Optional;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * A request with its outcome, before that is written.
+ *
+ * <p><b>Lifetime.</b> Invalid after {@link HandlerInterceptor#after} returns. <b>Threads.</b> That of the method.
+ */
+@ProviderType
+public interface HandledMessage {
+
+    /** Returns the type of the request. */
+    MessageType type();
+
+    /** Returns the id of the request. */
+    long id();
+
+    /** Returns the worker id of the sender of the request. */
+    int from();
+
+    /** Returns the object that this interceptor attached to the request; null when it attached none. */
+    Object attachment();
+
+    /** Returns the code of the error that is the outcome; empty when the handler responded. */
+    Optional<ErrorCode> error();
+
+    /** Returns the text of the error; empty when the handler responded. */
+    String errorText();
+
+    /** Returns the payload of the response, read-only; empty when the outcome is an error. */
+    ByteBuffer payload();
+
+    /** Returns the tensors of the response, read-only; none when the outcome is an error. */
+    List<Tensor> tensors();
+}

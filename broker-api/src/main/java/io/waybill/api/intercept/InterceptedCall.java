@@ -1,0 +1,26 @@
+package io.waybill.api.intercept;
+
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * A call as one of its interceptors sees it, from the request to the outcome.
+ *
+ * <p><b>Lifetime.</b> Invalid after the method that it was passed to returns; the object is reused. <b>Threads.</b> That of the method.
+ */
+@ProviderType
+public interface InterceptedCall {
+
+    /** Returns the receiver as the program wrote it: a name, an address or an id in decimal. */
+    String to();
+
+    /** Returns the type that the program gave the request, before any interceptor wrapped it. */
+    MessageType calledType();
+
+    /** Returns the id of the request whose handler makes the call; {@link MessageId#NONE} when no handler does. */
+    long parentId();
+
+    /** Returns the object that this interceptor attached to the call; null when it attached none. */
+    Object attachment();
+}

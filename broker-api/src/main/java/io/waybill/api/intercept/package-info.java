@@ -1,0 +1,14 @@
+/**
+ * Interceptors: service interfaces for bundles that watch, change or refuse the calls of a worker and the work of its handlers.
+ *
+ * <h2>Starting points</h2>
+ * <ul>
+ *   <li>{@link io.waybill.api.intercept.CallInterceptor} around each outgoing call
+ *   <li>{@link io.waybill.api.intercept.HandlerInterceptor} around each call of a handler
+ *   <li>{@link io.waybill.api.intercept.InterceptsMessage} to say for which messages
+ * </ul>
+ */
+@Version("1.0.0")
+package io.waybill.api.intercept;
+
+import org.osgi.annotation.versioning.Version;

@@ -1,0 +1,241 @@
+package io.waybill.handling;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Request;
+import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.api.intercept.InterceptedCall;
+import io.waybill.host.failure.ForeignErrors;
+import io.waybill.intercept.InterceptorChain;
+import io.waybill.intercept.InterceptorEntry;
+import java.util.Arrays;
+
+/**
+ * The interceptors of one call, in a worker or a replay. Runs them, and contains what they do: their exceptions fail this call, and are
+ * charged to them. Reusable.
+ *
+ * <p><b>Threads.</b> Belongs to the calling thread until the request is sent, and then to the thread that completes the call.
+ */
+public final class CallHooks implements InterceptedCall {
+
+    private static final int FIRST_CAPACITY = 4;
+
+    private final InterceptorDepth depth;
+    private final OutgoingMessage outgoing = new OutgoingMessage(this);
+    private final ArrivedResponse arrived = new ArrivedResponse(this);
+    private InterceptorChain<CallInterceptor> chain;
+    private String to = "";
+    private MessageType calledType = MessageType.UNKNOWN;
+    private long parent = MessageId.NONE;
+    private Object[] attachments = new Object[FIRST_CAPACITY];
+    private boolean[] wrapping = new boolean[FIRST_CAPACITY]; // which of them wrapped the request
+    private int open; // how many of them had the request, and were not notified of the outcome
+    private int at; // the one that is called
+    private Thread inside; // the thread inside it; null for none
+
+    /**
+     * Creates an object for calls of one worker.
+     *
+     * @param depth shared by all calls of the worker
+     */
+    public CallHooks(InterceptorDepth depth) {
+        this.depth = depth;
+    }
+
+    /** Begins a call. */
+    public void open(InterceptorChain<CallInterceptor> interceptors, Request request, long parentId) {
+        chain = interceptors;
+        to = request.to();
+        calledType = request.type();
+        parent = parentId;
+        open = 0;
+        if (attachments.length < interceptors.size()) {
+            attachments = new Object[interceptors.size()];
+            wrapping = new boolean[interceptors.size()];
+        }
+        outgoing.open(request);
+    }
+
+    /**
+     * Calls the interceptors of the request, and returns the one to send.
+     *
+     * @throws CallException when one of them fails the call
+     */
+    public Request request() {
+        enter();
+        try {
+            for (at = 0; at < chain.size(); at++) {
+                CallInterceptor interceptor = chain.get(at).interceptor();
+                if (interceptor != null) {
+                    interceptor.onRequest(outgoing);
+                }
+                open = at + 1;
+            }
+        } catch (Throwable e) { // the boundary around an interceptor
+            throw failure("onRequest", MessageId.NONE, e);
+        } finally {
+            outgoing.seal();
+            leave();
+        }
+        return outgoing.request();
+    }
+
+    /** Gives back what interceptors passed with the request, after it was written or dropped. Does not throw. */
+    public void releaseRequest() {
+        outgoing.close();
+    }
+
+    /** Calls the interceptors of the response, the last one first. Returns the failure of the call; null for none. Does not throw. */
+    public CallException respond(ReplaceableResponse response) {
+        long id = response.id();
+        arrived.open(response);
+        enter();
+        try {
+            while (open > 0) {
+                at = --open;
+                CallInterceptor interceptor = chain.get(at).interceptor();
+                if (interceptor != null) {
+                    interceptor.onResponse(arrived);
+                } else if (wrapping[at]) {
+                    return gone(id);
+                }
+            }
+            return null;
+        } catch (Throwable e) { // the boundary around an interceptor
+            return failure("onResponse", id, e);
+        } finally {
+            leave();
+            arrived.close();
+        }
+    }
+
+    /** Notifies the interceptors that were not notified yet of the call's failure, the last one first. Does not throw. */
+    public void failed(CallException failure) {
+        enter();
+        while (open > 0) {
+            at = --open;
+            CallInterceptor interceptor = chain.get(at).interceptor();
+            try {
+                if (interceptor != null) {
+                    interceptor.onFailure(this, failure);
+                }
+            } catch (Throwable e) { // the boundary around an interceptor
+                chain.get(at).threw("onFailure", text(failure.messageId()), e);
+            }
+        }
+        leave();
+    }
+
+    /** Returns the failure that an exception before the request was sent stands for. */
+    public static CallException notSent(Throwable why) {
+        return why instanceof CallException known
+                ? known
+                : new CallException(
+                        ErrorKind.UNKNOWN_ERROR, ErrorCode.UNKNOWN, MessageId.NONE, ForeignErrors.describe(why), why);
+    }
+
+    /** Returns the interceptors. */
+    public InterceptorChain<CallInterceptor> chain() {
+        return chain;
+    }
+
+    /** Forgets the call, and what a bundle attached to it. */
+    public void clear() {
+        Arrays.fill(attachments, 0, chain.size(), null);
+        Arrays.fill(wrapping, 0, chain.size(), false);
+        chain = null;
+    }
+
+    private CallException gone(long id) {
+        return new CallException(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.HANDLER_GONE,
+                id,
+                "the interceptor of " + chain.get(at).provider() + " that wrapped call " + MessageId.text(id)
+                        + " left before the response came");
+    }
+
+    private void enter() {
+        inside = Thread.currentThread();
+        depth.enter();
+    }
+
+    private void leave() {
+        depth.leave();
+        inside = null;
+    }
+
+    /** Returns the failure of the call that an interceptor's exception stands for, and charges it to the interceptor. */
+    private CallException failure(String method, long id, Throwable e) {
+        InterceptorEntry<CallInterceptor> entry = chain.get(at);
+        if (e instanceof RejectedMessageException rejection) {
+            try {
+                return new CallException(
+                        ErrorKind.UNKNOWN_ERROR, rejection.code(), id, String.valueOf(rejection.getMessage()), e);
+            } catch (Throwable inException) { // of a bundle, with code of its own
+                entry.threw(method, text(id), inException);
+            }
+        }
+        entry.threw(method, text(id), e);
+        return new CallException(
+                ErrorKind.UNKNOWN_ERROR,
+                ErrorCode.HANDLER_FAILED,
+                id,
+                "the interceptor of " + entry.provider() + " failed in " + method + ": " + ForeignErrors.describe(e),
+                e);
+    }
+
+    private String text(long id) {
+        return id == MessageId.NONE
+                ? "a " + calledType + " to " + to + ", which was not sent"
+                : "call " + MessageId.text(id);
+    }
+
+    /**
+     * Throws unless the calling thread is inside an interceptor of this call.
+     *
+     * @throws IllegalStateException outside: this object is reused for other calls
+     */
+    void requireInside() {
+        if (inside != Thread.currentThread()) {
+            throw new IllegalStateException(
+                    "an intercepted call is used by the thread that its interceptor was called on, until it returns");
+        }
+    }
+
+    void wrapped() {
+        wrapping[at] = true;
+    }
+
+    void attach(Object attachment) {
+        attachments[at] = attachment;
+    }
+
+    @Override
+    public String to() {
+        requireInside();
+        return to;
+    }
+
+    @Override
+    public MessageType calledType() {
+        requireInside();
+        return calledType;
+    }
+
+    @Override
+    public long parentId() {
+        requireInside();
+        return parent;
+    }
+
+    @Override
+    public Object attachment() {
+        requireInside();
+        return attachments[at];
+    }
+}

@@ -1,0 +1,239 @@
+package io.waybill.handling;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.intercept.HandledMessage;
+import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.host.failure.ForeignErrors;
+import io.waybill.intercept.InterceptorChain;
+import io.waybill.intercept.InterceptorTable;
+import io.waybill.intercept.Interceptors;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.RecordView;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * The interceptors around the handler of one request, in a worker or a replay. Contains what they do: their exceptions fail this request,
+ * and are charged to them. Reusable.
+ *
+ * <p><b>Threads.</b> Belongs to the handler's thread, and with a deferred response to the thread that responds. {@link #end} is called by any
+ * thread.
+ */
+public final class HandlerInterception implements HandledMessage {
+
+    private static final int FIRST_CAPACITY = 4;
+
+    private final Interceptors<HandlerInterceptor> interceptors;
+    private final int workerId;
+    private final AtomicBoolean ended = new AtomicBoolean(true);
+    private InterceptorChain<HandlerInterceptor> chain; // null: no interceptor is concerned
+    private RecordView request;
+    private Object[] attachments = new Object[FIRST_CAPACITY];
+    private int at; // the one whose after method is called
+    private int
+            first; // the outermost of those that were not called yet before the handler: from here on outwards all were
+    private OutgoingResponse response; // null when the outcome is an error, or outside of an after method
+    private Failure failure; // null when the response is the outcome
+    private Thread inside; // the thread inside an after method; null for none
+
+    /**
+     * Creates an object for requests of one worker.
+     *
+     * @param workerId the worker that serves them, for the texts of errors
+     */
+    public HandlerInterception(Interceptors<HandlerInterceptor> interceptors, int workerId) {
+        this.interceptors = interceptors;
+        this.workerId = workerId;
+    }
+
+    /** Begins a request: finds its interceptors and counts it in at each of them. */
+    public void open(RecordView of) {
+        request = of;
+        do {
+            InterceptorTable<HandlerInterceptor> table = interceptors.table();
+            chain = Route.isOfReferences(of.typeCode())
+                    ? null
+                    : table.find(of.typeCode(), of.buffer().memory(), Envelope.HEADER_LENGTH, of.payloadLength());
+        } while (chain != null && !chain.begin()); // again when one was withdrawn meanwhile: the new table is there
+        first = chain == null ? 0 : chain.size();
+        if (attachments.length < first) {
+            attachments = new Object[first];
+        }
+        ended.set(chain == null);
+    }
+
+    /**
+     * Calls the handler between its interceptors; those behind it are called later when the response is deferred. What the handler throws is
+     * thrown on.
+     *
+     * @return the failure that interceptors decided; null when they decided none
+     */
+    public Failure handle(HandlerEntry entry, InboundMessage message, ComposedOutbox outbox)
+            throws RejectedMessageException {
+        Failure failed = before(message, outbox);
+        try {
+            if (failed == null && !hasOutcome(outbox)) {
+                entry.handler().handle(message, outbox);
+            }
+        } catch (Throwable e) { // seen by the interceptors, and then by the boundary around the handler
+            after(
+                    null,
+                    e instanceof RejectedMessageException rejection
+                            ? Failure.rejected(workerId, rejection)
+                            : Failure.threw(workerId, e));
+            throw e;
+        }
+        if (failed != null) {
+            return after(null, failed);
+        }
+        if (outbox.isDeferred()) {
+            return null;
+        }
+        if (outbox.composed().isEmpty()) { // the boundary says so
+            after(null, Failure.noResponse(workerId, entry));
+            return null;
+        }
+        return after(outbox.composed(), null);
+    }
+
+    private static boolean hasOutcome(ComposedOutbox outbox) {
+        return outbox.isDeferred() || !outbox.composed().isEmpty();
+    }
+
+    /** Calls the interceptors before the handler, the outermost first. Returns the failure of the request; null for none. */
+    private Failure before(InboundMessage message, ComposedOutbox outbox) {
+        while (first > 0 && !hasOutcome(outbox)) {
+            int next = first - 1;
+            HandlerInterceptor interceptor = chain.get(next).interceptor();
+            try {
+                if (interceptor != null) {
+                    interceptor.before(message, outbox);
+                    attachments[next] = message.takeAttached();
+                }
+            } catch (Throwable e) { // the boundary around an interceptor
+                return failureOf(next, "before", e);
+            }
+            first = next;
+        }
+        return null;
+    }
+
+    /**
+     * Calls the interceptors after the outcome, the innermost first, and counts the request out.
+     *
+     * @param responded the response; null when the outcome is an error
+     * @param failed null when the handler responded
+     * @return the failure of the request; null when the response is the outcome
+     */
+    public Failure after(OutgoingResponse responded, Failure failed) {
+        if (chain == null) {
+            return failed;
+        }
+        failure = failed;
+        inside = Thread.currentThread();
+        for (at = first; at < chain.size(); at++) {
+            HandlerInterceptor interceptor = chain.get(at).interceptor();
+            response = failure == null ? responded : null;
+            try {
+                if (interceptor != null) {
+                    interceptor.after(this);
+                }
+            } catch (Throwable e) { // the boundary around an interceptor
+                Failure own = failureOf(at, "after", e);
+                failure = failure == null ? own : failure;
+            }
+        }
+        Arrays.fill(attachments, 0, chain.size(), null);
+        inside = null;
+        response = null;
+        Failure outcome = failure;
+        failure = null;
+        end();
+        return outcome;
+    }
+
+    /** Counts the request out, once. */
+    public void end() {
+        if (ended.compareAndSet(false, true)) {
+            chain.end();
+        }
+    }
+
+    private Failure failureOf(int at, String method, Throwable e) {
+        if (e instanceof RejectedMessageException rejection) {
+            return Failure.rejected(workerId, rejection);
+        }
+        chain.get(at).threw(method, "call " + MessageId.text(request.id()), e);
+        String text = "the interceptor of " + chain.get(at).provider() + " failed in " + method + ": "
+                + ForeignErrors.describe(e);
+        return new Failure(ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, Failure.nodeError(workerId, text));
+    }
+
+    private void requireInside() {
+        if (inside != Thread.currentThread()) {
+            throw new IllegalStateException(
+                    "an outcome is read by the thread that the interceptor was called on, until it returns");
+        }
+    }
+
+    @Override
+    public MessageType type() {
+        requireInside();
+        return request.type();
+    }
+
+    @Override
+    public long id() {
+        requireInside();
+        return request.id();
+    }
+
+    @Override
+    public int from() {
+        requireInside();
+        return request.from();
+    }
+
+    @Override
+    public Object attachment() {
+        requireInside();
+        return attachments[at];
+    }
+
+    @Override
+    public Optional<ErrorCode> error() {
+        requireInside();
+        return failure == null ? Optional.empty() : Optional.of(failure.code());
+    }
+
+    @Override
+    public String errorText() {
+        requireInside();
+        return failure == null ? "" : failure.text();
+    }
+
+    @Override
+    public ByteBuffer payload() {
+        requireInside();
+        return response == null
+                ? ByteBuffer.allocate(0)
+                : ByteBuffer.wrap(response.array(), 0, response.length())
+                        .slice()
+                        .asReadOnlyBuffer();
+    }
+
+    @Override
+    public List<Tensor> tensors() {
+        requireInside();
+        return response == null ? List.of() : response.tensors();
+    }
+}

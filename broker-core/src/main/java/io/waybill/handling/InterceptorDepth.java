@@ -1,0 +1,24 @@
+package io.waybill.handling;
+
+/**
+ * How many interceptors of calls each thread is inside of: the calls that it makes there are not intercepted.
+ *
+ * <p><b>Threads.</b> Any; each sees its own depth.
+ */
+public final class InterceptorDepth {
+
+    private final ThreadLocal<int[]> depths = ThreadLocal.withInitial(() -> new int[1]);
+
+    /** Returns whether the calling thread is inside an interceptor. */
+    public boolean isInside() {
+        return depths.get()[0] > 0;
+    }
+
+    void enter() {
+        depths.get()[0]++;
+    }
+
+    void leave() {
+        depths.get()[0]--;
+    }
+}

@@ -1,0 +1,169 @@
+package io.waybill.handling;
+
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
+import io.waybill.api.Request;
+import io.waybill.api.intercept.OutgoingCall;
+import io.waybill.api.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * A request on its way through its interceptors. Pooled with the {@link CallHooks}.
+ *
+ * <p><b>Threads.</b> Belongs to the calling thread. <b>Ownership.</b> Has one count of the storage of each tensor, and a handle of each
+ * reference, that an interceptor passed to it.
+ */
+final class OutgoingMessage implements OutgoingCall {
+
+    /** Offset of the name in the payload of a call by name, behind its length. */
+    private static final int NAME_AT = 2;
+
+    private final CallHooks call;
+    private Request called; // by the program
+    private Request request;
+    private boolean open; // while interceptors may change it
+    private List<Tensor> tensors = List.of(); // those passed by an interceptor
+    private List<RRef> references = List.of(); // handles of those passed by an interceptor
+
+    OutgoingMessage(CallHooks call) {
+        this.call = call;
+    }
+
+    void open(Request first) {
+        called = first;
+        request = first;
+        open = true;
+    }
+
+    /** Lets no interceptor change the request any more. */
+    void seal() {
+        open = false;
+    }
+
+    /** Returns the request to send. */
+    Request request() {
+        return request;
+    }
+
+    /** Gives back what interceptors passed. Does not throw. */
+    void close() {
+        PassedObjects.release(tensors, references);
+        tensors = List.of();
+        references = List.of();
+        called = null;
+        request = null;
+    }
+
+    private Request current() {
+        call.requireInside();
+        if (!open) {
+            throw new IllegalStateException("the request was sent; an interceptor changes it in onRequest alone");
+        }
+        return request;
+    }
+
+    @Override
+    public String to() {
+        return call.to();
+    }
+
+    @Override
+    public MessageType calledType() {
+        return call.calledType();
+    }
+
+    @Override
+    public long parentId() {
+        return call.parentId();
+    }
+
+    @Override
+    public Object attachment() {
+        return call.attachment();
+    }
+
+    @Override
+    public void attach(Object attachment) {
+        current();
+        call.attach(attachment);
+    }
+
+    @Override
+    public MessageType type() {
+        return current().type();
+    }
+
+    @Override
+    public String operation() {
+        current();
+        MessageType type = called.type();
+        boolean isByName = type == MessageType.NAMED_CALL
+                || type == MessageType.SCRIPT_CALL
+                || type == MessageType.SCRIPT_REMOTE_CALL;
+        int length = isByName ? nameLength(called.payloadArray(), called.payloadLength()) : 0;
+        return length == 0 ? type.name() : new String(called.payloadArray(), NAME_AT, length, StandardCharsets.UTF_8);
+    }
+
+    /** Returns a name's length; 0 when the payload holds none. */
+    private static int nameLength(byte[] payload, int payloadLength) {
+        if (payloadLength < NAME_AT) {
+            return 0;
+        }
+        int length =
+                Invocation.nameLength(Byte.toUnsignedInt(payload[0]) | Byte.toUnsignedInt(payload[1]) << Byte.SIZE);
+        return length > Invocation.MAX_NAME_BYTES || NAME_AT + length > payloadLength ? 0 : length;
+    }
+
+    @Override
+    public ByteBuffer payload() {
+        return ByteBuffer.wrap(current().payloadArray(), 0, request.payloadLength())
+                .slice()
+                .asReadOnlyBuffer();
+    }
+
+    @Override
+    public List<Tensor> tensors() {
+        return current().tensors();
+    }
+
+    @Override
+    public List<RRef> references() {
+        return current().references();
+    }
+
+    @Override
+    public void wrap(MessageType type, ByteBuffer payload) {
+        request = replaced(type, payload, current().tensors(), request.references());
+        call.wrapped();
+    }
+
+    @Override
+    public void wrap(
+            MessageType type, ByteBuffer payload, List<Tensor> newTensors, List<? extends RRef> newReferences) {
+        current();
+        List<Tensor> ownTensors = List.copyOf(newTensors);
+        List<RRef> ownReferences = PassedObjects.handlesOf(newReferences);
+        try {
+            request = replaced(type, payload, ownTensors, ownReferences);
+        } catch (RuntimeException | Error e) {
+            PassedObjects.release(List.of(), ownReferences);
+            throw e;
+        }
+        PassedObjects.release(tensors, references); // of the interceptor before
+        tensors = ownTensors;
+        references = ownReferences;
+        call.wrapped();
+    }
+
+    private Request replaced(
+            MessageType type, ByteBuffer payload, List<Tensor> ofTensors, List<? extends RRef> ofReferences) {
+        Request wrapped = Request.raw(request.to(), type, payload, ofTensors, ofReferences);
+        return request.timeoutNs() == Request.DEFAULT_TIMEOUT
+                ? wrapped
+                : wrapped.timeout(Duration.ofNanos(request.timeoutNs()));
+    }
+}

@@ -1,0 +1,49 @@
+package io.waybill.handling;
+
+import io.waybill.api.RRef;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.host.failure.ForeignErrors;
+import java.util.ArrayList;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Takes and gives back the tensors and references that interceptors pass. Stateless. */
+public final class PassedObjects {
+
+    private static final Logger LOG = LoggerFactory.getLogger(PassedObjects.class);
+
+    private PassedObjects() {}
+
+    /** Releases a count of the storage of each tensor, and closes each reference. Does not throw. */
+    public static void release(List<Tensor> tensors, List<? extends RRef> references) {
+        for (int i = 0; i < tensors.size(); i++) {
+            try {
+                tensors.get(i).storage().release();
+            } catch (Throwable e) { // the boundary around a storage
+                ForeignErrors.warn(LOG, "A storage that an interceptor passed could not be released", e);
+            }
+        }
+        for (int i = 0; i < references.size(); i++) {
+            try {
+                references.get(i).close();
+            } catch (Throwable e) { // the boundary around a reference
+                ForeignErrors.warn(LOG, "A reference that an interceptor passed could not be closed", e);
+            }
+        }
+    }
+
+    /** Takes a handle of each reference; all or none. */
+    static List<RRef> handlesOf(List<? extends RRef> references) {
+        List<RRef> taken = new ArrayList<>(references.size());
+        try {
+            for (RRef reference : references) {
+                taken.add(reference.retain());
+            }
+            return List.copyOf(taken);
+        } catch (RuntimeException | Error e) {
+            release(List.of(), taken);
+            throw e;
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package io.waybill.intercept;
+
+import java.util.List;
+
+/**
+ * The interceptors of one kind of message, the highest ranking first. Immutable.
+ *
+ * @param <T> the kind of interceptor
+ */
+public final class InterceptorChain<T> {
+
+    private final InterceptorEntry<T>[] entries;
+
+    @SuppressWarnings({"unchecked", "rawtypes"}) // an array of a generic type
+    InterceptorChain(List<InterceptorEntry<T>> ordered) {
+        this.entries = ordered.toArray(new InterceptorEntry[0]);
+    }
+
+    public int size() {
+        return entries.length;
+    }
+
+    public InterceptorEntry<T> get(int index) {
+        return entries[index];
+    }
+
+    /** Counts a call in at every interceptor; false, and nowhere, when one was withdrawn: the new table is about to be there. */
+    public boolean begin() {
+        for (int i = 0; i < entries.length; i++) {
+            if (!entries[i].begin()) {
+                while (--i >= 0) {
+                    entries[i].end();
+                }
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Counts a call out at every interceptor. */
+    public void end() {
+        for (InterceptorEntry<T> entry : entries) {
+            entry.end();
+        }
+    }
+}

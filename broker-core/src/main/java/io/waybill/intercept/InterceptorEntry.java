@@ -1,0 +1,160 @@
+package io.waybill.intercept;
+
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.Provider;
+import io.waybill.host.Clock;
+import io.waybill.host.failure.ForeignErrors;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One interceptor, with the count of the calls that it has begun.
+ *
+ * <p>Every {@link #begin} that returned true is followed by one {@link #end}. In between the interceptor is not removed, unless the drain
+ * limit passes: then {@link #interceptor} is null.
+ *
+ * <p><b>Threads.</b> Any.
+ *
+ * @param <T> the kind of interceptor
+ */
+public final class InterceptorEntry<T> {
+
+    private static final Logger LOG = LoggerFactory.getLogger(InterceptorEntry.class);
+    private static final long MAX_WAIT_MS = 50;
+    /** Failures of an interceptor that are logged with their stack; further ones are counted. */
+    private static final int MAX_LOGGED = 20;
+
+    private final List<HandlerKey> keys;
+    private final Set<HandlerKey> keySet;
+    private final Provider provider;
+    private final int ranking;
+    private final AtomicLong begun = new AtomicLong();
+    private final AtomicLong ended = new AtomicLong();
+    private final AtomicLong refused = new AtomicLong();
+    private final AtomicLong failed = new AtomicLong();
+    private final Object drained = new Object();
+    // Cleared when its bundle leaves with calls in flight, so that they don't pin its classes.
+    private volatile T interceptor;
+    // Set by the withdrawing thread before it reads the counters; read by calling threads after they wrote them: one of
+    // the two sees the
+    // other.
+    private volatile boolean withdrawn;
+
+    InterceptorEntry(InterceptorSpec<T> spec) {
+        this.keys = spec.keys();
+        this.keySet = Set.copyOf(keys);
+        this.provider = spec.provider();
+        this.ranking = spec.ranking();
+        this.interceptor = spec.interceptor();
+    }
+
+    /** Counts a call in; false when the interceptor was withdrawn, and the caller looks up the new table. */
+    boolean begin() {
+        begun.getAndIncrement();
+        if (!withdrawn) {
+            return true;
+        }
+        refused.getAndIncrement();
+        end();
+        return false;
+    }
+
+    /** Counts a call out that {@link #begin} counted in. */
+    void end() {
+        ended.getAndIncrement();
+        if (withdrawn) {
+            synchronized (drained) {
+                drained.notifyAll();
+            }
+        }
+    }
+
+    /** Returns the interceptor; null when its bundle left before its calls ended. */
+    public T interceptor() {
+        return interceptor;
+    }
+
+    public Provider provider() {
+        return provider;
+    }
+
+    List<HandlerKey> keys() {
+        return keys;
+    }
+
+    /** Returns whether the interceptor declares one of these keys. */
+    boolean declaresAny(Collection<HandlerKey> wanted) {
+        return wanted.stream().anyMatch(keySet::contains);
+    }
+
+    int ranking() {
+        return ranking;
+    }
+
+    /**
+     * Counts and logs what the interceptor threw. Does not throw.
+     *
+     * @param method the method that threw
+     * @param of the call, with its message id if it has one
+     */
+    public void threw(String method, String of, Throwable error) {
+        long count = failed.incrementAndGet();
+        if (count > MAX_LOGGED) {
+            return;
+        }
+        String rest = count == MAX_LOGGED ? "; further errors of this interceptor are only counted" : "";
+        ForeignErrors.warn(LOG, provider + " threw in " + method + " of its interceptor for " + of + rest, error);
+    }
+
+    /** Returns the number of calls begun and not ended. */
+    public long inFlight() {
+        long endedBefore = ended.get(); // read first: the difference is then never too small
+        return begun.get() - endedBefore;
+    }
+
+    InterceptorStatus status() {
+        return new InterceptorStatus(
+                provider, keys, ranking, inFlight(), begun.get() - refused.get(), failed.get(), withdrawn);
+    }
+
+    /** Lets no more calls begin. The entry must have left the published table before. */
+    void withdraw() {
+        withdrawn = true;
+    }
+
+    boolean isWithdrawn() {
+        return withdrawn;
+    }
+
+    /** Calls the interceptor no more. */
+    void giveUp() {
+        interceptor = null;
+    }
+
+    /** Waits until nothing is in flight, or until a moment of the monotonic clock; returns what is still in flight. */
+    long awaitDrained(Clock clock, long untilNs) {
+        boolean interrupted = false;
+        synchronized (drained) {
+            while (inFlight() > 0 && !interrupted) {
+                long leftMs = TimeUnit.NANOSECONDS.toMillis(untilNs - clock.monotonicNs());
+                if (leftMs <= 0) {
+                    break;
+                }
+                try {
+                    drained.wait(Math.min(leftMs, MAX_WAIT_MS)); // not longer: the clock may be one that a test moves
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return inFlight();
+    }
+}

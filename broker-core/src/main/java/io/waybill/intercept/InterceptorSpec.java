@@ -1,0 +1,41 @@
+package io.waybill.intercept;
+
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.Provider;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * An interceptor and what it declares.
+ *
+ * @param keys the messages that it is called for; at least one, at most {@link HandlerSpec#MAX_KEYS}
+ * @param ranking the highest is nearest to the program or the handler
+ * @param <T> the kind of interceptor
+ */
+public record InterceptorSpec<T>(List<HandlerKey> keys, T interceptor, Provider provider, int ranking) {
+
+    public InterceptorSpec {
+        keys = List.copyOf(keys);
+        Objects.requireNonNull(interceptor);
+        Objects.requireNonNull(provider);
+        if (keys.isEmpty()) {
+            throw new IllegalArgumentException("an interceptor of " + provider + " declares no message");
+        }
+        if (keys.size() > HandlerSpec.MAX_KEYS) {
+            throw new IllegalArgumentException("an interceptor declares at most " + HandlerSpec.MAX_KEYS
+                    + " types and operations, and one of " + provider + " declares " + keys.size());
+        }
+        for (HandlerKey key : keys) {
+            if (key instanceof HandlerKey.OfControl) {
+                throw new IllegalArgumentException("control operations are the node's own: " + key.text());
+            }
+        }
+    }
+
+    /** Creates an interceptor for everything, with the ranking 0. */
+    public static <T> InterceptorSpec<T> ofAll(T interceptor, Provider provider) {
+        return new InterceptorSpec<>(
+                List.of(new HandlerKey.OfAnyOperation(), new HandlerKey.OfAnyType()), interceptor, provider, 0);
+    }
+}

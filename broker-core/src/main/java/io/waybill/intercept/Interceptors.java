@@ -1,0 +1,129 @@
+package io.waybill.intercept;
+
+import io.waybill.dispatch.Drained;
+import io.waybill.host.Clock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * The interceptors of one kind. Every change publishes a new {@link InterceptorTable}.
+ *
+ * <p><b>Threads.</b> Any.
+ *
+ * @param <T> the kind of interceptor
+ */
+public final class Interceptors<T> {
+
+    private final Clock clock;
+    private final Object lock = new Object();
+    private final List<InterceptorEntry<T>> present = new ArrayList<>(); // guarded by lock; in the order of their calls
+    private final Set<InterceptorEntry<T>> draining = new LinkedHashSet<>(); // guarded by lock
+    private final Set<String> replaced = new HashSet<>(); // names of providers, guarded by lock
+    private volatile InterceptorTable<T> table = new InterceptorTable<>(List.of());
+
+    /** An interceptor's stay in the registry. Thread-safe. */
+    public interface Registration {
+
+        /**
+         * Takes the interceptor out, so that new calls pass it by, and waits until those that it began have ended. After the limit it
+         * is called no more. A second call only waits again.
+         */
+        Drained withdraw(Duration limit);
+
+        InterceptorStatus status();
+    }
+
+    Interceptors(Clock clock) {
+        this.clock = clock;
+    }
+
+    /** Adds an interceptor: calls that begin from now on pass it. */
+    public Registration add(InterceptorSpec<T> spec) {
+        InterceptorEntry<T> entry = new InterceptorEntry<>(spec);
+        synchronized (lock) {
+            present.add(entry);
+            present.sort(Comparator.<InterceptorEntry<T>>comparingInt(InterceptorEntry::ranking)
+                    .reversed()); // stable
+            publish();
+        }
+        return new Stay(entry);
+    }
+
+    /**
+     * Announces that a provider is about to be replaced. Its interceptors that are withdrawn from now on stay in the table, where no call can
+     * begin with them, until {@link #replaced}: a call that they concern waits for the next version.
+     */
+    public void replacing(String provider) {
+        synchronized (lock) {
+            replaced.add(provider);
+        }
+    }
+
+    /** Ends {@link #replacing}: all interceptors that were added meanwhile take the place of those that were withdrawn, at once. */
+    public void replaced(String provider) {
+        synchronized (lock) {
+            replaced.remove(provider);
+            if (present.removeIf(
+                    entry -> entry.isWithdrawn() && entry.provider().name().equals(provider))) {
+                publish();
+            }
+        }
+    }
+
+    private void publish() {
+        table = new InterceptorTable<>(present);
+    }
+
+    /** Returns the interceptors as they are now. One volatile read. */
+    public InterceptorTable<T> table() {
+        return table;
+    }
+
+    /** Returns the status of each interceptor, in the order of their calls, and then of those that are leaving. */
+    public List<InterceptorStatus> statuses() {
+        synchronized (lock) {
+            List<InterceptorStatus> statuses = new ArrayList<>();
+            present.forEach(entry -> statuses.add(entry.status()));
+            draining.stream().filter(entry -> !present.contains(entry)).forEach(entry -> statuses.add(entry.status()));
+            return statuses;
+        }
+    }
+
+    private final class Stay implements Registration {
+
+        private final InterceptorEntry<T> entry;
+
+        Stay(InterceptorEntry<T> entry) {
+            this.entry = entry;
+        }
+
+        @Override
+        public Drained withdraw(Duration limit) {
+            long untilNs = clock.monotonicNs() + limit.toNanos();
+            synchronized (lock) {
+                draining.add(entry);
+                if (!replaced.contains(entry.provider().name()) && present.remove(entry)) {
+                    publish();
+                }
+                entry.withdraw(); // after publishing: a call that the entry refuses finds another table, or waits
+                // for one
+            }
+            long left = entry.awaitDrained(clock, untilNs);
+            entry.giveUp();
+            synchronized (lock) {
+                draining.remove(entry);
+            }
+            return left == 0 ? Drained.DRAINED : Drained.timedOut(left);
+        }
+
+        @Override
+        public InterceptorStatus status() {
+            return entry.status();
+        }
+    }
+}

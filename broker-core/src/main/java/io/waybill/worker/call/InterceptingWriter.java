@@ -1,0 +1,149 @@
+package io.waybill.worker.call;
+
+import io.waybill.api.Request;
+import io.waybill.api.ResponseListener;
+import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.handling.InterceptorDepth;
+import io.waybill.host.Clock;
+import io.waybill.intercept.InterceptorChain;
+import io.waybill.intercept.InterceptorTable;
+import io.waybill.intercept.Interceptors;
+import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.poll.WaitingCallers;
+import io.waybill.worker.reference.SentReferences;
+import java.time.Duration;
+import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
+
+/**
+ * Passes every outgoing request through its interceptors to the {@link RequestWriter}. Without interceptors this is one look at an empty
+ * table.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class InterceptingWriter {
+
+    private static final int POOL_SIZE = 256;
+    private static final long NOT_WAITING = -1;
+
+    private final RequestWriter writer;
+    private final Interceptors<CallInterceptor> interceptors;
+    private final PendingCalls pending;
+    private final Duration defaultTimeout;
+    private final Clock clock;
+    private final Backpressure backpressure;
+    private final WorkerCounters counters;
+    private final ManyToManyConcurrentArrayQueue<CallInterception> pool =
+            new ManyToManyConcurrentArrayQueue<>(POOL_SIZE);
+    private final InterceptorDepth depth = new InterceptorDepth();
+
+    public InterceptingWriter(
+            RequestWriter writer,
+            Interceptors<CallInterceptor> interceptors,
+            PendingCalls pending,
+            CallSettings settings,
+            Clock clock,
+            WaitingCallers waits,
+            WorkerCounters counters) {
+        this.writer = writer;
+        this.interceptors = interceptors;
+        this.pending = pending;
+        this.defaultTimeout = settings.defaultTimeout();
+        this.clock = clock;
+        this.backpressure = new Backpressure(settings.limits().overflow(), waits, clock, counters);
+        this.counters = counters;
+    }
+
+    /** Throws when the writer is closed. */
+    void requireOpen() {
+        writer.requireOpen();
+    }
+
+    /** Writes a request as {@link RequestWriter#write} does, after its interceptors. */
+    long write(
+            Request request,
+            ResponseListener listener,
+            long parent,
+            long parentDeadlineNs,
+            SentReferences.Creation creation) {
+        InterceptorTable<CallInterceptor> table = interceptors.table();
+        return table.isEmpty()
+                ? writer.write(request, listener, parent, parentDeadlineNs, creation)
+                : intercept(table, request, listener, parent, parentDeadlineNs, creation);
+    }
+
+    private long intercept(
+            InterceptorTable<CallInterceptor> table,
+            Request request,
+            ResponseListener listener,
+            long parent,
+            long parentDeadlineNs,
+            SentReferences.Creation creation) {
+        InterceptorChain<CallInterceptor> chain = depth.isInside() ? null : begin(table, request, parentDeadlineNs);
+        if (chain == null) {
+            return writer.write(request, listener, parent, parentDeadlineNs, creation);
+        }
+        CallInterception call = pool.poll();
+        if (call == null) {
+            call = new CallInterception(this, depth);
+        }
+        call.open(chain, request, listener, parent);
+        try {
+            return writer.write(call.intercepted(), call, parent, parentDeadlineNs, creation);
+        } catch (RuntimeException | Error e) {
+            call.notSent(e);
+            throw e;
+        } finally {
+            call.written();
+        }
+    }
+
+    /**
+     * Finds the interceptors of a request, and counts the call in at each of them; null for none. Waits while one of them is replaced, as
+     * for room in the journal.
+     */
+    private InterceptorChain<CallInterceptor> begin(
+            InterceptorTable<CallInterceptor> first, Request request, long parentDeadlineNs) {
+        InterceptorTable<CallInterceptor> table = first;
+        long untilNs = NOT_WAITING;
+        while (true) {
+            InterceptorChain<CallInterceptor> chain =
+                    table.find(request.type(), request.payloadArray(), request.payloadLength());
+            if (chain == null || chain.begin()) {
+                return chain;
+            }
+            InterceptorTable<CallInterceptor> next = interceptors.table();
+            if (next == table) { // it is being replaced; otherwise it was withdrawn, and has left the new table
+                writer.requireOpen();
+                untilNs = untilNs == NOT_WAITING ? deadlineNs(request, parentDeadlineNs) : untilNs;
+                String why = "an interceptor of " + request.type() + " is being replaced";
+                backpressure.await(why, untilNs, timeoutNs(request));
+            }
+            table = next;
+        }
+    }
+
+    private long timeoutNs(Request request) {
+        return request.timeoutNs() == Request.DEFAULT_TIMEOUT ? defaultTimeout.toNanos() : request.timeoutNs();
+    }
+
+    /** Returns until when a call may wait, on CLOCK_BOOTTIME; 0 for no limit. */
+    private long deadlineNs(Request request, long parentDeadlineNs) {
+        long timeoutNs = timeoutNs(request);
+        long sum = clock.bootNs() + timeoutNs;
+        long ownNs = timeoutNs == Request.NO_TIMEOUT || sum < 0 && timeoutNs > 0 ? 0 : Math.max(1, sum);
+        return parentDeadlineNs != 0 && (ownNs == 0 || parentDeadlineNs < ownNs) ? parentDeadlineNs : ownNs;
+    }
+
+    PendingCalls pending() {
+        return pending;
+    }
+
+    /** Counts a response whose call got another outcome while interceptors saw it. */
+    void countLate() {
+        counters.countLate();
+    }
+
+    void free(CallInterception ended) {
+        pool.offer(ended); // a full pool drops it
+    }
+}

@@ -1,0 +1,108 @@
+package io.waybill.osgi.whiteboard;
+
+import io.waybill.api.intercept.InterceptsMessage;
+import io.waybill.dispatch.Drained;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.Provider;
+import io.waybill.intercept.InterceptorSpec;
+import io.waybill.intercept.Interceptors;
+import java.time.Duration;
+import java.util.List;
+import org.osgi.framework.Bundle;
+import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
+import org.osgi.framework.ServiceReference;
+import org.osgi.util.tracker.ServiceTracker;
+import org.osgi.util.tracker.ServiceTrackerCustomizer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Passes the interceptor services of bundles on to the worker. When one goes, the bundle that stops waits here until the calls that it
+ * began have ended, up to the drain limit.
+ *
+ * <p><b>Threads.</b> Any: the framework calls on the thread that registers or unregisters.
+ *
+ * @param <T> the kind of interceptor
+ */
+public final class InterceptorWhiteboard<T>
+        implements ServiceTrackerCustomizer<T, InterceptorWhiteboard.Published>, AutoCloseable {
+
+    /** The service property that {@link InterceptsMessage} sets. */
+    static final String INTERCEPTS = InterceptsMessage.PREFIX_ + "intercepts.message";
+
+    private static final Logger LOG = LoggerFactory.getLogger(InterceptorWhiteboard.class);
+
+    private final BundleContext context;
+    private final Interceptors<T> interceptors;
+    private final ServiceProblems problems;
+    private final Duration drainLimit;
+    private final ServiceTracker<T, Published> tracker;
+
+    /** An interceptor while it is in the registry. */
+    record Published(Interceptors.Registration registration, Provider provider) {}
+
+    public InterceptorWhiteboard(
+            BundleContext context,
+            Class<T> kind,
+            Interceptors<T> interceptors,
+            ServiceProblems problems,
+            Duration drainLimit) {
+        this.context = context;
+        this.interceptors = interceptors;
+        this.problems = problems;
+        this.drainLimit = drainLimit;
+        this.tracker = new ServiceTracker<>(context, kind, this);
+    }
+
+    public void open() {
+        tracker.open();
+    }
+
+    @Override
+    public void close() {
+        tracker.close();
+    }
+
+    @Override
+    public Published addingService(ServiceReference<T> reference) {
+        List<HandlerKey> keys;
+        try {
+            keys = ServiceKeys.of(reference, INTERCEPTS, "an interceptor");
+        } catch (IllegalArgumentException e) {
+            problems.report(reference, e.getMessage());
+            return null;
+        }
+        T interceptor = context.getService(reference);
+        if (interceptor == null) {
+            problems.report(reference, "the interceptor of " + ServiceKeys.texts(keys) + " could not be made");
+            return null;
+        }
+        Bundle bundle = reference.getBundle();
+        Provider provider =
+                new Provider(bundle.getSymbolicName(), bundle.getVersion().toString());
+        int ranking = reference.getProperty(Constants.SERVICE_RANKING) instanceof Integer wanted ? wanted : 0;
+        Interceptors.Registration registration =
+                interceptors.add(new InterceptorSpec<>(keys, interceptor, provider, ranking));
+        LOG.info("{} intercepts {}", provider, ServiceKeys.texts(keys));
+        return new Published(registration, provider);
+    }
+
+    @Override
+    public void modifiedService(ServiceReference<T> reference, Published published) {
+        // Keys and ranking are an interceptor's identity: one that wants others is registered again.
+    }
+
+    @Override
+    public void removedService(ServiceReference<T> reference, Published published) {
+        Drained drained = published.registration.withdraw(drainLimit);
+        if (!drained.isComplete()) {
+            LOG.warn(
+                    "{} leaves with {} intercepted calls in flight after {} ms",
+                    published.provider,
+                    drained.stillRunning(),
+                    drainLimit.toMillis());
+        }
+        context.ungetService(reference);
+    }
+}

@@ -1,0 +1,74 @@
+package io.waybill.osgi.whiteboard;
+
+import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.host.Clock;
+import io.waybill.host.failure.CloseSteps;
+import io.waybill.intercept.InterceptorRegistry;
+import java.time.Duration;
+import org.osgi.framework.BundleContext;
+
+/**
+ * The services of bundles that a node uses: handlers, converters, access policies and interceptors.
+ *
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> The framework's host closes it, after the framework has stopped.
+ */
+public final class ServiceWhiteboards implements AutoCloseable {
+
+    private final ServiceProblems problems = new ServiceProblems();
+    private final InterceptorWhiteboard<CallInterceptor> callInterceptors;
+    private final InterceptorWhiteboard<HandlerInterceptor> handlerInterceptors;
+    private final AccessPolicyWhiteboard policies;
+    private final HandlerWhiteboard handlers;
+    private final ConverterWhiteboard converters;
+
+    /**
+     * Creates the whiteboards; {@link #open} begins.
+     *
+     * @param executors of the threads of each bundle
+     * @param drainLimit how long a bundle that stops waits for its requests and calls
+     */
+    public ServiceWhiteboards(
+            BundleContext context,
+            HandlerRegistry registry,
+            DeviceConverters deviceConverters,
+            InterceptorRegistry interceptors,
+            ExecutorSettings executors,
+            Duration drainLimit,
+            Clock clock) {
+        callInterceptors =
+                new InterceptorWhiteboard<>(context, CallInterceptor.class, interceptors.calls(), problems, drainLimit);
+        handlerInterceptors = new InterceptorWhiteboard<>(
+                context, HandlerInterceptor.class, interceptors.handlers(), problems, drainLimit);
+        policies = new AccessPolicyWhiteboard(context, registry.policies());
+        handlers = new HandlerWhiteboard(context, registry, problems, executors, drainLimit, clock);
+        converters = new ConverterWhiteboard(context, deviceConverters);
+    }
+
+    /** Takes the services that are there, and those that come. Handlers last: their first request is checked and intercepted. */
+    public void open() {
+        callInterceptors.open();
+        handlerInterceptors.open();
+        policies.open();
+        handlers.open();
+        converters.open();
+    }
+
+    /** Returns the reasons why services are not used. */
+    public ServiceProblems problems() {
+        return problems;
+    }
+
+    @Override
+    public void close() {
+        new CloseSteps()
+                .attempt(converters::close)
+                .attempt(policies::close)
+                .attempt(handlers::close)
+                .attempt(handlerInterceptors::close)
+                .attempt(callInterceptors::close)
+                .finishUnchecked();
+    }
+}
