@@ -4,6 +4,7 @@ import io.waybill.home.Doorbell;
 import io.waybill.home.cursor.Cursors;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
+import io.waybill.host.agent.AgentThread;
 import java.io.IOException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -12,26 +13,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Background poller. Yields the poll permit to callers that poll for their own responses, and takes it back when none
- * does.
+ * Background poller. Its thread runs a {@link PollAgent}, which yields the poll permit to callers that poll for their own
+ * responses, and takes it back when none does.
  *
- * <p>When it is blocked in a non-blocking handler, a second thread takes its role; the first becomes the spare when it
- * returns.
+ * <p>When that thread is blocked in a non-blocking handler, a second one takes its role; the first becomes the spare when
+ * it returns.
  *
  * <p><b>Threads.</b> Any.
  */
 public final class Poller {
 
     private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
-    private static final long STANDBY_NS = 500_000;
-    /**
-     * Time after a caller's poll in which the poller checks only at intervals: it would take the processor from
-     * callers.
-     */
-    private static final long CALLERS_NS = 10_000_000;
-
-    private static final long ERROR_REST_NS = 1_000_000;
-    private static final long MAX_SLEEP_NS = 500_000_000;
+    static final long MAX_SLEEP_NS = 500_000_000;
 
     private final String workerName;
     private final Waiting waiting;
@@ -82,133 +75,34 @@ public final class Poller {
     private void startThread() {
         starting = true;
         started++;
-        threads.start(workerName + "-poller-" + started, this::run);
+        PollIdleStrategy idle = new PollIdleStrategy(doorbell);
+        PollAgent agent = new PollAgent(this, idle, waiting, clock, turns, invocations, deadlines, cursors);
+        new AgentThread(workerName + "-poller-" + started, agent, idle).start(threads);
     }
 
-    private void run() {
-        HandlerSlot self = invocations.own();
+    // ---- by the threads that poll
+
+    /** Gives the calling thread the role. */
+    void begins(HandlerSlot self) {
         active = self;
         starting = false;
-        long callerPollsSeen = 0;
-        long callersUntilNs = clock.monotonicNs();
-        while (!turns.isClosed()) {
-            Thread.interrupted(); // a handler may have left the interrupt set, and park would return at once
-            if (active != self) {
-                standAside(self);
-                continue;
-            }
-            long seen = turns.callerPolls();
-            if (seen != callerPollsSeen) {
-                callerPollsSeen = seen;
-                callersUntilNs = clock.monotonicNs() + CALLERS_NS;
-            }
-            boolean callersAbout = clock.monotonicNs() - callersUntilNs < 0;
-            if (turns.callersPoll() || !permit.tryAcquire()) {
-                LockSupport.parkNanos(this, STANDBY_NS);
-                continue;
-            }
-            try {
-                if (callersAbout) {
-                    pollWhatIsThere();
-                    LockSupport.parkNanos(this, STANDBY_NS);
-                } else {
-                    pollUntilDisplaced(self);
-                }
-            } catch (Throwable e) { // JDK 17 may report a fault in a peer's file late, and anywhere
-                turns.stopAfter(e);
-                turns.wakeUp();
-                LockSupport.parkNanos(this, ERROR_REST_NS); // it may surface again at once
-            }
-        }
     }
 
-    /** Polls with the permit as long as there is work, and yields it to callers that poll for themselves. */
-    private void pollWhatIsThere() {
-        cursors.markAwake();
-        int work = turns.poll();
-        while (work > 0 && !turns.callersPoll() && !turns.isClosed()) {
-            work = turns.poll();
-        }
-        if (work != Polled.PERMIT_LOST) {
-            permit.release();
-        }
+    /** Returns whether this thread has the role. */
+    boolean isActive(HandlerSlot self) {
+        return active == self;
     }
 
-    /** Waits while another thread has the role. */
-    private void standAside(HandlerSlot self) {
+    /** Registers a thread that waits to be assigned the role again. */
+    void addSpare(HandlerSlot self) {
         spares.add(self);
-        while (active != self && !turns.isClosed()) {
-            LockSupport.park(this);
-            Thread.interrupted(); // a handler may have left the interrupt set, and park would return at once
-        }
+    }
+
+    void removeSpare(HandlerSlot self) {
         spares.remove(self);
     }
 
-    /** Polls with the permit until a caller wants it, another thread has it, or the worker closes. */
-    private void pollUntilDisplaced(HandlerSlot self) {
-        cursors.markAwake();
-        long idleSinceNs = 0;
-        while (true) {
-            int work = turns.poll();
-            if (work == Polled.PERMIT_LOST) {
-                return;
-            }
-            if (turns.isClosed() || turns.callersPoll()) {
-                permit.release();
-                return;
-            }
-            if (work > 0) {
-                idleSinceNs = 0;
-            } else if (waiting == Waiting.SPIN) {
-                Thread.onSpinWait();
-            } else {
-                long nowNs = clock.monotonicNs();
-                if (idleSinceNs == 0) {
-                    idleSinceNs = nowNs;
-                }
-                long idleNs = nowNs - idleSinceNs;
-                if (idleNs < waiting.spinNs()) {
-                    Thread.onSpinWait();
-                } else if (idleNs < waiting.spinNs() + waiting.yieldNs()) {
-                    Thread.yield();
-                } else if (active != self) { // one at a time sleeps
-                    permit.release();
-                    return;
-                } else if (!sleep()) {
-                    return;
-                }
-            }
-        }
-    }
-
-    /** Sleeps on the doorbell, while other threads may take the permit. Returns whether this thread has it again. */
-    private boolean sleep() {
-        turns.readClock();
-        long untilNs = Math.min(clock.bootNs() + MAX_SLEEP_NS, deadlines.earliestNs());
-        long timeoutNs = untilNs - clock.bootNs();
-        if (timeoutNs <= 0) {
-            return true;
-        }
-        cursors.markAsleep(clock.monotonicNs() + timeoutNs);
-        turns.sleepUntil(untilNs);
-        int work = turns.pollAll();
-        if (work == Polled.PERMIT_LOST) {
-            turns.wakeUp();
-            return false;
-        }
-        if (work == 0 && deadlines.earliestNs() >= untilNs) {
-            permit.release();
-            doorbell.await(timeoutNs);
-            turns.wakeUp();
-            if (!permit.tryAcquire()) {
-                return false; // a caller polls: it updated the mark
-            }
-            turns.readClock(); // used to check the deadlines of requests that arrived meanwhile
-        }
-        turns.wakeUp();
-        cursors.markAwake();
-        return true;
-    }
+    // ---- by any thread
 
     /** Wakes a poller that stands by. */
     void unpark() {

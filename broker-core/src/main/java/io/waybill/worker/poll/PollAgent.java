@@ -1,0 +1,255 @@
+package io.waybill.worker.poll;
+
+import io.waybill.home.cursor.Cursors;
+import io.waybill.host.Clock;
+import org.agrona.concurrent.Agent;
+import org.agrona.concurrent.AgentTerminationException;
+
+/**
+ * Polls on one of the poller's threads. A duty cycle polls once while the thread has the permit, and otherwise tries to
+ * get it. Each sets the wait that follows it.
+ *
+ * <p><b>Threads.</b> Belongs to its thread.
+ */
+final class PollAgent implements Agent {
+
+    private static final long STANDBY_NS = 500_000;
+    /**
+     * Time after a caller's poll in which the poller checks only at intervals: it would take the processor from
+     * callers.
+     */
+    private static final long CALLERS_NS = 10_000_000;
+
+    private static final long ERROR_REST_NS = 1_000_000;
+    private static final int AT_ONCE = 1;
+    private static final int AFTER_A_WAIT = 0;
+
+    /** What the next duty cycle does. */
+    private enum State {
+        /** It does not have the permit. */
+        STANDS_BY,
+        /** It has the permit. */
+        POLLS,
+        /** It gave the permit back and waits on the doorbell. */
+        SLEEPS
+    }
+
+    private final Poller poller;
+    private final PollIdleStrategy idle;
+    private final Waiting waiting;
+    private final Clock clock;
+    private final PollTurns turns;
+    private final PollPermit permit;
+    private final HandlerSlots invocations;
+    private final Deadlines deadlines;
+    private final Cursors cursors;
+    private HandlerSlot self; // of this thread; null before its first duty cycle
+    private State state = State.STANDS_BY;
+    private boolean isSpare;
+    private long callerPollsSeen;
+    private long callersUntilNs;
+    private long idleSinceNs; // time of the first poll in a row that found nothing; 0 while polls find something
+
+    PollAgent(
+            Poller poller,
+            PollIdleStrategy idle,
+            Waiting waiting,
+            Clock clock,
+            PollTurns turns,
+            HandlerSlots invocations,
+            Deadlines deadlines,
+            Cursors cursors) {
+        this.poller = poller;
+        this.idle = idle;
+        this.waiting = waiting;
+        this.clock = clock;
+        this.turns = turns;
+        this.permit = turns.permit();
+        this.invocations = invocations;
+        this.deadlines = deadlines;
+        this.cursors = cursors;
+    }
+
+    @Override
+    public String roleName() {
+        return "poller";
+    }
+
+    @Override
+    public int doWork() {
+        if (turns.isClosed()) {
+            throw new AgentTerminationException(true);
+        }
+        try {
+            return switch (state) {
+                case POLLS -> poll();
+                case STANDS_BY -> standBy();
+                case SLEEPS -> awake();
+            };
+        } catch (Throwable e) { // JDK 17 may report a fault in a peer's file late, and anywhere
+            state = State.STANDS_BY;
+            turns.stopAfter(e);
+            turns.wakeUp();
+            idle.rest(ERROR_REST_NS); // it may surface again at once
+            return AFTER_A_WAIT;
+        }
+    }
+
+    private void begin() {
+        idle.bind();
+        callersUntilNs = clock.monotonicNs();
+        self = invocations.own();
+        poller.begins(self);
+    }
+
+    private int standBy() {
+        if (self == null) {
+            begin();
+        }
+        Thread.interrupted(); // a handler may have left the interrupt set, and park would return at once
+        if (!hasRole()) {
+            idle.rest(Long.MAX_VALUE);
+            return AFTER_A_WAIT;
+        }
+        long seen = turns.callerPolls();
+        if (seen != callerPollsSeen) {
+            callerPollsSeen = seen;
+            callersUntilNs = clock.monotonicNs() + CALLERS_NS;
+        }
+        boolean callersAbout = clock.monotonicNs() - callersUntilNs < 0;
+        if (turns.callersPoll() || !permit.tryAcquire()) {
+            idle.rest(STANDBY_NS);
+            return AFTER_A_WAIT;
+        }
+        state = State.POLLS;
+        cursors.markAwake();
+        if (callersAbout) {
+            pollWhatIsThere();
+            idle.rest(STANDBY_NS);
+            return AFTER_A_WAIT;
+        }
+        idleSinceNs = 0;
+        return poll();
+    }
+
+    /** Returns whether this thread has the role. A thread without it is a spare. */
+    private boolean hasRole() {
+        if (poller.isActive(self)) {
+            if (isSpare) {
+                isSpare = false;
+                poller.removeSpare(self);
+            }
+            return true;
+        }
+        if (!isSpare) {
+            isSpare = true;
+            poller.addSpare(self);
+        }
+        return false; // a thread that assigns it the role unparks it
+    }
+
+    /** Polls with the permit as long as there is work, and yields it to callers that poll for themselves. */
+    private void pollWhatIsThere() {
+        int work = turns.poll();
+        while (work > 0 && !turns.callersPoll() && !turns.isClosed()) {
+            work = turns.poll();
+        }
+        state = State.STANDS_BY;
+        if (work != Polled.PERMIT_LOST) {
+            permit.release();
+        }
+    }
+
+    /** Polls once, with the permit, which it keeps until a caller wants it, another thread has the role, or the worker closes. */
+    private int poll() {
+        int work = turns.poll();
+        if (work == Polled.PERMIT_LOST) {
+            state = State.STANDS_BY;
+            return AT_ONCE;
+        }
+        if (turns.isClosed() || turns.callersPoll()) {
+            return release();
+        }
+        if (work > 0) {
+            idleSinceNs = 0;
+            return AT_ONCE;
+        }
+        if (waiting == Waiting.SPIN) {
+            idle.spin();
+            return AFTER_A_WAIT;
+        }
+        long nowNs = clock.monotonicNs();
+        if (idleSinceNs == 0) {
+            idleSinceNs = nowNs;
+        }
+        long idleNs = nowNs - idleSinceNs;
+        if (idleNs < waiting.spinNs()) {
+            idle.spin();
+            return AFTER_A_WAIT;
+        }
+        if (idleNs < waiting.spinNs() + waiting.yieldNs()) {
+            idle.yieldThread();
+            return AFTER_A_WAIT;
+        }
+        return poller.isActive(self) ? sleep() : release(); // one at a time sleeps
+    }
+
+    private int release() {
+        state = State.STANDS_BY;
+        permit.release();
+        return AT_ONCE;
+    }
+
+    /** Sleeps on the doorbell, unless something arrived meanwhile. Callers may take the permit while it sleeps. */
+    private int sleep() {
+        turns.readClock();
+        long untilNs = Math.min(clock.bootNs() + Poller.MAX_SLEEP_NS, deadlines.earliestNs());
+        long timeoutNs = untilNs - clock.bootNs();
+        if (timeoutNs <= 0) {
+            return AT_ONCE;
+        }
+        cursors.markAsleep(clock.monotonicNs() + timeoutNs);
+        turns.sleepUntil(untilNs);
+        int work = turns.pollAll();
+        if (work == Polled.PERMIT_LOST) {
+            turns.wakeUp();
+            state = State.STANDS_BY;
+            return AT_ONCE;
+        }
+        if (work == 0 && deadlines.earliestNs() >= untilNs) {
+            state = State.SLEEPS;
+            permit.release();
+            idle.sleep(timeoutNs);
+            return AFTER_A_WAIT;
+        }
+        turns.wakeUp();
+        cursors.markAwake();
+        return AT_ONCE;
+    }
+
+    /** Continues after the wait on the doorbell. */
+    private int awake() {
+        turns.wakeUp();
+        if (!permit.tryAcquire()) { // a caller polls: it updated the mark
+            state = State.STANDS_BY;
+            return AT_ONCE;
+        }
+        state = State.POLLS;
+        turns.readClock(); // used to check the deadlines of requests that arrived meanwhile
+        cursors.markAwake();
+        return poll();
+    }
+
+    @Override
+    public void onClose() {
+        if (permit.isMine()) {
+            permit.release();
+        }
+        if (state == State.SLEEPS) {
+            turns.wakeUp();
+        }
+        if (isSpare) {
+            poller.removeSpare(self);
+        }
+    }
+}

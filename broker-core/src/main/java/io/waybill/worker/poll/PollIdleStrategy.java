@@ -1,0 +1,97 @@
+package io.waybill.worker.poll;
+
+import io.waybill.home.Doorbell;
+import io.waybill.host.agent.WakeableIdleStrategy;
+import java.io.IOException;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How a polling thread waits between two polls: not at all, spinning, yielding, parked, or on the doorbell. Each poll chooses.
+ *
+ * <p><b>Threads.</b> {@link #wake} by any; the rest by the agent's thread. <b>Memory.</b> Waiting allocates nothing.
+ */
+final class PollIdleStrategy implements WakeableIdleStrategy {
+
+    private static final Logger LOG = LoggerFactory.getLogger(PollIdleStrategy.class);
+
+    private enum Way {
+        NONE,
+        SPIN,
+        YIELD,
+        PARK,
+        DOORBELL
+    }
+
+    private final Doorbell doorbell;
+    private volatile Thread thread; // the agent's; null before it starts
+    private Way next = Way.NONE;
+    private long maxNs;
+
+    PollIdleStrategy(Doorbell doorbell) {
+        this.doorbell = doorbell;
+    }
+
+    /** The calling thread is the agent's. */
+    void bind() {
+        thread = Thread.currentThread();
+    }
+
+    /** The next wait is a hint to the processor. */
+    void spin() {
+        next = Way.SPIN;
+    }
+
+    /** The next wait lets other threads run. */
+    void yieldThread() {
+        next = Way.YIELD;
+    }
+
+    /** The next wait is on the doorbell. */
+    void sleep(long timeoutNs) {
+        next = Way.DOORBELL;
+        maxNs = timeoutNs;
+    }
+
+    /** The next wait parks the thread, or, for 0, is none. */
+    @Override
+    public void rest(long restNs) {
+        next = restNs > 0 ? Way.PARK : Way.NONE;
+        maxNs = restNs;
+    }
+
+    @Override
+    public void idle() {
+        switch (next) {
+            case NONE -> {}
+            case SPIN -> Thread.onSpinWait();
+            case YIELD -> Thread.yield();
+            case PARK -> LockSupport.parkNanos(this, maxNs);
+            case DOORBELL -> doorbell.await(maxNs);
+        }
+    }
+
+    @Override
+    public void reset() {
+        next = Way.NONE;
+    }
+
+    @Override
+    public String alias() {
+        return "polling";
+    }
+
+    @Override
+    public void wake() {
+        Thread waiting = thread;
+        if (waiting != null) {
+            LockSupport.unpark(waiting);
+        }
+        try {
+            doorbell.ring();
+        } catch (IOException e) {
+            LOG.warn("A poller could not be woken by its doorbell and will look at the end of its wait", e);
+        }
+    }
+}
