@@ -3,8 +3,14 @@ package io.waybill.testing;
 import io.waybill.api.Caller;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.Provider;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
@@ -45,7 +51,9 @@ public final class TestBroker implements AutoCloseable {
     /** The worker with the bundle. */
     public static final String SERVER = "server";
 
-    private static final String CALLER = "caller";
+    /** The worker without a bundle, whose calls {@link #caller} makes. */
+    public static final String CALLER = "caller";
+
     private static final String BUNDLES = "bundles";
     private static final Duration DRAIN_LIMIT = Duration.ofSeconds(3);
     private static final Duration LOADER_LIMIT = Duration.ofSeconds(10);
@@ -62,6 +70,9 @@ public final class TestBroker implements AutoCloseable {
     private final OsgiHost osgi;
     private final Worker server;
     private final Worker caller;
+    private final HandlerRegistry serverHandlers;
+    private final HandlerRegistry callerHandlers;
+    private final List<HandlerExecutor> executors = new ArrayList<>();
     private Duration timeout = Duration.ofSeconds(20);
     private BundleJar bundle;
 
@@ -70,12 +81,13 @@ public final class TestBroker implements AutoCloseable {
         this.bundle = bundle;
         host = Host.real();
         pollers = new PollerWatch(host.threads());
-        HandlerRegistry registry = registry();
-        registry.expectMore(); // until the bundle is there
-        server = join(SERVER, registry, pollers.on(host));
+        serverHandlers = registry();
+        callerHandlers = registry();
+        serverHandlers.expectMore(); // until the bundle is there
+        server = join(SERVER, serverHandlers, pollers.on(host));
         try {
-            osgi = startFramework(registry);
-            caller = join(CALLER, registry(), host);
+            osgi = startFramework(serverHandlers);
+            caller = join(CALLER, callerHandlers, host);
         } catch (IOException | RuntimeException e) {
             server.close();
             throw e;
@@ -134,6 +146,31 @@ public final class TestBroker implements AutoCloseable {
     /** Returns the calling worker. */
     public Caller caller() {
         return caller;
+    }
+
+    /** Returns the calls of the worker with the bundle, which the bundle's call interceptors see. */
+    public Caller server() {
+        return server;
+    }
+
+    /**
+     * Adds a handler of the test, which may block, to a worker. It stays until the end of the test.
+     *
+     * @param worker {@link #SERVER} or {@link #CALLER}
+     * @param key an operation, a prefix such as {@code text.*}, or the name or code of a type
+     */
+    public void handle(String worker, String key, MessageHandler handler) {
+        HandlerRegistry registry = switch (worker) {
+            case SERVER -> serverHandlers;
+            case CALLER -> callerHandlers;
+            default ->
+                throw new IllegalArgumentException(
+                        "the workers of a test are " + SERVER + " and " + CALLER + ", not " + worker);
+        };
+        Provider test = new Provider("test", Integer.toString(executors.size()));
+        HandlerExecutor executor = registry.newExecutor(test, ExecutorSettings.forProcessors(2));
+        executors.add(executor);
+        registry.add(HandlerSpec.of(HandlerKey.parse(key), handler, test, executor));
     }
 
     /** A call by name to the bundle, to be filled in. */
@@ -283,6 +320,7 @@ public final class TestBroker implements AutoCloseable {
                 caller.close();
             } finally {
                 server.close();
+                executors.forEach(executor -> executor.close(DRAIN_LIMIT));
             }
         }
     }

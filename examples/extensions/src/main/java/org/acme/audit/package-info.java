@@ -1,0 +1,2 @@
+/** Which requests a worker served, for whom, and how they ended. */
+package org.acme.audit;
