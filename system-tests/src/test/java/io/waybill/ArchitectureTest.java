@@ -261,8 +261,8 @@ class ArchitectureTest {
                 .dependOnClassesThat(belongToAnyOf(ObjectInputStream.class, ObjectOutputStream.class))
                 .because("nothing that is read names a class")
                 .check(OURS);
-        nobodyCalls(Class.class, Set.of("forName"));
-        nobodyCalls(ClassLoader.class, Set.of("loadClass", "defineClass", "findClass"));
+        noClassCalls(Class.class, Set.of("forName"));
+        noClassCalls(ClassLoader.class, Set.of("loadClass", "defineClass", "findClass"));
     }
 
     @Test
@@ -277,7 +277,7 @@ class ArchitectureTest {
     }
 
     /** Nobody calls these methods, or refers to them. */
-    private static void nobodyCalls(Class<?> owner, Set<String> methods) {
+    private static void noClassCalls(Class<?> owner, Set<String> methods) {
         List<String> calls = new ArrayList<>();
         for (JavaClass type : OURS) {
             for (JavaCodeUnitAccess<?> access : HostRules.accesses(type)) {

@@ -44,7 +44,8 @@ final class Repository {
         return files(root, ".md");
     }
 
-    private static List<Path> files(Path root, String suffix) {
+    /** All files below a directory whose names have this ending, but what a build wrote. */
+    static List<Path> files(Path root, String suffix) {
         try (Stream<Path> all = Files.walk(root)) {
             return all.filter(file -> file.toString().endsWith(suffix))
                     .filter(file -> {

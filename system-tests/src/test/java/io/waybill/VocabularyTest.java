@@ -12,11 +12,10 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** That names in main sources use one word for each thing: the field's. A name is what stands outside of comments and texts. */
+/** That names in main and test sources use one word for each thing: the field's. A name is what stands outside of comments and texts. */
 @Timeout(60)
 class VocabularyTest {
 
@@ -49,10 +48,7 @@ class VocabularyTest {
     @Test
     void hasOneWordForEachThing() {
         Set<String> wrong = new TreeSet<>();
-        Repository.sourceDirectories(root)
-                .forEach(directory -> list(directory)
-                        .filter(file -> file.toString().endsWith(".java"))
-                        .forEach(file -> check(file, wrong)));
+        Repository.files(root, ".java").forEach(file -> check(file, wrong));
         assertThat(wrong)
                 .as("names with words that are not used, and what is used instead")
                 .isEmpty();
@@ -96,14 +92,6 @@ class VocabularyTest {
     private static String read(Path file) {
         try {
             return Files.readString(file);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private static Stream<Path> list(Path directory) {
-        try (Stream<Path> files = Files.list(directory)) {
-            return files.toList().stream();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

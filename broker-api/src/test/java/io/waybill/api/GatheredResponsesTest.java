@@ -56,7 +56,7 @@ class GatheredResponsesTest {
     }
 
     @Test
-    void tellsTheErrorOfAFutureThatFollowsAnother() {
+    void reportsTheErrorOfAFutureThatFollowsAnother() {
         IllegalStateException why = new IllegalStateException("no");
         CompletableFuture<List<Response>> derived = Response.all(List.of(first.thenApply(response -> response)));
         first.completeExceptionally(new CompletionException(why));
@@ -65,7 +65,7 @@ class GatheredResponsesTest {
     }
 
     @Test
-    void closesWhatNobodyWantsAnyMore() {
+    void closesWhatIsNotWantedAnyMore() {
         first.complete(one);
         all.cancel(false);
         assertThat(one.closed).isEqualTo(1);
@@ -76,7 +76,7 @@ class GatheredResponsesTest {
 
     /** Whether the list or the caller that gives up is faster, each response has one who closes it. */
     @Test
-    void leavesEachAnswerToOne() throws InterruptedException {
+    void leavesEachResponseToOne() throws InterruptedException {
         for (int i = 0; i < 2_000; i++) {
             CompletableFuture<Response> source = new CompletableFuture<>();
             CompletableFuture<List<Response>> gathered = Response.all(List.of(source));

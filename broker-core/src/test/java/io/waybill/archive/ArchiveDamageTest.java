@@ -56,7 +56,7 @@ class ArchiveDamageTest {
     }
 
     /** What a reader makes of the file: each storage in words, and its bytes. */
-    private record Seen(List<String> storages, boolean tellsOfDamage) {}
+    private record Seen(List<String> storages, boolean reportsDamage) {}
 
     private Seen look() throws IOException {
         List<String> storages = new ArrayList<>();
@@ -84,7 +84,7 @@ class ArchiveDamageTest {
     void noticesAFlippedBitInEveryByte() throws IOException {
         Seen untouched = look();
         assertThat(untouched.storages()).noneMatch("damaged"::equals);
-        assertThat(untouched.tellsOfDamage()).isFalse();
+        assertThat(untouched.reportsDamage()).isFalse();
         for (int at = 0; at < whole.length; at++) {
             flip(untouched, at, at % 8);
         }
@@ -105,7 +105,7 @@ class ArchiveDamageTest {
         byte[] flipped = whole.clone();
         flipped[at] ^= (byte) (1 << bit);
         Files.write(path, flipped);
-        requireTrueOrTold(untouched, look(), "bit " + bit + " of byte " + at);
+        requireTrueOrReported(untouched, look(), "bit " + bit + " of byte " + at);
     }
 
     @Test
@@ -116,18 +116,18 @@ class ArchiveDamageTest {
             byte[] zeroed = whole.clone();
             Arrays.fill(zeroed, at, at + block, (byte) 0);
             Files.write(path, zeroed);
-            requireTrueOrTold(untouched, look(), "zeros at " + at);
+            requireTrueOrReported(untouched, look(), "zeros at " + at);
             for (int other = at + block; other + block <= whole.length; other += block) {
                 byte[] swapped = whole.clone();
                 System.arraycopy(whole, at, swapped, other, block);
                 System.arraycopy(whole, other, swapped, at, block);
                 Files.write(path, swapped);
-                requireTrueOrTold(untouched, look(), "blocks at " + at + " and " + other + " swapped");
+                requireTrueOrReported(untouched, look(), "blocks at " + at + " and " + other + " swapped");
             }
         }
     }
 
-    private static void requireTrueOrTold(Seen expected, Seen seen, String how) {
+    private static void requireTrueOrReported(Seen expected, Seen seen, String how) {
         for (int i = 0; i < seen.storages().size(); i++) {
             assertThat(seen.storages().get(i))
                     .as("storage %d with %s", i, how)

@@ -41,7 +41,7 @@ class HandlerExecutorTest {
     }
 
     @Test
-    void tellsOnceWhenThereIsRoomForWhoFoundNone() throws InterruptedException {
+    void notifiesOnceWhenThereIsRoomForWhoFoundNone() throws InterruptedException {
         ROOM.set(0);
         CountDownLatch mayEnd = new CountDownLatch(1);
         CountDownLatch ended = new CountDownLatch(MAX_TASKS);
@@ -200,7 +200,7 @@ class HandlerExecutorTest {
     }
 
     @Test
-    void givesUpAThreadThatDoesNotEndAndTellsItsTask() {
+    void givesUpAThreadThatDoesNotEndAndNotifiesItsTask() {
         AtomicBoolean release = new AtomicBoolean();
         AtomicBoolean notified = new AtomicBoolean();
         AtomicBoolean runs = new AtomicBoolean();

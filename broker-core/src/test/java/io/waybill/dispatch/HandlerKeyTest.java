@@ -31,7 +31,7 @@ class HandlerKeyTest {
     }
 
     @Test
-    void tellsOperatorsFromFunctionsByTheirNames() {
+    void distinguishesOperatorsFromFunctionsByTheirNames() {
         assertThat(HandlerKey.isOperator("aten::add.Tensor")).isTrue();
         assertThat(HandlerKey.isOperator("torch.ops.aten.add")).isTrue();
         assertThat(HandlerKey.isOperator("torch.scale")).isFalse();

@@ -231,7 +231,7 @@ class HandlerRegistryTest {
     }
 
     @Test
-    void tellsListenersOfEveryChange() {
+    void notifiesListenersOfEveryChange() {
         AtomicInteger changes = new AtomicInteger();
         registry.onChange(changes::incrementAndGet);
 

@@ -83,7 +83,7 @@ class HomeTest {
     }
 
     @Test
-    void refusesAHomeOfSomebodyElse() {
+    void refusesAHomeOfAnotherUser() {
         Path foreign = HOST.files().owner() == 0 ? chownedHome() : Path.of("/etc");
 
         assertThatThrownBy(() -> Home.open(foreign, HOST)).hasMessageContaining("owner uid");

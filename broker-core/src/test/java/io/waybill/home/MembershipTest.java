@@ -40,7 +40,7 @@ class MembershipTest {
     }
 
     @Test
-    void followsAWorkerThroughItsLife() throws IOException {
+    void followsAWorkerThroughItsIncarnation() throws IOException {
         membership.refresh();
         assertThat(membership.members().all()).isEmpty();
 

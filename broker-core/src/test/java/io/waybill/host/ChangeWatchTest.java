@@ -36,7 +36,7 @@ class ChangeWatchTest {
     }
 
     @Test
-    void tellsEachChangeOfTheDirectoryOnce() throws IOException {
+    void reportsEachChangeOfTheDirectoryOnce() throws IOException {
         assertThat(changes.seesDirectory()).isTrue();
 
         Path made = Files.createDirectory(dir.resolve("1-ps1"));
@@ -52,7 +52,7 @@ class ChangeWatchTest {
     }
 
     @Test
-    void tellsThatAProcessEndedUntilItsWatchIsClosed() throws Exception {
+    void reportsThatAProcessEndedUntilItsWatchIsClosed() throws Exception {
         Process child = new ProcessBuilder("sleep", "60").start();
         ProcessIdentity self = HOST.processes().self();
         ProcessIdentity identity = new ProcessIdentity(
@@ -82,7 +82,7 @@ class ChangeWatchTest {
     }
 
     @Test
-    void watchesProcessesAloneWhereTheHostDoesNotTellOfTheDirectory() throws IOException {
+    void watchesProcessesAloneWhereTheHostDoesNotReportTheDirectory() throws IOException {
         try (ChangeWatch without = ChangeWatch.open(HOST.calls(), dir.resolve("absent"))) {
             assertThat(without.seesDirectory()).isFalse();
             without.wake();

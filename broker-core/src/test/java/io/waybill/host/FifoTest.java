@@ -46,7 +46,7 @@ class FifoTest {
     }
 
     @Test
-    void saysThatNobodyWaitsAnyMore() throws IOException {
+    void saysThatNoThreadWaitsAnyMore() throws IOException {
         Fifo waiting = FILES.openOwnFifo(dir.resolve("fifo"));
         Fifo passing = FILES.openFifo(dir.resolve("fifo")).orElseThrow();
         waiting.close();

@@ -170,7 +170,7 @@ class SafeFilesTest {
     }
 
     @Test
-    void refusesWhatBelongsToSomebodyElse() throws IOException {
+    void refusesWhatBelongsToAnotherUser() throws IOException {
         // /etc is root's, and /proc/1 is root's or nobody's: one of them is not ours, whoever we are
         Path foreign = files.owner() == 0 ? foreignFile() : Path.of("/etc/passwd");
 

@@ -65,7 +65,7 @@ class InjectorTest {
     }
 
     @Test
-    void forgetsWhatWasLongestNotSent() {
+    void forgetsTheLeastRecentlySent() {
         Injector injector = new Injector(InjectionSettings.NONE.withFail(REQUEST));
 
         for (int i = 0; i <= 1 << 16; i++) {

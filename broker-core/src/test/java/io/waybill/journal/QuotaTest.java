@@ -43,7 +43,7 @@ class QuotaTest {
     }
 
     @Test
-    void isNotExceededByWritersThatAskAtOnceWhileSomebodyMeasures() throws InterruptedException {
+    void isNotExceededByWritersThatAskAtOnceDuringAMeasurement() throws InterruptedException {
         for (int round = 0; round < ROUNDS; round++) {
             onDisk.set(0);
             measure();

@@ -82,7 +82,7 @@ class DisorderTest {
     }
 
     @Test
-    void givesBackWhatAnAnswerBringsThatNobodyWaitsFor() {
+    void returnsWhatAResponseBringsWithoutAWaitingCall() {
         UserReference parent = exchange.created(0, 1, value);
         OwnerReference own = exchange.worker(1).creations().own(new SimulatedValue(null), "Tensor");
         ForkData ofUser = exchange.worker(0).forks().fork(parent, exchange.incarnation(2));
@@ -99,7 +99,7 @@ class DisorderTest {
     }
 
     @Test
-    void keepsWhatAnAnswerBroughtThatComesAgainWhenNobodyWaits() {
+    void keepsWhatAResponseBroughtThatIsDuplicatedWithoutAWaitingCall() {
         OwnerReference own = exchange.worker(1).creations().own(value, "Tensor");
         ForkData data = exchange.worker(1).forks().fork(own, exchange.incarnation(2));
         exchange.worker(1).release(own);
@@ -227,7 +227,7 @@ class DisorderTest {
     }
 
     @Test
-    void settlesAReferenceWhoseOwnerDied() {
+    void completesAReferenceWhoseOwnerDied() {
         UserReference user = exchange.created(0, 1, value);
         exchange.worker(0).lost(exchange.incarnation(1));
         assertThat(exchange.worker(0).confirmedByOwner(user)).isFalse();
@@ -259,7 +259,7 @@ class DisorderTest {
     }
 
     @Test
-    void settlesAReferenceWhoseOwnerCameBackWithoutTheValue() {
+    void completesAReferenceWhoseOwnerCameBackWithoutTheValue() {
         UserReference user = exchange.created(0, 1, value);
         exchange.worker(0).lost(exchange.incarnation(1));
         exchange.worker(0).whenCompleted(user, ready::add);

@@ -37,7 +37,7 @@ class RRefSimulationTest {
     @ParameterizedTest
     @MethodSource("seeds")
     @Timeout(60)
-    void settlesEverythingWhenWorkersAreKilled(long seed) {
+    void completesEverythingWhenWorkersAreKilled(long seed) {
         Simulation simulation = run(seed, Simulation.Mode.KILLS, SHORT);
         assertThat(simulation.reads()).isGreaterThan(50);
         assertThat(simulation.responded()).isGreaterThan(50);
@@ -55,7 +55,7 @@ class RRefSimulationTest {
     @MethodSource("seeds")
     @Tag("slow")
     @Timeout(900)
-    void settlesEverythingInAMillionOperationsWithKills(long seed) {
+    void completesEverythingInAMillionOperationsWithKills(long seed) {
         assertThat(run(seed, Simulation.Mode.KILLS, LONG).killed()).isGreaterThan(100);
     }
 

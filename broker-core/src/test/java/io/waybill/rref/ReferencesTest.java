@@ -245,7 +245,7 @@ class ReferencesTest {
     }
 
     @Test
-    void settlesAReferenceWhoseCreationWasRefused() {
+    void completesAReferenceWhoseCreationWasRefused() {
         UserReference user = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
         exchange.worker(0).whenCompleted(user, ready::add);
         CallException why = error(ErrorKind.UNKNOWN_ERROR, ErrorCode.MALFORMED_BODY, "cannot decode");
@@ -300,7 +300,7 @@ class ReferencesTest {
     }
 
     @Test
-    void tellsWhoGotAForkOfAReferenceThatItsCreationFailed() {
+    void reportsWhoGotAForkOfAReferenceThatItsCreationFailed() {
         UserReference parent = exchange.worker(0).creations().create(exchange.incarnation(1), "Tensor");
         Arrival arrival = exchange.share(parent, 0, 2);
         assertThat(exchange.deliverAll()).containsExactly("RREF_FORK_REQUEST", "RREF_CHILD_ACCEPT");
@@ -383,7 +383,7 @@ class ReferencesTest {
     }
 
     @Test
-    void tellsOfLeaksWhenItIsClosed() {
+    void reportsLeaksWhenItIsClosed() {
         UserReference user = exchange.created(0, 1, value);
         Recorded fetch = new Recorded();
         exchange.worker(1).fetch(new RRefId(2, 0), 1, fetch);
@@ -398,7 +398,7 @@ class ReferencesTest {
     }
 
     @Test
-    void tellsOfForksThatWereNotGivenBackOrNotReportedWhenItIsClosed() {
+    void reportsForksThatWereNotReturnedOrNotReportedWhenItIsClosed() {
         UserReference user = exchange.created(0, 1, value);
         ForkData passed = exchange.worker(0).forks().fork(user, exchange.incarnation(2));
         OwnerReference own = exchange.worker(0).creations().own(new SimulatedValue(null), "Tensor");
@@ -419,7 +419,7 @@ class ReferencesTest {
     }
 
     @Test
-    void forgetsAKeptValueThatNobodyElseHasWhenItIsClosed() {
+    void forgetsAKeptValueWithoutOtherHandlesWhenItIsClosed() {
         SimulatedValue kept = SimulatedValue.kept();
         exchange.worker(1).creations().own(kept, "Tensor");
         exchange.worker(1).close();

@@ -12,20 +12,20 @@ final class SimulatedCall {
 
     final SimulatedWorker caller;
     final Holder target;
-    private final Runnable onAnswer;
+    private final Runnable onResponse;
     private final Consumer<CallException> onFailure;
     private boolean completed;
 
-    SimulatedCall(SimulatedWorker caller, Holder target, Runnable onAnswer, Consumer<CallException> onFailure) {
+    SimulatedCall(SimulatedWorker caller, Holder target, Runnable onResponse, Consumer<CallException> onFailure) {
         this.caller = caller;
         this.target = target;
-        this.onAnswer = onAnswer;
+        this.onResponse = onResponse;
         this.onFailure = onFailure;
     }
 
     void response() {
         if (complete()) {
-            onAnswer.run();
+            onResponse.run();
         }
     }
 

@@ -47,8 +47,8 @@ final class SimulatedChecks {
         }
         UserReference user = (UserReference) handle;
         SimulatedWorker owner = home.workers[user.owner()];
-        boolean sameLife = owner.alive && owner.self.epoch() == user.ownerEpoch;
-        if (!sameLife || user.orphan || user.state == UserReference.State.FAILED) {
+        boolean sameIncarnation = owner.alive && owner.self.epoch() == user.ownerEpoch;
+        if (!sameIncarnation || user.orphan || user.state == UserReference.State.FAILED) {
             return;
         }
         check(worker, user, owner.references.owners().table().find(user.id()));

@@ -35,13 +35,13 @@ final class SimulatedDeaths {
             if (other.alive) {
                 long delayNs = home.delay();
                 lostUntil.merge(other.id() * WORKERS + victim.id(), home.time.monotonicNs() + delayNs, Math::max);
-                home.time.in(delayNs, () -> tellLost(other, victim.self));
+                home.time.in(delayNs, () -> reportLost(other, victim.self));
             }
         }
         home.time.in(100 * MS + home.any(12_000) * MS, () -> restart(victim));
     }
 
-    private static void tellLost(SimulatedWorker notified, Holder gone) {
+    private static void reportLost(SimulatedWorker notified, Holder gone) {
         if (!notified.alive) {
             return;
         }
@@ -63,10 +63,10 @@ final class SimulatedDeaths {
         for (SimulatedWorker other : home.workers) {
             if (other != after && other.alive) {
                 after.known.put(other.id(), other.self);
-                long toldNs = lostUntil.getOrDefault(other.id() * WORKERS + before.id(), 0L);
-                long sinceNs = Math.max(0, toldNs - home.time.monotonicNs());
-                home.time.in(sinceNs + home.delay(), () -> tellReturned(other, incarnation));
-                home.time.in(home.delay(), () -> tellReturned(after, other.self));
+                long reportedNs = lostUntil.getOrDefault(other.id() * WORKERS + before.id(), 0L);
+                long sinceNs = Math.max(0, reportedNs - home.time.monotonicNs());
+                home.time.in(sinceNs + home.delay(), () -> reportReturned(other, incarnation));
+                home.time.in(home.delay(), () -> reportReturned(after, other.self));
             } else if (other != after) {
                 after.references.lost(other.self);
             }
@@ -76,7 +76,7 @@ final class SimulatedDeaths {
         }
     }
 
-    private void tellReturned(SimulatedWorker notified, Holder incarnation) {
+    private void reportReturned(SimulatedWorker notified, Holder incarnation) {
         if (notified.alive && home.live(incarnation) != null) {
             notified.known.put(incarnation.worker(), incarnation);
             notified.references.returned(incarnation);

@@ -145,10 +145,10 @@ final class SimulatedNetwork {
                 put.add(each);
             }
         }
-        home.time.in(home.delay(), () -> sendAnswer(at, call, put));
+        home.time.in(home.delay(), () -> sendResponse(at, call, put));
     }
 
-    private void sendAnswer(SimulatedWorker at, SimulatedCall call, List<Reference> put) {
+    private void sendResponse(SimulatedWorker at, SimulatedCall call, List<Reference> put) {
         if (!at.alive) {
             return;
         }

@@ -171,11 +171,11 @@ final class SimulatedPrograms {
         List<ForkData> data = fork(worker, to, 1 + home.any(3));
         SimulatedCall call = new SimulatedCall(worker, to, () -> {}, why -> {});
         home.network.send(
-                call, data, (at, given) -> home.network.respond(at, call, answerOf(at, given)), Delivery.ONCE);
+                call, data, (at, given) -> home.network.respond(at, call, responseOf(at, given)), Delivery.ONCE);
     }
 
     /** Some of what the handler was given, and of what its worker has. */
-    private List<Reference> answerOf(SimulatedWorker at, List<Reference> given) {
+    private List<Reference> responseOf(SimulatedWorker at, List<Reference> given) {
         List<Reference> all = new ArrayList<>(given);
         all.addAll(at.handles);
         List<Reference> chosen = new ArrayList<>();

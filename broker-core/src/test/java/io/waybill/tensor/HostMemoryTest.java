@@ -92,7 +92,7 @@ class HostMemoryTest {
     }
 
     @Test
-    void freesAtOnceWhatNobodyHasSeen() {
+    void freesAtOnceWhatWasNotSeen() {
         HostStorage storage = host.allocate(1 << 20);
         UnsafeApi.putByte(storage.address(), (byte) 1);
         storage.release();

@@ -171,7 +171,7 @@ class TensorReceiverTest {
     }
 
     @Test
-    void tellsAfterwardsOfACutThatItWasTooEarlyToSee() throws Exception {
+    void reportsAfterwardsACutThatItWasTooEarlyToSee() throws Exception {
         transit.receive(transit.send(bytes(large))).release();
         MessageBuffer record = transit.send(bytes(large));
         try (FileChannel file = FileChannel.open(onlySegment(), StandardOpenOption.WRITE)) {

@@ -220,7 +220,7 @@ class TensorSectionTest {
     }
 
     @Test
-    void carriesAThousandStoragesOfEverySizeUnderFewLoans() throws Exception {
+    void carriesAThousandStoragesOfEverySizeUnderFewLeases() throws Exception {
         Tensor[] sent = new Tensor[1000];
         for (int i = 0; i < sent.length; i++) {
             Storage storage = i % 3 == 0 ? transit.pool.allocate(i * 97) : transit.host.allocate(i * 97);

@@ -38,7 +38,7 @@ public final class Transit implements AutoCloseable {
     final HostMemory host;
     final DeviceRegistry devices = new DeviceRegistry();
     final ManualClock clock = new ManualClock();
-    final ReturnedLoans returned = new ReturnedLoans(RECEIVER);
+    final ReturnedLeases returned = new ReturnedLeases(RECEIVER);
     public final SegmentPool pool;
     public final TensorSender sender;
     final TensorReceiver receiver;

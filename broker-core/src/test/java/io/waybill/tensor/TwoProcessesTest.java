@@ -89,7 +89,7 @@ class TwoProcessesTest {
         return sum;
     }
 
-    private String[] answerTo(MessageBuffer record) throws IOException {
+    private String[] responseTo(MessageBuffer record) throws IOException {
         byte[] copy = new byte[record.length()];
         record.memory().getBytes(0, copy);
         Path file = Files.write(directory.resolve("record-" + count++), copy);
@@ -110,7 +110,7 @@ class TwoProcessesTest {
             Transit.fill(own, i);
             HostStorage copied = transit.filled(300_000 + i);
             long before = sum(own);
-            String[] response = answerTo(transit.send(bytes(own), bytes(small), bytes(copied)));
+            String[] response = responseTo(transit.send(bytes(own), bytes(small), bytes(copied)));
             assertThat(response[1]).isEqualTo(String.valueOf(before + sum(small) + sum(copied)));
             assertThat(response[2]).isEqualTo(String.valueOf(2_000_000 + 1000 + 300_000 + i));
             assertThat(response).hasSize(5);
@@ -130,14 +130,14 @@ class TwoProcessesTest {
     @Test
     void aSegmentCutShortIsRefusedAndTheReceiverGoesOn() throws IOException {
         HostStorage storage = transit.filled(300_000);
-        assertThat(answerTo(transit.send(bytes(storage)))).hasSize(4);
+        assertThat(responseTo(transit.send(bytes(storage)))).hasSize(4);
         MessageBuffer record = transit.send(bytes(storage));
         try (FileChannel file = FileChannel.open(transit.segments.resolve("1000.seg"), StandardOpenOption.WRITE)) {
             file.truncate(4096);
         }
-        assertThat(answerTo(record)).contains("PEER_CORRUPT").doesNotContain("300000");
+        assertThat(responseTo(record)).contains("PEER_CORRUPT").doesNotContain("300000");
         HostStorage small = transit.filled(10);
-        assertThat(answerTo(transit.send(bytes(small)))).containsExactly("answer", String.valueOf(sum(small)), "10");
+        assertThat(responseTo(transit.send(bytes(small)))).containsExactly("answer", String.valueOf(sum(small)), "10");
         storage.release();
         small.release();
     }

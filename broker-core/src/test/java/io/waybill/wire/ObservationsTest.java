@@ -106,7 +106,7 @@ class ObservationsTest {
     }
 
     @Test
-    void areToldApartByTheirKind() throws Exception {
+    void areDistinguishedByTheirKind() throws Exception {
         byte[] unknown = observed(TIME);
         unknown[0] = 77;
         write(MessageType.NAMED_RET, unknown, new byte[0]);

@@ -142,7 +142,7 @@ class ArchivedCallTest {
     }
 
     @Test
-    void keepsWhatRequestsAndAnswersNamedInSegments() throws IOException {
+    void keepsWhatRequestsAndResponsesNamedInSegments() throws IOException {
         echo();
         Worker server = join("server", ALL);
         Worker caller = join("caller", ALL);
@@ -238,7 +238,7 @@ class ArchivedCallTest {
     }
 
     @Test
-    void tellsOneLifeFromTheNext() throws IOException {
+    void distinguishesOneIncarnationFromTheNext() throws IOException {
         echo();
         Worker server = join("server", ArchiveSettings.DEFAULTS);
         ArchivePolicy[] incarnations = {ArchivePolicy.NONE, ArchivePolicy.ALL, ArchivePolicy.NONE, ArchivePolicy.ALL};

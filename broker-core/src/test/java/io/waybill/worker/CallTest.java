@@ -67,7 +67,7 @@ class CallTest {
     }
 
     @Test
-    void answersABlockingCall() {
+    void respondsToABlockingCall() {
         workers.handle(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
 
         Response response = caller.call(raw("server", "to be"));
@@ -78,7 +78,7 @@ class CallTest {
     }
 
     @Test
-    void answersAFuture() throws Exception {
+    void completesAFuture() throws Exception {
         workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
 
         List<CompletableFuture<Response>> calls = new ArrayList<>();
@@ -92,7 +92,7 @@ class CallTest {
     }
 
     @Test
-    void tellsAListenerOnce() throws Exception {
+    void notifiesAListenerOnce() throws Exception {
         workers.handleOnPoller(handlers, "0x142", (message, outbox) -> outbox.respond(message.payload()));
         AtomicInteger notified = new AtomicInteger();
         CountDownLatch first = new CountDownLatch(1);
@@ -202,7 +202,7 @@ class CallTest {
     }
 
     @Test
-    void reportsAHandlerThatGivesNoAnswer() {
+    void reportsAHandlerThatGivesNoResponse() {
         workers.handle(handlers, "0x142", (message, outbox) -> {});
 
         assertThatThrownBy(() -> caller.call(raw("server", "x")))
@@ -211,7 +211,7 @@ class CallTest {
     }
 
     @Test
-    void takesAnAnswerThatComesLater() {
+    void takesADeferredResponse() {
         AtomicReference<LateResponse> kept = new AtomicReference<>();
         CountDownLatch handled = new CountDownLatch(1);
         workers.handle(handlers, "0x142", (message, outbox) -> {
@@ -262,7 +262,7 @@ class CallTest {
     }
 
     @Test
-    void settlesCallsWhenTheirWorkerLeaves() throws IOException {
+    void completesCallsWhenTheirWorkerLeaves() throws IOException {
         HandlerRegistry slow = workers.registry();
         CountDownLatch never = new CountDownLatch(1);
         workers.handle(slow, "0x142", (message, outbox) -> await(never));
@@ -280,7 +280,7 @@ class CallTest {
     }
 
     @Test
-    void timesOutWithPyTorchsWordsAndDropsTheLateAnswer() {
+    void timesOutWithPyTorchsWordsAndDropsTheLateResponse() {
         CountDownLatch hold = new CountDownLatch(1);
         workers.handle(handlers, "0x142", (message, outbox) -> {
             await(hold);

@@ -95,7 +95,7 @@ class FunctionCallTest {
     }
 
     @Test
-    void tellsAFunctionFromAnOperationOfTheSameName() {
+    void distinguishesAFunctionFromAnOperationOfTheSameName() {
         respond("function:math.scale", "function");
         respond("math.scale", "operation");
 
@@ -178,7 +178,7 @@ class FunctionCallTest {
     }
 
     @Test
-    void tellsOthersOfAsManyFunctionsAsItsRecordHolds() throws IOException {
+    void publishesAsManyFunctionsAsItsRecordHolds() throws IOException {
         addMany("function:");
         respond("text.count", "operation");
         server.ready(Map.of());
@@ -188,7 +188,7 @@ class FunctionCallTest {
     }
 
     @Test
-    void tellsOthersOfAsManyOperationsAsItsRecordHolds() throws IOException {
+    void publishesAsManyOperationsAsItsRecordHolds() throws IOException {
         addMany("");
         respond("SCRIPT_CALL", "type");
         server.ready(Map.of());
@@ -224,7 +224,7 @@ class FunctionCallTest {
     }
 
     @Test
-    void refusesAFunctionThatNobodyHasAndServesOnAfterNamesThatAreNone() {
+    void refusesAnUnknownFunctionAndServesOnAfterNamesThatAreNone() {
         respond("function:math.scale", "function");
         assertThat(refusal(script("math.nobody"))).isEqualTo(ErrorCode.UNKNOWN_TYPE);
 

@@ -217,7 +217,7 @@ class KeptReferencesTest {
     }
 
     @Test
-    void areLostWithTheirOwnerWhenNobodyAskedToKeepThem() throws IOException {
+    void areLostWithTheirOwnerWhenTheyWereNotKept() throws IOException {
         joinOwner(Keeping.ON_REQUEST);
         try (RRef sum = sum(2, 3)) {
             assertThat(files()).isEmpty();
@@ -255,7 +255,7 @@ class KeptReferencesTest {
     }
 
     @Test
-    void goWithTheLastHandleAndWithAnOwnerThatNobodyElseAsksFor() throws IOException {
+    void goWithTheLastHandleAndWithAnOwnerThatNoPeerAsksFor() throws IOException {
         joinOwner(Keeping.ALL);
         RRef first = owner.rpc().rref(Value.of(1));
         RRef second = owner.rpc().rref(Value.of(2));
@@ -268,7 +268,7 @@ class KeptReferencesTest {
     }
 
     @Test
-    void goAfterTheGracePeriodWhenNobodyClaimsThem() throws IOException {
+    void goAfterTheGracePeriodWhenUnclaimed() throws IOException {
         joinOwner(Keeping.ALL);
         RRef sum = sum(2, 3);
         owner.close();

@@ -167,7 +167,7 @@ class RpcTest {
     }
 
     @Test
-    void listsItsReferencesForWhoeverAsks() {
+    void listsItsReferencesOnRequest() {
         try (RRef reference = a.rpc().remote("b", call("test::add", Value.of(2), Value.of(3)))) {
             assertHolds(reference, 5);
             Waits.until("a has its confirmation", reference::confirmedByOwner);

@@ -201,7 +201,7 @@ class WorkerCloseTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void closesInAHandlerWhichIsAnswered(boolean nonBlocking) throws Exception {
+    void closesInAHandlerWhichGetsAResponse(boolean nonBlocking) throws Exception {
         AtomicReference<Worker> closed = new AtomicReference<>();
         handle("text.closing", nonBlocking, outbox -> {
             close(closed.get());

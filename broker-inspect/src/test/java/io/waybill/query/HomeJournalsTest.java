@@ -79,7 +79,7 @@ class HomeJournalsTest {
     }
 
     @Test
-    void showsARequestWithoutAnAnswer() throws IOException {
+    void showsARequestWithoutAResponse() throws IOException {
         assertThat(show(9).request()).isPresent();
         assertThat(show(9).response()).isEmpty();
     }
@@ -283,7 +283,7 @@ class HomeJournalsTest {
     }
 
     @Test
-    void followsAnswersByOutcomeAndLatency() throws IOException {
+    void followsResponsesByOutcomeAndLatency() throws IOException {
         assertThat(newest(filter().outcome(Outcome.ERROR).build()))
                 .isNotEmpty()
                 .allMatch(entry -> entry.record().isError() && entry.operation().isPresent());
@@ -340,7 +340,7 @@ class HomeJournalsTest {
 
     @Test
     @Timeout(value = 20, unit = TimeUnit.SECONDS)
-    void tellsWhatIsNoJournalAndGoesOn() throws Exception {
+    void reportsWhatIsNoJournalAndGoesOn() throws Exception {
         Path workers = written.home.workersPath();
         assertThat(new ProcessBuilder("mkfifo", workers.resolve("7-fifo").toString())
                         .start()

@@ -60,7 +60,7 @@ final class MadeHome {
         try (WrittenQueue asked = queue(caller, JournalQueue.REQUESTS);
                 WrittenQueue responded = queue(callee, JournalQueue.RESPONSES);
                 WrittenQueue askedBack = queue(callee, JournalQueue.REQUESTS);
-                WrittenQueue answeredBack = queue(caller, JournalQueue.RESPONSES)) {
+                WrittenQueue respondedBack = queue(caller, JournalQueue.RESPONSES)) {
             for (long left = messages; left > 0; calls++) {
                 long id = MessageId.of(CALLER, calls);
                 long sentNs = START_NS + calls * 1000;
@@ -72,7 +72,7 @@ final class MadeHome {
                     long back = MessageId.of(CALLEE, nested++);
                     askedBack.append(message(MessageType.NAMED_CALL, back, CALLEE, CALLER, sentNs + 100)
                             .parent(id));
-                    answeredBack.append(message(MessageType.NAMED_RET, back, CALLER, CALLEE, sentNs + 200)
+                    respondedBack.append(message(MessageType.NAMED_RET, back, CALLER, CALLEE, sentNs + 200)
                             .handlerSequence(nested));
                 }
             }

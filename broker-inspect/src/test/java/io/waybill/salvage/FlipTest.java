@@ -48,7 +48,7 @@ class FlipTest {
     private static final String[] PART =
             System.getProperty("waybill.flip.part", "0/1").split("/");
     private static final long SAMPLE = 150;
-    private static final long TOLD_EACH = 10_000;
+    private static final long REPORTED_EACH = 10_000;
     private static final long SALVAGED = 2;
     private static final long SLACK_BYTES = 2 << 20;
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -170,11 +170,11 @@ class FlipTest {
             String verdict = judge(queue, records, file, change, whole, as);
             verdicts.merge(verdict, 1L, Long::sum);
             file.restore();
-            if (++judged % TOLD_EACH == 0) {
-                tell(target, judged, file, verdicts);
+            if (++judged % REPORTED_EACH == 0) {
+                report(target, judged, file, verdicts);
             }
         }
-        tell(target, judged, file, verdicts);
+        report(target, judged, file, verdicts);
         assertThat(look().findings()).isEqualTo(whole.findings());
     }
 
@@ -186,7 +186,7 @@ class FlipTest {
         return number < file.sectorChanges() ? Math.min(number + step, file.sectorChanges()) : number + 1;
     }
 
-    private static void tell(Path target, long judged, DamagedFile file, Map<String, Long> verdicts) {
+    private static void report(Path target, long judged, DamagedFile file, Map<String, Long> verdicts) {
         System.out.println("flip " + target.getParent().getFileName() + "/" + target.getFileName() + ": " + judged
                 + " of " + file.changes() + " ways, by verdict " + verdicts);
     }
@@ -210,14 +210,14 @@ class FlipTest {
 
     @ParameterizedTest
     @EnumSource
-    void tellsWhateverHappensToAQueuesFileOrItHasNoEffect(JournalQueue queue) throws IOException {
+    void reportsWhateverHappensToAQueuesFileOrItHasNoEffect(JournalQueue queue) throws IOException {
         Path directory = written.queue(queue);
         enumerate(EveryType.file(directory), directory);
     }
 
     @ParameterizedTest
     @EnumSource
-    void tellsWhateverHappensToAQueuesTableOrItHasNoEffect(JournalQueue queue) throws IOException {
+    void reportsWhateverHappensToAQueuesTableOrItHasNoEffect(JournalQueue queue) throws IOException {
         Path directory = written.queue(queue);
         enumerate(directory.resolve(QueueStructure.TABLE), directory);
     }

@@ -97,7 +97,7 @@ class ControlOperationsBundleTest {
     }
 
     @Test
-    void answersARefusalWithItsText() {
+    void respondsToARefusalWithItsText() {
         assertThatThrownBy(() -> node.call("control:bundle.stop", Map.of("name", Value.of("no.such"))))
                 .hasCauseInstanceOf(RejectedMessageException.class)
                 .hasMessageContaining("no bundle no.such is installed");

@@ -97,7 +97,7 @@ class StuckBundleTest {
                 .build();
     }
 
-    private Path mended() throws Exception {
+    private Path fixed() throws Exception {
         return forge.bundle("org.acme.hang", "2.0.0")
                 .handler("Hang", "\"text.hang\"", "outbox.respond(Value.of(\"mended\"));")
                 .build();
@@ -139,7 +139,7 @@ class StuckBundleTest {
     }
 
     private void updateAndRelease() throws Exception {
-        node.bundles().update(mended());
+        node.bundles().update(fixed());
 
         assertThat(respond("text.hang")).isEqualTo(Value.of("mended"));
         assertThat(server.stuck()).isEmpty();

@@ -94,7 +94,7 @@ class UnrecordedInputBundleTest {
     }
 
     @Test
-    void areToldOfTheFirstOnly() throws Exception {
+    void areReportedForTheFirstOnly() throws Exception {
         node.bundles().install(reading("System.nanoTime();\nMath.random();").build());
         assertThat(run()).map(UnrecordedInput::what).contains("System.nanoTime()");
         assertThat(run())
@@ -114,7 +114,7 @@ class UnrecordedInputBundleTest {
     }
 
     @Test
-    void countToNobodyOnAThreadOfTheBundlesOwn() throws Exception {
+    void countForNoBundleOnAThreadOfTheBundlesOwn() throws Exception {
         node.bundles()
                 .install(forge.bundle("org.acme.read", "1.0.0")
                         .source("Read", """
@@ -147,7 +147,7 @@ class UnrecordedInputBundleTest {
     }
 
     @Test
-    void countToNobodyInALibraryThatDoesNotUseTheApi() throws Exception {
+    void countForNoBundleInALibraryThatDoesNotUseTheApi() throws Exception {
         node.bundles()
                 .install(forge.bundle("org.lib", "1.0.0")
                         .header("-privatepackage", "none")

@@ -89,7 +89,7 @@ class CandidateBundleTest {
     }
 
     @Test
-    void namesTheOneCallThatACandidateAnswersOtherwise() throws IOException {
+    void namesTheOneCallWithADifferentResponseOfACandidate() throws IOException {
         Path good = jar("2.0.0", "n * n + 0");
         Path bad = jar("0.9.0", "n == 123 ? -1 : n * n"); // older than what the node had, and in its place all the same
         List<String> notSame = new ArrayList<>();

@@ -84,11 +84,11 @@ class HomeRecordingTest {
     }
 
     private static void call(int first, int count, Worker... callers) throws Exception {
-        List<CompletableFuture<Response>> answers = new ArrayList<>();
+        List<CompletableFuture<Response>> responses = new ArrayList<>();
         for (int i = first; i < first + count; i++) {
-            answers.add(callers[i % callers.length].callAsync(raw("server", 0x42, number(i))));
+            responses.add(callers[i % callers.length].callAsync(raw("server", 0x42, number(i))));
         }
-        for (CompletableFuture<Response> response : answers) {
+        for (CompletableFuture<Response> response : responses) {
             response.get(60, TimeUnit.SECONDS).close();
         }
     }
@@ -122,7 +122,7 @@ class HomeRecordingTest {
     }
 
     @Test
-    void keepsTheOrderOverSeveralLives() throws Exception {
+    void keepsTheOrderOverSeveralIncarnations() throws Exception {
         Worker caller = home.join("caller");
         for (int incarnation = 0; incarnation < 3; incarnation++) {
             Worker server = home.join("server", echo());
@@ -138,7 +138,7 @@ class HomeRecordingTest {
     }
 
     @Test
-    void givesWhatWasAnsweredLateWhereItBegan() throws Exception {
+    void givesWhatHadADeferredResponseWhereItBegan() throws Exception {
         HandlerRegistry handlers = home.workers.registry();
         List<LateResponse> late = new CopyOnWriteArrayList<>();
         home.handleInOrder("server", handlers, "0x142", (message, outbox) -> {
@@ -150,15 +150,15 @@ class HomeRecordingTest {
         });
         Worker server = home.join("server", handlers);
         Worker caller = home.join("caller");
-        List<CompletableFuture<Response>> answers = new ArrayList<>();
+        List<CompletableFuture<Response>> responses = new ArrayList<>();
         for (int i = 0; i < 500; i++) {
-            answers.add(caller.callAsync(raw("server", 0x42, number(i))));
+            responses.add(caller.callAsync(raw("server", 0x42, number(i))));
         }
-        answers.get(499).get(60, TimeUnit.SECONDS).close();
+        responses.get(499).get(60, TimeUnit.SECONDS).close();
         List<LateResponse> backwards = new ArrayList<>(late);
         Collections.reverse(backwards);
         backwards.forEach(response -> response.send(Value.of(1)));
-        for (CompletableFuture<Response> response : answers) {
+        for (CompletableFuture<Response> response : responses) {
             response.get(60, TimeUnit.SECONDS).close();
         }
         caller.close();
@@ -171,7 +171,7 @@ class HomeRecordingTest {
     }
 
     @Test
-    void givesThoseThatNeverBeganAndThoseWithoutAnAnswerLast() throws Exception {
+    void givesThoseThatNeverBeganAndThoseWithoutAResponseLast() throws Exception {
         HandlerRegistry handlers = echo();
         List<LateResponse> kept = new CopyOnWriteArrayList<>();
         home.workers.handleOnPoller(handlers, "0x143", (message, outbox) -> kept.add(outbox.later()));
@@ -326,7 +326,7 @@ class HomeRecordingTest {
     }
 
     @Test
-    void passesOverWhatIsDamagedAndTellsIt() throws Exception {
+    void passesOverWhatIsDamagedAndReportsIt() throws Exception {
         Worker server = home.join("server", echo());
         Worker caller = home.join("caller");
         call(0, 100, caller);

@@ -74,7 +74,7 @@ class ObservedReplayTest {
     }
 
     @Test
-    void areShownItWhenTheyAnswerLater() throws Exception {
+    void areShownItWhenTheyRespondLater() throws Exception {
         Path home = record(LATE);
 
         assertThat(replay(home, LATE).count(Verdict.SAME)).isEqualTo(CALLS);

@@ -60,7 +60,7 @@ class RedeliveredTest {
     }
 
     @Test
-    void isReplayedAsTheLifeThatAnsweredItRanIt() throws Exception {
+    void isReplayedAsTheIncarnationThatRespondedRanIt() throws Exception {
         Path home;
         CountDownLatch asked = new CountDownLatch(1);
         try (Workers workers = new Workers(directory)) {

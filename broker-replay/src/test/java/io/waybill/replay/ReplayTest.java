@@ -71,7 +71,7 @@ class ReplayTest {
     }
 
     @Test
-    void givesTheSameAnswersWithTheSameHandlers() throws Exception {
+    void givesTheSameResponsesWithTheSameHandlers() throws Exception {
         ReplayScenario scenario = new ReplayScenario()
                 .handles("b", "math.twice", ReplayTest::twice)
                 .handles("b", "math.refuse", (m, o) -> {
@@ -106,7 +106,7 @@ class ReplayTest {
     }
 
     @Test
-    void namesTheCallThatIsAnsweredOtherwise() throws Exception {
+    void namesTheCallWithADifferentResponse() throws Exception {
         Path home = new ReplayScenario()
                 .handles("b", "math.twice", ReplayTest::twice)
                 .record(directory, caller -> askAll(caller, 700));
@@ -146,7 +146,7 @@ class ReplayTest {
     }
 
     @Test
-    void tellsCandidatesOfOneNameApart() throws Exception {
+    void distinguishesCandidatesOfOneName() throws Exception {
         ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice);
         Path home = scenario.record(
                 directory, caller -> ask(caller, "b", "math.twice", 4).close());
@@ -196,14 +196,14 @@ class ReplayTest {
                     }
                 })
                 .handles("b", "math.both", (message, outbox) -> {
-                    List<CompletableFuture<Response>> answers = new ArrayList<>();
+                    List<CompletableFuture<Response>> responses = new ArrayList<>();
                     for (long n : List.of(message.int64("n"), message.int64("n") + 10)) {
                         Request below = Request.operation("c", "math.more");
                         below.body().int64("n", n);
-                        answers.add(outbox.caller().callAsync(below));
+                        responses.add(outbox.caller().callAsync(below));
                     }
                     long sum = 0;
-                    for (CompletableFuture<Response> pending : answers) {
+                    for (CompletableFuture<Response> pending : responses) {
                         try (Response response = pending.join()) {
                             sum += response.int64("more");
                         }
@@ -280,7 +280,7 @@ class ReplayTest {
     }
 
     @Test
-    void waitsForLateAnswers() throws Exception {
+    void waitsForDeferredResponses() throws Exception {
         ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", (message, outbox) -> {
             long n = message.int64("n");
             LateResponse response = outbox.later();
@@ -294,7 +294,7 @@ class ReplayTest {
     }
 
     @Test
-    void goesOnBehindAnAnswerThatNeverComes() throws Exception {
+    void goesOnBehindAResponseThatNeverComes() throws Exception {
         Path home = new ReplayScenario()
                 .handles("b", "math.twice", ReplayTest::twice)
                 .record(directory, caller -> askAll(caller, 5));
@@ -376,7 +376,7 @@ class ReplayTest {
     }
 
     @Test
-    void leavesOutWhatNoHandlerAnswered() throws Exception {
+    void leavesOutWhatHasNoResponseOfAHandler() throws Exception {
         ReplayScenario scenario = new ReplayScenario().handles("b", "math.twice", ReplayTest::twice);
         Path home = scenario.record(directory, caller -> {
             askAll(caller, 1);

@@ -36,7 +36,7 @@ class ReplayedTensorsTest {
     private Path directory;
 
     /** What a handler of b changes of what it passes on, and of what it answers. */
-    private record Change(float passed, float answered) {}
+    private record Change(float passed, float responded) {}
 
     private static Tensor tensor(TensorBuffers buffers) {
         Storage storage = buffers.allocate(4L * ELEMENTS);
@@ -65,7 +65,7 @@ class ReplayedTensorsTest {
         Request request = Request.operation("c", "tensor.same");
         request.body().tensor("tensor", passed);
         try (Response response = outbox.caller().call(request)) {
-            outbox.response().tensor("tensor", copy(response.tensor("tensor"), change.answered(), outbox));
+            outbox.response().tensor("tensor", copy(response.tensor("tensor"), change.responded(), outbox));
         } finally {
             passed.storage().release();
         }
@@ -114,7 +114,7 @@ class ReplayedTensorsTest {
     }
 
     @Test
-    void areShownWhereTheyPartInAnAnswer() throws Exception {
+    void areShownWhereTheyDifferInAResponse() throws Exception {
         Replay replay = scenario(new Change(0, 0.5f)).replay(recorded()).worker("b");
         assertThat(results(replay)).hasSize(CALLS).allSatisfy(result -> {
             assertThat(result.verdict()).isEqualTo(Verdict.DIFFERENT);

@@ -66,7 +66,7 @@ class TestBrokerTest {
     }
 
     @Test
-    void namesTheCallThatIsNotAnsweredAsOnRecord() throws Exception {
+    void namesTheCallWhoseResponseDiffersFromTheRecord() throws Exception {
         Path good = PackedBundles.of(io.waybill.testing.good.Count.class, "1.0.0", jars);
         Path bad = PackedBundles.of(io.waybill.testing.different.Count.class, "1.1.0", jars);
         try (TestBroker broker = start(good)) {

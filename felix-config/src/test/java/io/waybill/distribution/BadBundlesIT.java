@@ -69,7 +69,7 @@ class BadBundlesIT {
     @AfterEach
     void theNodeAndItsOtherHandlersGoOn() throws IOException, InterruptedException {
         for (String operation : List.of("good.blocking", "good.now")) {
-            assertAnswered(operation, "on");
+            assertResponded(operation, "on");
         }
         assertThat(waybill("workers").out()).contains("ps0").contains("alive").contains("good.now");
         assertThat(node.process.isAlive()).as(node.err()).isTrue();
@@ -103,7 +103,7 @@ class BadBundlesIT {
         assertThat(installed.exitCode()).as(installed.err()).isZero();
     }
 
-    private void assertAnswered(String operation, String response) throws IOException, InterruptedException {
+    private void assertResponded(String operation, String response) throws IOException, InterruptedException {
         Result result = call(operation, "20s");
         assertThat(result.out()).as(operation + ": " + result.err()).isEqualTo("'" + response + "'\n");
     }
@@ -203,10 +203,10 @@ class BadBundlesIT {
                 .containsPattern(name + " +1\\.0\\.0 +handler +active +\\S+ +" + MAX_STUCK);
         assertThat(node.err()).contains("does not come back from " + operation).contains("at bad.Handler.handle(");
 
-        Path mended = maker.bundle(name, operation).version("2.0.0").build();
-        Result updated = waybill("bundle", "update", "--node", "ps0", mended.toString());
+        Path fixed = maker.bundle(name, operation).version("2.0.0").build();
+        Result updated = waybill("bundle", "update", "--node", "ps0", fixed.toString());
         assertThat(updated).isEqualTo(new Result(0, name + " 2.0.0 active\n", ""));
-        assertAnswered(operation, "on");
+        assertResponded(operation, "on");
         assertThat(waybill("workers").out()).doesNotContain("stuck");
     }
 

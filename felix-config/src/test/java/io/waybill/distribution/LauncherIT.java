@@ -64,7 +64,7 @@ class LauncherIT {
     }
 
     @Test
-    void findsAJavaWithoutBeingTold() throws IOException, InterruptedException {
+    void findsAJavaWithoutASetting() throws IOException, InterruptedException {
         environment.remove("WAYBILL_JAVA");
         environment.put("JAVA_HOME", System.getProperty("java.home"));
 

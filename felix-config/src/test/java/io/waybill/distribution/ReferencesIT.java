@@ -211,7 +211,7 @@ class ReferencesIT {
     }
 
     @Test
-    void leavesResultsOfOperatorsAndFunctionsInTheNodeUntilNobodyHasThem() throws Exception {
+    void leavesResultsOfOperatorsAndFunctionsInTheNodeUntilTheLastHandleCloses() throws Exception {
         deployFunctions();
         try (RRef sum = sum();
                 RRef tripled = user.rpc().remote("ps0", call("math.triple", two.value()))) {

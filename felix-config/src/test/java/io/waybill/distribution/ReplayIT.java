@@ -193,7 +193,7 @@ class ReplayIT {
     }
 
     @Test
-    void namesTheOneCallThatACandidateAnswersWrongly() throws IOException, InterruptedException {
+    void namesTheOneCallWithAWrongResponseOfACandidate() throws IOException, InterruptedException {
         Path lines = directory.resolve("not-same.jsonl");
         Result replayed =
                 waybill("replay", "--worker", "ps0", "--bundle", candidate.toString(), "--report", lines.toString());

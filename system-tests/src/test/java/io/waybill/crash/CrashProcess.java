@@ -119,7 +119,7 @@ final class CrashProcess {
         claims.begin(EventLog.open(logs, worker.info().name()));
         Traffic traffic = new Traffic(worker, host.clock(), log, server, rate);
         traffic.start();
-        awaitLine(traffic::answered);
+        awaitLine(traffic::responded);
         traffic.stop();
         int open = worker.drain(DRAIN);
         int unclaimed = claims.await(DRAIN);

@@ -26,13 +26,13 @@ class CrashSystemTest {
 
     @Test
     @Timeout(240)
-    void givesEveryCallOneOutcomeWhoeverIsKilled() throws Exception {
+    void givesEveryCallOneOutcomeWhicheverIsKilled() throws Exception {
         run("--kills 4 --rate 5000");
     }
 
     @Test
     @Timeout(240)
-    void givesEveryCallOneOutcomeWhoeverIsPaused() throws Exception {
+    void givesEveryCallOneOutcomeWhicheverIsPaused() throws Exception {
         run("--fault pause --kills 1 --pause-most-ms 1500 --rate 5000");
     }
 

@@ -81,12 +81,12 @@ final class Fleet implements AutoCloseable {
     }
 
     /** Calls of all callers that were answered in their lives now. */
-    long answered() throws Exception {
-        long answered = 0;
+    long responded() throws Exception {
+        long responded = 0;
         for (String caller : callers) {
-            answered += running.get(caller).count();
+            responded += running.get(caller).count();
         }
-        return answered;
+        return responded;
     }
 
     /** Lets the callers hear all their outcomes, and everybody leave. */

@@ -41,14 +41,14 @@ final class Server {
         add(registry, ServedTypes.INLINE, true, ExecutorSettings.forProcessors(2), this::response);
         add(registry, ServedTypes.SERIAL, false, ONE_THREAD, this::response);
         add(registry, ServedTypes.TENSOR, false, ExecutorSettings.forProcessors(2), this::response);
-        add(registry, ServedTypes.SLOW, false, ExecutorSettings.forProcessors(2), this::answerSlowly);
+        add(registry, ServedTypes.SLOW, false, ExecutorSettings.forProcessors(2), this::respondSlowly);
         add(registry, ServedTypes.AGAIN, true, ExecutorSettings.forProcessors(2), this::response);
     }
 
     /** Answers a request of any of the types, for a handler that comes from elsewhere. */
     void handle(Message message, Outbox outbox) {
         if (message.type().equals(ServedTypes.SLOW)) {
-            answerSlowly(message, outbox);
+            respondSlowly(message, outbox);
         } else {
             response(message, outbox);
         }
@@ -78,7 +78,7 @@ final class Server {
         respond(message, outbox);
     }
 
-    private void answerSlowly(Message message, Outbox outbox) {
+    private void respondSlowly(Message message, Outbox outbox) {
         begun(message);
         long untilNs = clock.monotonicNs() + SLOW_NS;
         while (clock.monotonicNs() < untilNs) {
@@ -106,7 +106,7 @@ final class Server {
 
     private void respond(Message message, Outbox outbox) {
         byte[] response = Payloads.response(message.id(), epoch, message.payload());
-        log.add(new Event(Kind.ANSWERED, 0, Payloads.digest(response), message.id(), clock.bootNs(), 0));
+        log.add(new Event(Kind.RESPONDED, 0, Payloads.digest(response), message.id(), clock.bootNs(), 0));
         outbox.respond(ByteBuffer.wrap(response));
     }
 }

@@ -132,9 +132,9 @@ final class Strikes {
         disk.fill();
         CrashRun.pass(LEAST_FULL_MS + random.nextLong(MOST_FULL_MS - LEAST_FULL_MS));
         disk.free();
-        long enough = fleet.answered() + SOME_CALLS;
+        long enough = fleet.responded() + SOME_CALLS;
         long untilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(RESUMED_MS);
-        while (fleet.answered() < enough) {
+        while (fleet.responded() < enough) {
             if (System.nanoTime() > untilNs) {
                 throw new AssertionError("the disk has room again, and calls are not answered");
             }

@@ -41,7 +41,7 @@ final class Traffic implements ResponseListener {
     private final String server;
     private final long intervalNs;
     private final Semaphore window = new Semaphore(WINDOW);
-    private final AtomicLong answered = new AtomicLong();
+    private final AtomicLong responded = new AtomicLong();
     private final Thread thread = new Thread(this::run, "traffic");
     private volatile boolean stopped;
 
@@ -65,8 +65,8 @@ final class Traffic implements ResponseListener {
     }
 
     /** Calls that were answered. */
-    long answered() {
-        return answered.get();
+    long responded() {
+        return responded.get();
     }
 
     private void run() {
@@ -163,7 +163,7 @@ final class Traffic implements ResponseListener {
     @Override
     public void onResponse(Response response) {
         log.add(new Event(Kind.OK, 0, Payloads.digest(response.payload()), response.id(), clock.bootNs(), 0));
-        answered.incrementAndGet();
+        responded.incrementAndGet();
         window.release();
     }
 

@@ -33,7 +33,7 @@ public final class ChildJvm implements AutoCloseable {
 
     private final String name;
     private final Process process;
-    private final BlockingQueue<String> answers = new LinkedBlockingQueue<>();
+    private final BlockingQueue<String> responses = new LinkedBlockingQueue<>();
 
     private ChildJvm(String name, Process process, Log log) {
         this.name = name;
@@ -70,7 +70,7 @@ public final class ChildJvm implements AutoCloseable {
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 if (line.startsWith("@")) {
-                    answers.add(line.substring(1));
+                    responses.add(line.substring(1));
                 } else {
                     log.line(line);
                 }
@@ -79,7 +79,7 @@ public final class ChildJvm implements AutoCloseable {
             log.line("its output ended: " + e);
         }
         log.end();
-        answers.add("ended");
+        responses.add("ended");
     }
 
     /** Sends a command, without waiting for its response. */
@@ -90,7 +90,7 @@ public final class ChildJvm implements AutoCloseable {
 
     /** Waits for the next answer, which must begin with this. @param log for the failure */
     public String response(String expected, int seconds, Supplier<String> log) throws InterruptedException {
-        String line = answers.poll(seconds, TimeUnit.SECONDS);
+        String line = responses.poll(seconds, TimeUnit.SECONDS);
         if (line == null || !line.startsWith(expected)) {
             String state = line == null ? " in " + seconds + " s; " + dumpThreads() : "";
             throw new AssertionError(name + ": expected " + expected + ", got " + line + state + "\n" + log.get());

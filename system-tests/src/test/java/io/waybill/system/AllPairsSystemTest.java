@@ -117,20 +117,20 @@ class AllPairsSystemTest {
     }
 
     private static void check(Processes processes, List<WorkerProcess> workers) throws Exception {
-        Set<Long> answered = new HashSet<>();
+        Set<Long> responded = new HashSet<>();
         Set<Long> handled = new HashSet<>();
         for (int i = 0; i < WORKERS; i++) {
             String name = "w" + i;
-            Outcomes calls = processes.outcomes(name).hasNothingTwice().isSettled();
+            Outcomes calls = processes.outcomes(name).hasNothingTwice().isBalanced();
             assertThat(calls.counts.keySet()).containsOnly(Outcomes.OK);
             assertThat(calls.refused).isEmpty();
             int id = workers.get(i).id();
             assertThat(processes.requests(id, name).sentNs.keySet()).isEqualTo(calls.sent);
             assertThat(processes.responses(id, name).sentNs.keySet()).isEqualTo(calls.handled.keySet());
-            answered.addAll(calls.sent);
+            responded.addAll(calls.sent);
             handled.addAll(calls.handled.keySet());
         }
-        assertThat(handled).isEqualTo(answered);
-        LOG.info("{} calls between {} workers, each with its answer", answered.size(), WORKERS);
+        assertThat(handled).isEqualTo(responded);
+        LOG.info("{} calls between {} workers, each with its answer", responded.size(), WORKERS);
     }
 }

@@ -137,8 +137,8 @@ class ArchiveSystemTest {
                 disk.fillBut(2 * RESERVE / 1024 - 64);
                 process.ask("go", "going");
                 Waits.until(process::log, () -> process.stat("diskfull") > 20);
-                long answered = process.stat("answered");
-                Waits.until(process::log, () -> process.stat("answered") > answered + 20);
+                long responded = process.stat("answered");
+                Waits.until(process::log, () -> process.stat("answered") > responded + 20);
                 disk.free();
                 long archived = process.stat("archived");
                 Waits.until(process::log, () -> process.stat("archived") > archived + 20);

@@ -42,7 +42,7 @@ final class ArchivingMain {
     private static final int[] LENGTHS = {5000, 70_000, 300_000, 1_000_000};
 
     private final Worker worker;
-    private final AtomicLong answered = new AtomicLong();
+    private final AtomicLong responded = new AtomicLong();
     private final AtomicLong failed = new AtomicLong();
     private Thread sender;
     private volatile boolean stopped;
@@ -129,7 +129,7 @@ final class ArchivingMain {
 
     private String stats() {
         ArchiveStatus status = worker.archiveStatus();
-        return "answered=" + answered.get() + " failed=" + failed.get() + " archived=" + status.archivedStorages()
+        return "answered=" + responded.get() + " failed=" + failed.get() + " archived=" + status.archivedStorages()
                 + " diskfull=" + status.dropped().getOrDefault(Omission.DISK_FULL, 0L);
     }
 
@@ -140,7 +140,7 @@ final class ArchivingMain {
                 Storage storage = worker.buffers().allocate(bytes.length);
                 storage.bytes(0, bytes.length).put(bytes);
                 send(storage, number);
-                answered.incrementAndGet();
+                responded.incrementAndGet();
             } catch (CallException e) {
                 if (failed.incrementAndGet() == 1) {
                     System.out.println("the first call that failed: " + e);

@@ -112,7 +112,7 @@ class BadRecordsSystemTest {
     }
 
     @Test
-    void refusesTypesThatNobodyHandles() throws Exception {
+    void refusesTypesWithoutAHandler() throws Exception {
         bad.write(lying(next(), setShort(Envelope.TYPE, 0x150)));
         Waits.until("refused", () -> victim.counters().failures(ErrorCode.UNKNOWN_TYPE) == 1);
         assertThat(victim.counters().damagedRecords()).isZero();
@@ -123,7 +123,7 @@ class BadRecordsSystemTest {
     }
 
     @Test
-    void refusesRequestsThatAreForAnotherLife() throws Exception {
+    void refusesRequestsThatAreForAnotherIncarnation() throws Exception {
         List<Integer> others = List.of(0, 2, -1);
         for (int epoch : others) {
             bad.write(lying(next(), setInt(Envelope.EPOCH, epoch)));
@@ -135,17 +135,17 @@ class BadRecordsSystemTest {
     }
 
     @Test
-    void answersARepeatedRequestWithWhatItHasAnswered() throws Exception {
+    void respondsToARepeatedRequestWithTheFirstResponse() throws Exception {
         MessageBuffer request = next();
         bad.write(request);
         bad.write(lying(request, memory -> memory.putByte(Envelope.FLAGS, (byte) Envelope.REPEATED)));
-        long answers = victim.counters().requestsBegun();
+        long begun = victim.counters().requestsBegun();
         bad.write(next());
-        Waits.until("served behind it", () -> victim.counters().requestsBegun() > answers);
+        Waits.until("served behind it", () -> victim.counters().requestsBegun() > begun);
         long id = request.memory().getLong(Envelope.ID, ByteOrder.LITTLE_ENDIAN);
         Path responses = victim.directory().path().resolve("responses");
-        Waits.until("answered twice", () -> answersTo(id, responses).size() == 2);
-        assertThat(answersTo(id, responses))
+        Waits.until("answered twice", () -> responsesTo(id, responses).size() == 2);
+        assertThat(responsesTo(id, responses))
                 .as("with the same bytes, by the same run")
                 .containsOnly(2L);
         assertThat(victim.counters().requestsBegun()).isEqualTo(3);
@@ -153,7 +153,7 @@ class BadRecordsSystemTest {
     }
 
     /** The number of the run that gave each response to a request. */
-    private static List<Long> answersTo(long id, Path responses) {
+    private static List<Long> responsesTo(long id, Path responses) {
         List<Long> runs = new ArrayList<>();
         MessageBuffer buffer = new MessageBuffer();
         RecordView view = new RecordView(buffer);
@@ -174,7 +174,7 @@ class BadRecordsSystemTest {
         other.get(20, TimeUnit.SECONDS).close();
         long id = firstCall();
         int to = victim.info().id();
-        bad.answerBroken(bad.response(id, to), flip(RawWorker.payloadAt()));
+        bad.respondBroken(bad.response(id, to), flip(RawWorker.payloadAt()));
         bad.response(lying(bad.response(id, to), setShort(Envelope.TYPE, 0x142)));
         bad.response(
                 lying(bad.response(id, to), setShort(Envelope.FROM, good.info().id())));
@@ -190,7 +190,7 @@ class BadRecordsSystemTest {
     }
 
     @Test
-    void takesNoAnswerFromAWorkerThatWasNotAsked() throws Exception {
+    void takesNoResponseFromAWorkerThatWasNotAsked() throws Exception {
         // nobody serves this name, so that the call stays open
         try (RawWorker silent = new RawWorker(swarm.home(), "silent").publish()) {
             CompletableFuture<Response> call = victim.callAsync(request("silent"));

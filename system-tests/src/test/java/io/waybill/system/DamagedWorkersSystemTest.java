@@ -127,7 +127,7 @@ class DamagedWorkersSystemTest {
         "requests/*.cq4,GARBAGE_AHEAD",
         "responses/*.cq4,GARBAGE_AHEAD",
     })
-    void endsTheWorkerWhoseFilesSomebodyElseWrites(String file, Harm harm) throws Exception {
+    void endsTheWorkerWhoseFilesAnotherProcessWrites(String file, Harm harm) throws Exception {
         Worker app = swarm.join("app");
         Worker good = swarm.join("good");
         Worker bad = swarm.join("bad");
@@ -164,7 +164,7 @@ class DamagedWorkersSystemTest {
 
     /** A fault shows no more than that some file was cut; it was its own. */
     @Test
-    void blamesNobodyElseWhenItsOwnCursorsAreCut() throws Exception {
+    void blamesNoPeerWhenItsOwnCursorsAreCut() throws Exception {
         try (Processes processes = new Processes(directory.resolve("home"), directory)) {
             Worker good = swarm.join("good");
             WorkerProcess victim = processes.start("victim").awaitReady();
@@ -199,7 +199,7 @@ class DamagedWorkersSystemTest {
         "cursors,GARBAGE",
         "cursors,CUT_TO_ZERO"
     })
-    void tellsWhatIsUnansweredBesideAWorkerWithDamagedFiles(String file, Harm harm) throws Exception {
+    void reportsWhatHasNoResponseBesideAWorkerWithDamagedFiles(String file, Harm harm) throws Exception {
         Worker good = swarm.join("good");
         Worker bad = swarm.join("bad");
         Worker first = swarm.join("app");

@@ -29,7 +29,7 @@ class FullDiskSystemTest {
 
     private final Random random = Seeds.random();
 
-    private void awaitAnswers(WorkerProcess caller) throws Exception {
+    private void awaitResponses(WorkerProcess caller) throws Exception {
         long some = caller.stat("responses") + 500 + random.nextInt(2000);
         Waits.until(() -> "answers\n" + caller.log(), () -> caller.stat("responses") >= some);
     }
@@ -52,18 +52,18 @@ class FullDiskSystemTest {
             server.awaitReady();
             for (int round = 0; round < 2; round++) {
                 caller.go("server", 64, LONG_MS, 1000, 10);
-                awaitAnswers(caller);
+                awaitResponses(caller);
                 disk.fill();
                 awaitRefusals(processes, "JOURNAL_FULL");
                 assertThat(caller.stop()).as("calls without an outcome").isZero();
                 disk.free();
                 caller.go("server", 64, LONG_MS, 1000, 10);
-                awaitAnswers(caller);
+                awaitResponses(caller);
                 assertThat(caller.stop()).as("calls without an outcome").isZero();
             }
             caller.leave();
             server.leave();
-            Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+            Outcomes calls = processes.outcomes("caller").hasNothingTwice().isBalanced();
             assertThat(calls.counts.keySet()).contains(Outcomes.OK).isSubsetOf(Outcomes.OK, "JOURNAL_FULL");
             assertThat(calls.refused.keySet()).containsOnly("JOURNAL_FULL");
             check(processes, caller, server, calls);
@@ -82,7 +82,7 @@ class FullDiskSystemTest {
 
     @ParameterizedTest
     @EnumSource(SmallDisk.Kind.class)
-    void answersWithAnErrorWhenThereIsRoomForRequestsButNotForAnswers(SmallDisk.Kind kind) throws Exception {
+    void respondsWithAnErrorWhenThereIsRoomForRequestsButNotForResponses(SmallDisk.Kind kind) throws Exception {
         try (SmallDisk disk = SmallDisk.mount(kind, 128, directory);
                 Processes processes = new Processes(disk.path().resolve("home"), directory)) {
             WorkerProcess caller = processes.start("caller", RESERVE, Waiting.BALANCED);
@@ -90,10 +90,10 @@ class FullDiskSystemTest {
             caller.awaitReady();
             server.awaitReady();
             caller.go("server", 8, LONG_MS, 20, 100);
-            awaitAnswers(caller);
+            awaitResponses(caller);
             assertThat(caller.stop()).isZero();
             disk.fill();
-            caller.ask("go server 64 " + LONG_MS + " 20 10 " + WorkerMain.LARGE_ANSWER, "going");
+            caller.ask("go server 64 " + LONG_MS + " 20 10 " + WorkerMain.LARGE_RESPONSE, "going");
             Waits.until(
                     () -> "answered with JOURNAL_FULL: " + caller.log() + server.log(),
                     () -> processes.outcomes("caller").count("JOURNAL_FULL") > 100);
@@ -105,7 +105,7 @@ class FullDiskSystemTest {
             assertThat(caller.stop()).as("calls without an outcome").isZero();
             caller.leave();
             server.leave();
-            Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+            Outcomes calls = processes.outcomes("caller").hasNothingTwice().isBalanced();
             assertThat(calls.counts.keySet()).containsOnly(Outcomes.OK, "JOURNAL_FULL");
             check(processes, caller, server, calls);
         }
@@ -125,10 +125,10 @@ class FullDiskSystemTest {
             disk.free();
             WorkerProcess worker = processes.start("worker").awaitReady();
             worker.go("worker", 4, LONG_MS, 100, 100);
-            awaitAnswers(worker);
+            awaitResponses(worker);
             assertThat(worker.stop()).isZero();
             worker.leave();
-            processes.outcomes("worker").hasNothingTwice().isSettled();
+            processes.outcomes("worker").hasNothingTwice().isBalanced();
             processes.requests(worker.id(), "worker");
         }
     }

@@ -43,7 +43,7 @@ class KilledOwnersSystemTest {
     @ParameterizedTest
     @EnumSource
     @Timeout(240)
-    void settleEveryReference(Keeping keeping) throws Exception {
+    void balanceEveryReference(Keeping keeping) throws Exception {
         run(keeping, SHORT);
     }
 
@@ -51,7 +51,7 @@ class KilledOwnersSystemTest {
     @EnumSource
     @Tag("slow")
     @Timeout(900)
-    void settleEveryReferenceOfManyLives(Keeping keeping) throws Exception {
+    void balanceEveryReferenceOfManyIncarnations(Keeping keeping) throws Exception {
         run(keeping, LONG);
     }
 

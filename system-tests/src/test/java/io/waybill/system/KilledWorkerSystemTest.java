@@ -44,7 +44,7 @@ class KilledWorkerSystemTest {
     }
 
     @Test
-    void tellsCallersOfAKilledWorkerAndLetsItReturn() throws Exception {
+    void notifiesCallersOfAKilledWorkerAndLetsItReturn() throws Exception {
         WorkerProcess caller = processes.start("caller");
         WorkerProcess server = processes.start("server");
         caller.awaitReady();
@@ -66,7 +66,7 @@ class KilledWorkerSystemTest {
         caller.leave();
         server.leave();
 
-        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isBalanced();
         assertThat(calls.counts.keySet()).containsExactlyInAnyOrder(Outcomes.OK, "WORKER_LOST");
         assertThat(calls.refused.keySet()).containsOnly("WORKER_LOST");
         Outcomes served = processes.outcomes("server").hasNothingTwice();
@@ -113,7 +113,7 @@ class KilledWorkerSystemTest {
         Outcomes calls = processes.outcomes("caller").hasNothingTwice();
         assertThat(calls.counts.keySet()).containsOnly(Outcomes.OK);
         assertThat(processes.requests(callerId, "caller").sentNs.keySet()).containsAll(calls.sent);
-        Outcomes witnessed = processes.outcomes("witness").hasNothingTwice().isSettled();
+        Outcomes witnessed = processes.outcomes("witness").hasNothingTwice().isBalanced();
         assertThat(witnessed.counts.keySet()).containsOnly(Outcomes.OK);
         assertThat(witnessed.refused).isEmpty();
         processes.outcomes("server").hasNothingTwice();
@@ -182,7 +182,7 @@ class KilledWorkerSystemTest {
         caller.leave();
         server.leave();
 
-        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isBalanced();
         assertThat(calls.counts.keySet()).containsExactlyInAnyOrder(Outcomes.OK, "TIMED_OUT");
         assertThat(calls.refused.keySet()).isSubsetOf("TIMED_OUT");
         processes.outcomes("server").hasNothingTwice();
@@ -211,7 +211,7 @@ class KilledWorkerSystemTest {
         assertThat(again.stop()).isZero();
         again.leave();
         server.leave();
-        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isBalanced();
         assertThat(calls.counts.keySet()).isSubsetOf(Outcomes.OK, "WORKER_LOST");
     }
 }

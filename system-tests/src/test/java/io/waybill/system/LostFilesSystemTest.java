@@ -125,7 +125,7 @@ class LostFilesSystemTest {
         assertThat(caller.stop())
                 .as("calls without an outcome, told after " + tookMs + " ms")
                 .isZero();
-        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isBalanced();
         if (asks) {
             assertThat(calls.refused).containsKey("JOURNAL_FAILED");
         } else {

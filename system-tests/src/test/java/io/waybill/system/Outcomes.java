@@ -91,7 +91,7 @@ final class Outcomes {
     }
 
     /** Every acknowledged call has its outcome. */
-    Outcomes isSettled() {
+    Outcomes isBalanced() {
         Set<Long> open = new HashSet<>(sent);
         open.removeAll(outcomes.keySet());
         assertThat(open).as("calls without an outcome").isEmpty();

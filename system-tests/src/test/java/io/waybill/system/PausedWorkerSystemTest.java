@@ -58,7 +58,7 @@ class PausedWorkerSystemTest {
         caller.leave();
         server.leave();
 
-        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isBalanced();
         assertThat(calls.counts.keySet()).containsExactlyInAnyOrder(Outcomes.OK, "TIMED_OUT");
         assertThat(processes.outcomes("server").hasNothingTwice().expired)
                 .as("begun after their deadline, one at the most that each thread had judged just before a pause")

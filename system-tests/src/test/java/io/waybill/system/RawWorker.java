@@ -120,7 +120,7 @@ final class RawWorker implements AutoCloseable {
         append(requestAppender, record, record.length());
     }
 
-    void answerBroken(MessageBuffer record, Consumer<UnsafeBuffer> change) {
+    void respondBroken(MessageBuffer record, Consumer<UnsafeBuffer> change) {
         record.seal(0);
         change.accept(record.memory());
         append(responseAppender, record, record.length());

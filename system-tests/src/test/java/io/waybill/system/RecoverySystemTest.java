@@ -41,7 +41,7 @@ class RecoverySystemTest {
         processes.close();
     }
 
-    private void awaitAnswers(WorkerProcess caller) throws Exception {
+    private void awaitResponses(WorkerProcess caller) throws Exception {
         caller.awaitResponses(200 + random.nextInt(500));
     }
 
@@ -51,18 +51,18 @@ class RecoverySystemTest {
         WorkerProcess caller = processes.start("caller").awaitReady();
         caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.AGAIN);
         for (int incarnation = 1; incarnation <= KILLS; incarnation++) {
-            awaitAnswers(caller);
+            awaitResponses(caller);
             server.kill();
             server = processes.start("server").awaitReady();
         }
-        awaitAnswers(caller);
+        awaitResponses(caller);
         assertThat(caller.stop()).as("calls without an outcome").isZero();
         int callerId = caller.id();
         int serverId = server.id();
         caller.leave();
         server.leave();
 
-        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isBalanced();
         assertThat(calls.counts.keySet()).as("no call ended with a life").containsOnly(Outcomes.OK);
         Outcomes served = processes.outcomes("server").hasNothingTwice();
         assertThat(served.handledAgain).as("begun, and run again").isNotEmpty();
@@ -78,25 +78,25 @@ class RecoverySystemTest {
     }
 
     @Test
-    void answersWhatItDoesNotRunAgain() throws Exception {
+    void respondsToWhatItDoesNotRunAgain() throws Exception {
         WorkerProcess server = processes.start("server").awaitReady();
         WorkerProcess caller = processes.start("caller").awaitReady();
         for (int incarnation = 1; incarnation <= KILLS; incarnation++) {
             caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.ONCE);
-            awaitAnswers(caller);
+            awaitResponses(caller);
             server.kill();
             assertThat(caller.stop()).as("calls without an outcome").isZero();
             server = processes.start("server").awaitReady();
         }
         caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.ONCE);
-        awaitAnswers(caller);
+        awaitResponses(caller);
         assertThat(caller.stop()).as("calls without an outcome").isZero();
         int callerId = caller.id();
         int serverId = server.id();
         caller.leave();
         server.leave();
 
-        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isBalanced();
         assertThat(calls.counts.keySet()).containsExactlyInAnyOrder(Outcomes.OK, "WORKER_LOST");
         Outcomes served = processes.outcomes("server").hasNothingTwice();
         assertThat(served.handledAgain).isEmpty();
@@ -110,20 +110,20 @@ class RecoverySystemTest {
         WorkerProcess server = processes.start("server").awaitReady();
         WorkerProcess caller = processes.start("caller").awaitReady();
         caller.go("server", WINDOW, 300, PAYLOAD, 20, WorkerMain.AGAIN);
-        awaitAnswers(caller);
+        awaitResponses(caller);
         server.kill();
         Waits.until("timeouts", () -> caller.stat("pending") == 0);
         assertThat(caller.stop()).isZero();
         server = processes.start("server").awaitReady();
         caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.AGAIN);
-        awaitAnswers(caller);
+        awaitResponses(caller);
         assertThat(caller.stop()).isZero();
         int callerId = caller.id();
         int serverId = server.id();
         caller.leave();
         server.leave();
 
-        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isBalanced();
         assertThat(calls.counts.keySet()).containsExactlyInAnyOrder(Outcomes.OK, "TIMED_OUT");
         Outcomes served = processes.outcomes("server").hasNothingTwice();
         assertThat(served.handledAgain).isEmpty();
@@ -133,13 +133,13 @@ class RecoverySystemTest {
     }
 
     @Test
-    void claimsWhatItsEarlierLifeAsked() throws Exception {
+    void claimsWhatItsEarlierIncarnationAsked() throws Exception {
         WorkerProcess server = processes.start("server").awaitReady();
         int claimed = 0;
         for (int incarnation = 1; incarnation <= KILLS; incarnation++) {
             WorkerProcess caller = processes.start("caller").awaitReady();
             caller.go("server", WINDOW, LONG_MS, PAYLOAD, 20, WorkerMain.ONCE);
-            awaitAnswers(caller);
+            awaitResponses(caller);
             caller.kill();
             WorkerProcess again = processes.start("caller").awaitReady();
             claimed += claim(again);
@@ -161,7 +161,7 @@ class RecoverySystemTest {
             WorkerProcess caller = processes.start("caller").awaitReady();
             caller.go(
                     "server", WINDOW, LONG_MS, PAYLOAD, 20, incarnation % 2 == 0 ? WorkerMain.ONCE : WorkerMain.AGAIN);
-            awaitAnswers(caller);
+            awaitResponses(caller);
             server.kill();
             caller.kill();
             WorkerProcess again = processes.start("caller").awaitReady();

@@ -44,48 +44,48 @@ class ReferencesSystemTest {
         processes.close();
     }
 
-    private static String tell(WorkerProcess worker, String what) throws Exception {
+    private static String command(WorkerProcess worker, String what) throws Exception {
         return worker.ask("rref " + what, "rref ").substring("rref ".length());
     }
 
     private static void awaitNothingLeft(WorkerProcess worker) throws Exception {
-        Waits.until("no references are left", () -> tell(worker, "counters").equals(NOTHING));
+        Waits.until("no references are left", () -> command(worker, "counters").equals(NOTHING));
     }
 
     @Test
     void goFromUserToUserToOwnerAndFromOwnerToUser() throws Exception {
-        String atA = tell(a, "remote b 2 3");
-        assertThat(tell(a, "fetch " + atA)).isEqualTo("5");
-        String atC = tell(a, "send c " + atA);
-        assertThat(tell(c, "fetch " + atC)).isEqualTo("5");
-        assertThat(tell(a, "close " + atA)).isEqualTo("closed");
-        assertThat(tell(c, "fetch " + atC)).isEqualTo("5");
-        String atB = tell(c, "send b " + atC);
-        assertThat(tell(c, "close " + atC)).isEqualTo("closed");
-        assertThat(tell(b, "fetch " + atB)).isEqualTo("5");
-        String backAtA = tell(b, "send a " + atB);
-        assertThat(tell(b, "close " + atB)).isEqualTo("closed");
-        assertThat(tell(a, "fetch " + backAtA)).isEqualTo("5");
-        assertThat(tell(a, "close " + backAtA)).isEqualTo("closed");
+        String atA = command(a, "remote b 2 3");
+        assertThat(command(a, "fetch " + atA)).isEqualTo("5");
+        String atC = command(a, "send c " + atA);
+        assertThat(command(c, "fetch " + atC)).isEqualTo("5");
+        assertThat(command(a, "close " + atA)).isEqualTo("closed");
+        assertThat(command(c, "fetch " + atC)).isEqualTo("5");
+        String atB = command(c, "send b " + atC);
+        assertThat(command(c, "close " + atC)).isEqualTo("closed");
+        assertThat(command(b, "fetch " + atB)).isEqualTo("5");
+        String backAtA = command(b, "send a " + atB);
+        assertThat(command(b, "close " + atB)).isEqualTo("closed");
+        assertThat(command(a, "fetch " + backAtA)).isEqualTo("5");
+        assertThat(command(a, "close " + backAtA)).isEqualTo("closed");
         for (WorkerProcess each : List.of(a, b, c)) {
             awaitNothingLeft(each);
         }
     }
 
     @Test
-    void settleWhenTheirOwnerIsKilledAndComesBack() throws Exception {
-        String atA = tell(a, "remote b 2 3");
-        String atC = tell(a, "send c " + atA);
-        assertThat(tell(c, "fetch " + atC)).isEqualTo("5");
+    void completeWhenTheirOwnerIsKilledAndComesBack() throws Exception {
+        String atA = command(a, "remote b 2 3");
+        String atC = command(a, "send c " + atA);
+        assertThat(command(c, "fetch " + atC)).isEqualTo("5");
         b.kill();
         WorkerProcess again = processes.start("b").awaitReady();
-        Waits.until("a is told", () -> tell(a, "fetch " + atA).equals("OWNER_LOST"));
-        Waits.until("c is told", () -> tell(c, "fetch " + atC).equals("OWNER_LOST"));
-        tell(a, "close " + atA);
-        tell(c, "close " + atC);
-        String anew = tell(a, "remote b 4 5");
-        assertThat(tell(a, "fetch " + anew)).isEqualTo("9");
-        tell(a, "close " + anew);
+        Waits.until("a is told", () -> command(a, "fetch " + atA).equals("OWNER_LOST"));
+        Waits.until("c is told", () -> command(c, "fetch " + atC).equals("OWNER_LOST"));
+        command(a, "close " + atA);
+        command(c, "close " + atC);
+        String restarted = command(a, "remote b 4 5");
+        assertThat(command(a, "fetch " + restarted)).isEqualTo("9");
+        command(a, "close " + restarted);
         for (WorkerProcess each : List.of(a, again, c)) {
             awaitNothingLeft(each);
         }
@@ -98,21 +98,23 @@ class ReferencesSystemTest {
             WorkerProcess owner = keeping.start("owner");
             WorkerProcess user = keeping.start("user").awaitReady();
             owner.awaitReady();
-            String early = tell(user, "remote owner 2 3");
-            String late = tell(user, "remote owner 4 5");
-            assertThat(tell(user, "fetch " + early)).isEqualTo("5");
-            assertThat(tell(user, "fetch " + late)).isEqualTo("9");
+            String early = command(user, "remote owner 2 3");
+            String late = command(user, "remote owner 4 5");
+            assertThat(command(user, "fetch " + early)).isEqualTo("5");
+            assertThat(command(user, "fetch " + late)).isEqualTo("9");
             for (int incarnation = 2; incarnation <= 3; incarnation++) {
                 owner.kill();
                 owner = keeping.start("owner").awaitReady();
                 assertThat(owner.epoch()).isEqualTo(incarnation);
                 Waits.until(
-                        "the first is there", () -> tell(user, "fetch " + early).equals("5"));
+                        "the first is there",
+                        () -> command(user, "fetch " + early).equals("5"));
                 Waits.until(
-                        "the second is there", () -> tell(user, "fetch " + late).equals("9"));
+                        "the second is there",
+                        () -> command(user, "fetch " + late).equals("9"));
             }
-            tell(user, "close " + early);
-            tell(user, "close " + late);
+            command(user, "close " + early);
+            command(user, "close " + late);
             awaitNothingLeft(user);
             awaitNothingLeft(owner);
             Path kept = keeping.worker(owner.id(), "owner").resolve(KeptValues.DIRECTORY);

@@ -34,8 +34,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class RejoinSystemTest {
 
-    private static final int LIVES = 60;
-    private static final int ANSWERS_PER_LIFE = 40;
+    private static final int INCARNATIONS = 60;
+    private static final int RESPONSES_PER_INCARNATION = 40;
     private static final int CALLERS = 2;
     private static final int WINDOW = 16;
     private static final long PAUSE_NS = 50_000;
@@ -48,26 +48,26 @@ class RejoinSystemTest {
     private volatile long leaving;
     private volatile boolean stopped;
 
-    private final AtomicInteger answers = new AtomicInteger();
+    private final AtomicInteger responses = new AtomicInteger();
     private final AtomicInteger lost = new AtomicInteger();
     /** The greatest epoch that had begun to leave when the caller was told that its call was lost. */
     private final Map<Long, Long> leavingWhenLost = new ConcurrentHashMap<>();
 
-    private final Map<Long, String> answered = new ConcurrentHashMap<>();
+    private final Map<Long, String> responded = new ConcurrentHashMap<>();
     private final List<String> wrong = new ArrayList<>();
 
     @Test
-    void answersWhatTheNewLifeRunsAndRunsNothingThatWasLost() throws Exception {
+    void respondsToWhatTheNewIncarnationRunsAndRunsNothingThatWasLost() throws Exception {
         Path log = directory.resolve("calls");
         try (Swarm swarm = new Swarm(directory.resolve("home"), log)) {
             Worker caller = swarm.join("caller");
             List<Thread> threads = start(caller);
-            for (int incarnation = 1; incarnation <= LIVES; incarnation++) {
+            for (int incarnation = 1; incarnation <= INCARNATIONS; incarnation++) {
                 Worker callee = swarm.join("callee");
                 joined = incarnation;
                 assertThat(callee.directory().epoch()).isEqualTo(incarnation);
-                int before = answers.get();
-                Waits.until("answers", () -> answers.get() >= before + ANSWERS_PER_LIFE);
+                int before = responses.get();
+                Waits.until("answers", () -> responses.get() >= before + RESPONSES_PER_INCARNATION);
                 leaving = incarnation;
                 swarm.leave(callee);
             }
@@ -86,8 +86,8 @@ class RejoinSystemTest {
     private void check(Outcomes log) {
         assertThat(wrong).isEmpty();
         assertThat(lost.get()).as("calls that were sent and lost").isPositive();
-        assertThat(answered.keySet()).doesNotContainAnyElementsOf(leavingWhenLost.keySet());
-        assertThat(log.handled.keySet()).as("what was answered was run").containsAll(answered.keySet());
+        assertThat(responded.keySet()).doesNotContainAnyElementsOf(leavingWhenLost.keySet());
+        assertThat(log.handled.keySet()).as("what was answered was run").containsAll(responded.keySet());
         leavingWhenLost.forEach((id, left) -> assertThat(log.handled.getOrDefault(id, 0L))
                 .as("the life that ran a lost call was leaving when its caller was told")
                 .isLessThanOrEqualTo(left));
@@ -115,7 +115,7 @@ class RejoinSystemTest {
         while (!stopped) {
             long sentTo = joined;
             try (Response response = caller.call(request())) {
-                answered(response.id());
+                responded(response.id());
             } catch (CallException e) {
                 failed(e, sentTo);
             }
@@ -138,9 +138,9 @@ class RejoinSystemTest {
         }
     }
 
-    private void answered(long id) {
-        answers.incrementAndGet();
-        note(answered.put(id, "answered") == null, "answered twice: " + MessageId.text(id));
+    private void responded(long id) {
+        responses.incrementAndGet();
+        note(responded.put(id, "answered") == null, "answered twice: " + MessageId.text(id));
     }
 
     /** @param sentTo the epoch that had joined before the call was made */
@@ -173,7 +173,7 @@ class RejoinSystemTest {
 
         @Override
         public void onResponse(Response response) {
-            answered(response.id());
+            responded(response.id());
             window.release();
         }
 

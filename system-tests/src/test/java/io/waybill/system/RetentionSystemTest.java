@@ -80,8 +80,8 @@ class RetentionSystemTest {
         return files.get(files.size() - 1);
     }
 
-    private void assertAllAnswered() throws IOException {
-        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isSettled();
+    private void assertAllResponded() throws IOException {
+        Outcomes calls = processes.outcomes("caller").hasNothingTwice().isBalanced();
         assertThat(calls.counts.keySet()).containsOnly(Outcomes.OK);
         processes.outcomes("server").hasNothingTwice();
     }
@@ -108,7 +108,7 @@ class RetentionSystemTest {
         caller.leave();
         other.leave();
         server.leave();
-        assertAllAnswered();
+        assertAllResponded();
     }
 
     /** Beside it a caller that waits for nobody, whose files show that time to remove them has passed. */
@@ -143,6 +143,6 @@ class RetentionSystemTest {
         impatient.leave();
         other.leave();
         server.leave();
-        assertAllAnswered();
+        assertAllResponded();
     }
 }

@@ -50,7 +50,7 @@ import org.slf4j.LoggerFactory;
 final class WorkerMain {
 
     static final String ECHO = "0x142";
-    static final String LARGE_ANSWER = "0x143";
+    static final String LARGE_RESPONSE = "0x143";
     /** Takes a while, and is begun at most once. */
     static final String ONCE = "0x144";
     /** Takes a while, and is run again after the worker died. */
@@ -60,7 +60,7 @@ final class WorkerMain {
     /** Time may pass between the broker's look at the clock and the handler's. */
     private static final long EXPIRED_NS = 100_000_000;
 
-    static final int LARGE_ANSWER_BYTES = 30_000;
+    static final int LARGE_RESPONSE_BYTES = 30_000;
     static final JournalSettings JOURNAL = new JournalSettings(Roll.HOURLY, 4 << 20, 1 << 20, 2 << 20);
 
     private final Worker worker;
@@ -141,9 +141,9 @@ final class WorkerMain {
             log.handled(message.id(), epoch);
             outbox.respond(message.payload());
         });
-        add(registry, LARGE_ANSWER, (message, outbox) -> {
+        add(registry, LARGE_RESPONSE, (message, outbox) -> {
             log.handled(message.id(), epoch);
-            ByteBuffer response = ByteBuffer.allocate(LARGE_ANSWER_BYTES);
+            ByteBuffer response = ByteBuffer.allocate(LARGE_RESPONSE_BYTES);
             outbox.respond(response.put(message.payload()).rewind());
         });
         serveSlowly(registry, log, epoch);

@@ -64,7 +64,7 @@ class CursorsTest {
     }
 
     @Test
-    void keepsWhatItSaidForTheNextLife() throws IOException {
+    void keepsWhatItSaidForTheNextIncarnation() throws IOException {
         own.slot(PEER).requestsIndex(42);
         own.markAsleep(1);
 
@@ -76,7 +76,7 @@ class CursorsTest {
     }
 
     @Test
-    void tellsThoseWhoMappedItBeforeThatAnotherLifeBegan() throws IOException {
+    void notifiesThoseWhoMappedItBeforeThatAnotherIncarnationBegan() throws IOException {
         PeerCursors seen = openAsPeer();
         assertThat(seen.epoch()).isZero();
         own.epoch(1);
@@ -115,7 +115,7 @@ class CursorsTest {
     }
 
     @Test
-    void handsReleasedLoansToTheirOwner() throws IOException {
+    void handsReleasedLeasesToTheirOwner() throws IOException {
         CursorSlot slot = own.slot(PEER);
         PeerCursorSlot claim = openAsPeer().slotFor(PEER).orElseThrow();
         List<Long> released = new ArrayList<>();

@@ -23,13 +23,13 @@ class MappedFaultsTest {
         CutFile cut = new CutFile(directory.resolve("cut"));
         int notified = 0;
         for (int i = 0; i < ROUNDS; i++) {
-            notified += isTold(cut) ? 1 : 0;
+            notified += isNotified(cut) ? 1 : 0;
         }
         assertThat(notified).isEqualTo(ROUNDS);
         MappedFaults.surface();
     }
 
-    private static boolean isTold(CutFile cut) {
+    private static boolean isNotified(CutFile cut) {
         try {
             cut.read();
             MappedFaults.surface();

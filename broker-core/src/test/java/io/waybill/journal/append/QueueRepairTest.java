@@ -65,7 +65,7 @@ class QueueRepairTest {
     }
 
     @Test
-    void makesADamagedTableAnew() throws IOException {
+    void rebuildsADamagedTable() throws IOException {
         for (int at : new int[] {0, 8, 60, 160, 185}) {
             overwrite(directory.resolve(QueueStructure.TABLE), at, new byte[] {0x55, 0x55, 0x55, 0x55});
             assertThatThrownBy(() -> JournalTail.open(directory, WrittenQueue.settings()))
@@ -136,7 +136,7 @@ class QueueRepairTest {
     }
 
     @Test
-    void beginsAFileAnewWhoseHeaderWasNeverPublished() throws IOException {
+    void restartsAFileWhoseHeaderWasNeverPublished() throws IOException {
         Path begun = worker.resolve("begun");
         WrittenQueue.openAt(
                         begun,

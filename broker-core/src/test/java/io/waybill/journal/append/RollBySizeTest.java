@@ -174,7 +174,7 @@ class RollBySizeTest {
     }
 
     @Test
-    void tellsHowManyRecordsWereRemovedBehindAPlaceThatWasWrittenDown() throws Exception {
+    void reportsHowManyRecordsWereRemovedBehindAPlaceThatWasWrittenDown() throws Exception {
         assertThat(lostBehind(2)).isEqualTo(RECORDS_PER_FILE - 2);
     }
 

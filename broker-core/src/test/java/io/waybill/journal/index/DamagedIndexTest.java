@@ -42,7 +42,7 @@ class DamagedIndexTest {
         }
     }
 
-    private void assertMadeAnew() throws IOException {
+    private void assertRebuilt() throws IOException {
         journal.assertFinds(0, MESSAGES, 29);
         assertThat(journal.index()).isEqualTo(1);
         try (JournalIndex index = journal.open()) {
@@ -109,14 +109,14 @@ class DamagedIndexTest {
     void aFifoInTheIndexsPlaceIsHarmless() throws Exception {
         removeIndex();
         fifo(journal.indexPath());
-        assertMadeAnew();
+        assertRebuilt();
     }
 
     @Test
     void aFifoAmongTheIndexsFilesIsHarmless() throws Exception {
         Files.delete(journal.indexPath().resolve("CURRENT"));
         fifo(journal.indexPath().resolve("CURRENT"));
-        assertMadeAnew();
+        assertRebuilt();
     }
 
     @Test
@@ -125,7 +125,7 @@ class DamagedIndexTest {
         Path elsewhere = Files.createDirectory(home.resolve("elsewhere"));
         Files.writeString(elsewhere.resolve("precious"), "x");
         Files.createSymbolicLink(journal.indexPath(), elsewhere);
-        assertMadeAnew();
+        assertRebuilt();
         assertThat(elsewhere.resolve("precious")).exists();
     }
 
@@ -134,7 +134,7 @@ class DamagedIndexTest {
         Path precious = Files.writeString(home.resolve("precious"), "x");
         Files.delete(journal.indexPath().resolve("CURRENT"));
         Files.createSymbolicLink(journal.indexPath().resolve("CURRENT"), precious);
-        assertMadeAnew();
+        assertRebuilt();
         assertThat(precious).hasContent("x");
     }
 
@@ -142,7 +142,7 @@ class DamagedIndexTest {
     void aFileInTheIndexsPlaceIsHarmless() throws IOException {
         removeIndex();
         Files.writeString(journal.indexPath(), "no index");
-        assertMadeAnew();
+        assertRebuilt();
     }
 
     @Test
@@ -150,6 +150,6 @@ class DamagedIndexTest {
         Files.delete(journal.indexPath().resolve("CURRENT"));
         Path inner = Files.createDirectory(journal.indexPath().resolve("CURRENT"));
         Files.writeString(inner.resolve("file"), "x");
-        assertMadeAnew();
+        assertRebuilt();
     }
 }

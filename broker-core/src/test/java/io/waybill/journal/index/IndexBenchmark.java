@@ -66,7 +66,7 @@ final class IndexBenchmark {
 
     private static void build(Path worker, long records) {
         long startNs = System.nanoTime();
-        long longestNs = 0;
+        long maxNs = 0;
         long steps = 0;
         try (IndexBuilder builder = IndexBuilder.open(worker, JournalSettings.defaults(), WrittenQueue.HOST)) {
             builder.step(1);
@@ -74,14 +74,14 @@ final class IndexBenchmark {
             while (behind) {
                 long stepNs = System.nanoTime();
                 behind = builder.step(1000) == IndexBuilder.Progress.BEHIND;
-                longestNs = Math.max(longestNs, System.nanoTime() - stepNs);
+                maxNs = Math.max(maxNs, System.nanoTime() - stepNs);
                 steps++;
             }
         }
         double seconds = (System.nanoTime() - startNs) / 1e9;
         System.out.printf(
                 "build           %.2f s, %.0f records/s, %d steps, longest %.1f ms%n",
-                seconds, records / seconds, steps, longestNs / 1e6);
+                seconds, records / seconds, steps, maxNs / 1e6);
     }
 
     private static void measure(String what, JournalIndex index, JournalQueue queue, long each) throws IOException {

@@ -165,7 +165,7 @@ class JournalTailFuzzTest {
 
     @ParameterizedTest
     @EnumSource
-    void aTailEndsAndTellsNothingButTheTruth(Target target) throws Exception {
+    void aTailEndsAndReturnsOnlyWhatWasWritten(Target target) throws Exception {
         for (long seed : Seeds.count(0, ROUNDS).toArray()) {
             Random random = new Random(seed * 7919L + target.ordinal());
             random.nextLong();
@@ -183,7 +183,7 @@ class JournalTailFuzzTest {
     }
 
     @Test
-    void aQueueReaderEndsAndTellsNothingButTheTruth() throws IOException {
+    void aQueueReaderEndsAndReturnsOnlyWhatWasWritten() throws IOException {
         for (long seed : Seeds.count(0, ROUNDS).toArray()) {
             Random random = new Random(seed * 104_729L);
             random.nextLong();

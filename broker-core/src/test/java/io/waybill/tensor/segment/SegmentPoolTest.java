@@ -454,7 +454,7 @@ class SegmentPoolTest {
     }
 
     @Test
-    void endsTheLoansOfReceiversWhenItCloses() {
+    void endsTheLeasesOfReceiversWhenItCloses() {
         Transit other = another();
         HostStorage bytes = other.filled(MIB);
         other.send(Transit.floats(bytes, 0, MIB / 4));

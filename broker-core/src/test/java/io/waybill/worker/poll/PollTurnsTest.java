@@ -70,7 +70,7 @@ class PollTurnsTest {
     }
 
     @Test
-    void aCallerReadsAllThatNobodyRangForBeforeItLeaves() {
+    void aCallerReadsAllThatHadNoBellBeforeItLeaves() {
         turns.sleepUntil(Long.MAX_VALUE);
         takeTurn();
         polled.found.addAll(List.of(64, 64, 64, 8));

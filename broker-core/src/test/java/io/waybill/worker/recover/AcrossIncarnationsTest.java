@@ -80,7 +80,7 @@ class AcrossIncarnationsTest {
         return workers.join("callee", registry);
     }
 
-    private static void neverAnswer(io.waybill.api.Message message, io.waybill.api.handler.Outbox outbox) {
+    private static void neverRespond(io.waybill.api.Message message, io.waybill.api.handler.Outbox outbox) {
         LateResponse forgotten = outbox.later();
         assertThat(forgotten).isNotNull();
     }
@@ -98,8 +98,8 @@ class AcrossIncarnationsTest {
     }
 
     @Test
-    void isAnsweredByTheNextLifeThatIsToldSo() throws Exception {
-        Worker first = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverAnswer);
+    void isServedByTheNextIncarnationWhenDeclaredSo() throws Exception {
+        Worker first = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverRespond);
         Worker caller = workers.join("caller");
         CompletableFuture<Response> call = begin(caller);
         first.close();
@@ -116,8 +116,8 @@ class AcrossIncarnationsTest {
     }
 
     @Test
-    void endsWithTheLifeWhenItsHandlerIsBegunAtMostOnce() throws Exception {
-        Worker first = callee(DeliveryPolicy.AT_MOST_ONCE, AcrossIncarnationsTest::neverAnswer);
+    void endsWithTheIncarnationWhenItsHandlerIsBegunAtMostOnce() throws Exception {
+        Worker first = callee(DeliveryPolicy.AT_MOST_ONCE, AcrossIncarnationsTest::neverRespond);
         Worker caller = workers.join("caller");
         CompletableFuture<Response> call = begin(caller);
         first.close();
@@ -126,8 +126,8 @@ class AcrossIncarnationsTest {
     }
 
     @Test
-    void isRefusedByANextLifeWhoseHandlerIsBegunAtMostOnce() throws Exception {
-        Worker first = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverAnswer);
+    void isRefusedByANextIncarnationWhoseHandlerIsBegunAtMostOnce() throws Exception {
+        Worker first = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverRespond);
         Worker caller = workers.join("caller");
         CompletableFuture<Response> call = begin(caller);
         first.close();
@@ -140,7 +140,7 @@ class AcrossIncarnationsTest {
 
     @Test
     void endsWhenTheWorkerDoesNotReturn() throws Exception {
-        Worker first = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverAnswer);
+        Worker first = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverRespond);
         Worker caller = workers.join(
                 "caller",
                 workers.registry(),
@@ -154,7 +154,7 @@ class AcrossIncarnationsTest {
 
     @Test
     void endsAtOnceWhereNoReturnIsAwaited() throws Exception {
-        Worker first = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverAnswer);
+        Worker first = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverRespond);
         Worker caller = workers.join(
                 "caller",
                 workers.registry(),
@@ -164,7 +164,7 @@ class AcrossIncarnationsTest {
         CompletableFuture<Response> call = begin(caller);
         first.close();
         assertLost(call, "left before it answered");
-        Worker second = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverAnswer);
+        Worker second = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverRespond);
         assertThat(second.directory().epoch()).isEqualTo(2);
         begin(caller);
         assertThat(begun).as("what ended was not begun again").hasValue(2);
@@ -172,7 +172,7 @@ class AcrossIncarnationsTest {
 
     @Test
     void keepsItsDeadlineWhileTheWorkerIsAway() throws Exception {
-        Worker first = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverAnswer);
+        Worker first = callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverRespond);
         Worker caller = workers.join("caller");
         CompletableFuture<Response> call = caller.callAsync(request().timeout(Duration.ofMillis(300)));
         Waits.until("begun", () -> begun.get() == 1);
@@ -183,17 +183,17 @@ class AcrossIncarnationsTest {
                 .cause()
                 .extracting(e -> ((CallException) e).code())
                 .isEqualTo(ErrorCode.TIMED_OUT);
-        callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverAnswer);
+        callee(DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverRespond);
         begin(caller);
         assertThat(begun).as("what expired was not begun again").hasValue(2);
     }
 
     /** Its deadline is on a clock that began from 0 since: it may look as if it were hours away. */
     @Test
-    void isNotRunAfterTheHostWasStartedAnewWhenItHasADeadline() throws Exception {
+    void isNotRunAfterTheHostWasRestartedWhenItHasADeadline() throws Exception {
         Path elsewhere = directory.resolve("two-boots");
         try (Workers before = new Workers(elsewhere, Boots.in(Host.real(), "first"))) {
-            callee(before, DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverAnswer);
+            callee(before, DeliveryPolicy.AT_LEAST_ONCE, AcrossIncarnationsTest::neverRespond);
             Worker caller = before.join("caller");
             caller.callAsync(request().timeout(Duration.ofHours(1)));
             caller.callAsync(request().timeout(Duration.ZERO));

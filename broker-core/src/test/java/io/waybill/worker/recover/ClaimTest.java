@@ -94,7 +94,7 @@ class ClaimTest {
     }
 
     @Test
-    void isAnAnswerThatIsOnRecord() throws Exception {
+    void isAResponseThatIsOnRecord() throws Exception {
         long id = askAndLeave();
         response();
         Worker again = workers.join("caller");
@@ -162,7 +162,7 @@ class ClaimTest {
     }
 
     @Test
-    void waitsForAnAnswerThatIsStillToCome() throws Exception {
+    void waitsForAResponseThatIsStillToCome() throws Exception {
         long id = askAndLeave();
         Worker again = workers.join("caller");
         assertThat(again.unanswered(10)).containsExactly(id);

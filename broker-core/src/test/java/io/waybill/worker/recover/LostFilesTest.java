@@ -176,7 +176,7 @@ class LostFilesTest {
     }
 
     @Test
-    void namesTheCallsThatWereLostWithoutAnAnswer() throws Exception {
+    void namesTheCallsThatWereLostWithoutAResponse() throws Exception {
         workers.join("server", handlers);
         Worker caller = workers.join("caller");
         call(caller, 20, 64);
@@ -195,7 +195,7 @@ class LostFilesTest {
     }
 
     @Test
-    void knowsWhichIdsItGaveWhenNobodyElseDoes() throws Exception {
+    void knowsWhichIdsItGaveWithoutAnyPeer() throws Exception {
         Worker server = workers.join("server", handlers);
         Worker caller = workers.join("caller");
         List<Long> before = call(caller, 20, 64);

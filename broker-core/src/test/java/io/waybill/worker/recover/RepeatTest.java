@@ -13,7 +13,7 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Host;
 import io.waybill.host.Threads;
 import io.waybill.testing.core.Waits;
-import io.waybill.worker.AnswersOnRecord;
+import io.waybill.worker.ResponsesOnRecord;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import java.io.IOException;
@@ -78,7 +78,7 @@ class RepeatTest {
         late.get().send();
     }
 
-    private static void assertAnswer(CompletableFuture<Response> repeated) {
+    private static void assertResponse(CompletableFuture<Response> repeated) {
         try (Response response = repeated.join()) {
             assertThat(response.text("said")).isEqualTo("hello");
         }
@@ -100,9 +100,9 @@ class RepeatTest {
             assertThat(e.code()).isEqualTo(ErrorCode.UNKNOWN_OPERATION);
         }
         response();
-        assertAnswer(repeated);
-        assertAnswer(once);
-        assertAnswer(again.repeatAsync(id, LONG));
+        assertResponse(repeated);
+        assertResponse(once);
+        assertResponse(again.repeatAsync(id, LONG));
         assertThat(begun).hasValue(1);
     }
 
@@ -126,13 +126,13 @@ class RepeatTest {
         serve(registry);
         response();
 
-        assertAnswer(repeated);
+        assertResponse(repeated);
         registry.expectNoMore();
         again.call(Request.operation("callee", "say.now")).close();
         assertThat(callee.counters().requestsParked())
                 .as("requests that parked; the repeat is no second one")
                 .isEqualTo(1);
-        assertThat(AnswersOnRecord.to(id, callee))
+        assertThat(ResponsesOnRecord.to(id, callee))
                 .as("answers to a request that was repeated while it waited for its handler")
                 .hasSize(1);
         assertThat(begun).hasValue(1);
@@ -153,13 +153,13 @@ class RepeatTest {
         Worker again = workers.join("caller");
         CompletableFuture<Response> repeated = again.repeatAsync(id, LONG);
         response();
-        assertAnswer(repeated);
+        assertResponse(repeated);
         assertThat(begun).hasValue(1);
         assertThat(redelivered).hasValue(0);
     }
 
     @Test
-    void leaveTheIdsOfLaterLivesAlone() throws Exception {
+    void leaveTheIdsOfLaterIncarnationsAlone() throws Exception {
         joinCallee();
         Worker first = workers.join("caller");
         long id = ask(first, new Heard());
@@ -177,7 +177,7 @@ class RepeatTest {
     }
 
     @Test
-    void areNotRunWhenALifeBeforeMayHaveBegunThem() throws Exception {
+    void areNotRunWhenAnEarlierIncarnationMayHaveBegunThem() throws Exception {
         Worker callee = joinCallee();
         Worker first = workers.join("caller");
         long id = ask(first, new Heard());
@@ -236,7 +236,7 @@ class RepeatTest {
                 .satisfies(e -> assertThat(e.code()).as(e.getMessage()).isEqualTo(ErrorCode.WORKER_LOST));
         CompletableFuture<Response> repeated = again.repeatAsync(ids[1], LONG);
         response();
-        assertAnswer(repeated);
+        assertResponse(repeated);
         assertThat(begun).hasValue(1);
     }
 }

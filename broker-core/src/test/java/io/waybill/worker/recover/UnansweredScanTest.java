@@ -50,7 +50,7 @@ class UnansweredScanTest {
     }
 
     @Test
-    void findsWhatWasReadAndNotAnswered() {
+    void findsWhatWasReadAndHasNoResponse() {
         UnansweredScan.Found found = scan.find(requests, 0, firstPlace + 6, 0);
         assertThat(found.unanswered()).containsExactly(firstPlace + 1, firstPlace + 3, firstPlace + 5);
         assertThat(found.isWhole()).isTrue();

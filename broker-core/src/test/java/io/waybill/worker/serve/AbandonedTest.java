@@ -25,7 +25,7 @@ import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
 import io.waybill.tensor.segment.TensorConfig;
 import io.waybill.testing.core.Waits;
-import io.waybill.worker.AnswersOnRecord;
+import io.waybill.worker.ResponsesOnRecord;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import io.waybill.worker.Workers;
@@ -71,11 +71,11 @@ class AbandonedTest {
 
     /** What a handler does when it comes back after all. */
     private enum Ending {
-        REPLIES,
+        RESPONDS,
         THROWS,
         SAYS_NOTHING,
-        SENDS_ITS_LATE_REPLY,
-        FAILS_ITS_LATE_REPLY
+        SENDS_ITS_DEFERRED_RESPONSE,
+        FAILS_ITS_DEFERRED_RESPONSE
     }
 
     @BeforeEach
@@ -106,12 +106,12 @@ class AbandonedTest {
     }
 
     private void handle(Message message, Outbox outbox, Ending ending) {
-        if (ending == Ending.SENDS_ITS_LATE_REPLY || ending == Ending.FAILS_ITS_LATE_REPLY) {
+        if (ending == Ending.SENDS_ITS_DEFERRED_RESPONSE || ending == Ending.FAILS_ITS_DEFERRED_RESPONSE) {
             late.set(outbox.later());
         }
         begun.countDown();
         awaitHold();
-        if (ending == Ending.REPLIES) {
+        if (ending == Ending.RESPONDS) {
             outbox.respond(Value.of("late"));
         } else if (ending == Ending.THROWS) {
             throw new IllegalStateException("after its time");
@@ -148,7 +148,7 @@ class AbandonedTest {
 
     @ParameterizedTest
     @EnumSource
-    void haveOneAnswerAndGiveTheirTensorsBackHoweverTheHandlerEnds(Ending ending) throws Exception {
+    void haveOneResponseAndReturnTheirTensorsHoweverTheHandlerEnds(Ending ending) throws Exception {
         HandlerRegistry.Registration registration = publish(ending, ExecutorSettings.forProcessors(2));
         Tensor sent = bytes();
         CompletableFuture<Response> call = call(sent);
@@ -168,10 +168,10 @@ class AbandonedTest {
         end(ending);
 
         long id = MessageId.of(caller.info().id(), 0);
-        assertThat(AnswersOnRecord.to(id, server))
+        assertThat(ResponsesOnRecord.to(id, server))
                 .as("the responses to a request that was abandoned, and whose handler then %s", ending)
                 .containsExactly(
-                        new AnswersOnRecord.OnRecord(id, ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_STUCK, true));
+                        new ResponsesOnRecord.OnRecord(id, ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_STUCK, true));
         Waits.until(
                 "the region of the abandoned request's tensor came back to its sender, after the handler " + ending,
                 this::hasRoomForAnother);
@@ -195,7 +195,7 @@ class AbandonedTest {
     @Test
     void giveTheirTensorsBackAtOnceWhenTheHandlerNeverBegan() throws Exception {
         HandlerRegistry.Registration registration = publish(
-                Ending.REPLIES, new ExecutorSettings(1, 2, Duration.ofHours(1).toNanos(), 0, Duration.ofSeconds(10)));
+                Ending.RESPONDS, new ExecutorSettings(1, 2, Duration.ofHours(1).toNanos(), 0, Duration.ofSeconds(10)));
         CompletableFuture<Response> first = call();
         begun.await();
         Tensor sent = bytes();
@@ -214,9 +214,9 @@ class AbandonedTest {
     }
 
     private void end(Ending ending) {
-        if (ending == Ending.SENDS_ITS_LATE_REPLY) {
+        if (ending == Ending.SENDS_ITS_DEFERRED_RESPONSE) {
             late.get().send(Value.of("late"));
-        } else if (ending == Ending.FAILS_ITS_LATE_REPLY) {
+        } else if (ending == Ending.FAILS_ITS_DEFERRED_RESPONSE) {
             late.get().fail(ErrorCode.REFUSED, "after its time");
         }
     }

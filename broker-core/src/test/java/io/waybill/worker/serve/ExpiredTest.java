@@ -13,7 +13,7 @@ import io.waybill.api.handler.MessageHandler;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.testing.core.Waits;
-import io.waybill.worker.AnswersOnRecord;
+import io.waybill.worker.ResponsesOnRecord;
 import io.waybill.worker.Worker;
 import io.waybill.worker.Workers;
 import io.waybill.worker.peer.FlowLimits;
@@ -109,13 +109,13 @@ class ExpiredTest {
         first.join().close();
         Waits.until(
                 "the second has its answer",
-                () -> !AnswersOnRecord.to(id, server).isEmpty());
+                () -> !ResponsesOnRecord.to(id, server).isEmpty());
         assertThat(begun)
                 .as("handlers that were run, the second after the deadline of its request")
                 .hasValue(1);
-        assertThat(AnswersOnRecord.to(id, server))
+        assertThat(ResponsesOnRecord.to(id, server))
                 .as("what is on record for a request whose deadline had passed")
-                .containsExactly(new AnswersOnRecord.OnRecord(id, ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, true));
+                .containsExactly(new ResponsesOnRecord.OnRecord(id, ErrorKind.TIMEOUT, ErrorCode.TIMED_OUT, true));
     }
 
     @Test

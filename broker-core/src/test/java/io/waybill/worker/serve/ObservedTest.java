@@ -131,7 +131,7 @@ class ObservedTest {
     }
 
     @Test
-    void isInTheAnswersRecordAndNotInItsPayload() throws IOException {
+    void isInTheResponsesRecordAndNotInItsPayload() throws IOException {
         join(LOOKS);
         try (Response response = call()) {
             assertLooked(response.value(), observed());
@@ -193,7 +193,7 @@ class ObservedTest {
     }
 
     @Test
-    void reachesUntilALateAnswerIsSent() throws Exception {
+    void reachesUntilADeferredResponseIsSent() throws Exception {
         AtomicReference<RandomGenerator> random = new AtomicReference<>();
         CountDownLatch returned = new CountDownLatch(1);
         join((message, outbox) -> {

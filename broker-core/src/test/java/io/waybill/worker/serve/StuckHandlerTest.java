@@ -208,7 +208,7 @@ class StuckHandlerTest {
     }
 
     @Test
-    void answersAndInterruptsANonBlockingHandlerWhoseBundleLeft() {
+    void endsAndInterruptsANonBlockingHandlerWhoseBundleLeft() {
         CountDownLatch interrupted = new CountDownLatch(1);
         HandlerRegistry.Registration registration = workers.handleOnPoller(handlers, "text.hang", (message, outbox) -> {
             awaitHold();

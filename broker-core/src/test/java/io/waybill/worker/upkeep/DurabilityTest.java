@@ -116,7 +116,7 @@ class DurabilityTest {
     }
 
     @Test
-    void answersWhereEachRecordIsSynced() throws Exception {
+    void respondsWhereEachRecordIsSynced() throws Exception {
         workers.join("server", handlers, EACH);
         Worker caller = workers.join("caller", workers.registry(), EACH);
         for (int i = 0; i < 20; i++) {
@@ -169,7 +169,7 @@ class DurabilityTest {
     }
 
     @Test
-    void completesNoCallWhoseAnswerIsNotOnTheDisk() throws Exception {
+    void completesNoCallWhoseResponseIsNotOnTheDisk() throws Exception {
         workers.join("server", handlers, EACH);
         Worker other = workers.join("other", handlers);
         Worker caller = workers.join("caller", workers.registry());
@@ -275,7 +275,7 @@ class DurabilityTest {
     }
 
     @Test
-    void tellsTheCallersOfAWorkerWhoseSyncFailed() throws Exception {
+    void notifiesTheCallersOfAWorkerWhoseSyncFailed() throws Exception {
         Worker server = workers.join("server", handlers, EACH);
         Worker caller = workers.join("caller");
         caller.call(request("server")).close();
@@ -292,7 +292,7 @@ class DurabilityTest {
     }
 
     @Test
-    void givesNoIdAgainAfterTheHostWasStartedAnew() throws Exception {
+    void givesNoIdAgainAfterTheHostWasRestarted() throws Exception {
         workers.join("server", handlers);
         Worker caller = workers.join("caller");
         long before;

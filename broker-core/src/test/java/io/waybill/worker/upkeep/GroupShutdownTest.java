@@ -147,7 +147,7 @@ class GroupShutdownTest {
     }
 
     @Test
-    void waitsForAChainOfCallsThatNobodyWaitsFor() throws Exception {
+    void waitsForAChainOfCallsThatNoThreadWaitsFor() throws Exception {
         worker("a").call(hop("b", 20)).close();
         List<CompletableFuture<String>> leaving =
                 all.stream().map(GroupShutdownTest::leave).toList();

@@ -81,7 +81,7 @@ class LowWatermarksTest {
     }
 
     @Test
-    void reachesWhatWasReadOnceAllIsAnswered() throws Exception {
+    void reachesWhatWasReadOnceAllHaveResponses() throws Exception {
         callSome(caller);
         awaitAllFinished(caller);
         long before = of(caller).requestsCompletedBefore();
@@ -121,7 +121,7 @@ class LowWatermarksTest {
     }
 
     @Test
-    void saysBehindWhichOfItsAnswersTheOthersStand() throws Exception {
+    void saysBehindWhichOfItsResponsesTheOthersStand() throws Exception {
         callSome(caller);
         awaitAllFinished(caller);
         CursorSlot slot = of(caller);

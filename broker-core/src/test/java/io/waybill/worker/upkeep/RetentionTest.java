@@ -139,7 +139,7 @@ class RetentionTest {
     }
 
     @Test
-    void removesNothingUnlessTold() throws IOException {
+    void removesNothingUnlessConfigured() throws IOException {
         join("server", RetentionSettings.DEFAULTS);
         Worker caller = join("caller", RetentionSettings.DEFAULTS);
         callMany(caller, "server", 200);

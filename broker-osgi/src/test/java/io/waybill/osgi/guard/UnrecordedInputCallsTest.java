@@ -145,14 +145,14 @@ class UnrecordedInputCallsTest {
 
     @ParameterizedTest
     @MethodSource("versions")
-    void tellOfACall(int version) throws Exception {
+    void reportACall(int version) throws Exception {
         assertThat(noted(classOf(version, UnrecordedInputCallsTest::readTimes), Date.class))
                 .isEqualTo(at("System.currentTimeMillis()"));
     }
 
     @ParameterizedTest
     @MethodSource("versions")
-    void tellOfAConstructor(int version) throws Exception {
+    void reportAConstructor(int version) throws Exception {
         assertThat(noted(classOf(version, UnrecordedInputCallsTest::makeDate), Date.class))
                 .isEqualTo(at("new Date()"));
     }
@@ -169,7 +169,7 @@ class UnrecordedInputCallsTest {
 
     @ParameterizedTest
     @MethodSource("versionsWithReferences")
-    void tellOfAReferenceToAMethod(int version) throws Exception {
+    void reportAReferenceToAMethod(int version) throws Exception {
         Handle now = method(Opcodes.H_INVOKESTATIC, "java/time/Instant", "now", "()Ljava/time/Instant;", false);
         assertThat(noted(classOf(version, code -> invoke(code, now, "()Ljava/time/Instant;")), Instant.class))
                 .isEqualTo(at("Instant.now()"));
@@ -177,7 +177,7 @@ class UnrecordedInputCallsTest {
 
     @ParameterizedTest
     @MethodSource("versionsWithReferences")
-    void tellOfTheReferenceThatIsUsed(int version) throws Exception {
+    void reportTheReferenceThatIsUsed(int version) throws Exception {
         Handle constructor = method(Opcodes.H_NEWINVOKESPECIAL, "java/util/Date", "<init>", "()V", false);
         Handle random = method(Opcodes.H_NEWINVOKESPECIAL, "java/util/Random", "<init>", "()V", false);
         byte[] both = classOf(version, code -> {
@@ -192,7 +192,7 @@ class UnrecordedInputCallsTest {
 
     @ParameterizedTest
     @MethodSource("versionsWithReferences")
-    void tellOfAReferenceToAMethodOfAnObject(int version) throws Exception {
+    void reportAReferenceToAMethodOfAnObject(int version) throws Exception {
         Handle create = method(
                 Opcodes.H_INVOKEVIRTUAL,
                 "java/util/random/RandomGeneratorFactory",
@@ -219,7 +219,7 @@ class UnrecordedInputCallsTest {
 
     @ParameterizedTest
     @MethodSource("versionsWithInterfaceMethods")
-    void tellOfAReferenceToAMethodOfAnInterface(int version) throws Exception {
+    void reportAReferenceToAMethodOfAnInterface(int version) throws Exception {
         Handle of = method(
                 Opcodes.H_INVOKESTATIC,
                 "java/util/random/RandomGenerator",
@@ -240,7 +240,7 @@ class UnrecordedInputCallsTest {
     }
 
     @Test
-    void tellOfAConstantThatIsComputed() throws Exception {
+    void reportAConstantThatIsComputed() throws Exception {
         Handle bootstrap = method(
                 Opcodes.H_INVOKESTATIC,
                 "java/lang/invoke/ConstantBootstraps",
@@ -261,7 +261,7 @@ class UnrecordedInputCallsTest {
     }
 
     @Test
-    void tellNobodyOutsideOfAHandler() throws Exception {
+    void reportNothingOutsideOfAHandler() throws Exception {
         byte[] classFile = classOf(JAVA_5, UnrecordedInputCallsTest::makeDate);
         HandlerWatch left = HandlerWatch.begin();
         left.leave();

@@ -37,7 +37,7 @@ class ContentComparisonTest {
     }
 
     @Test
-    void findsEqualAnswersTheSame() {
+    void findsEqualResponsesTheSame() {
         Value value = dict("words", Value.of(3), "parts", Value.list(Value.of("a"), Value.of(2.5)));
         assertSame(Responses.of(value), Responses.of(value));
         assertSame(bytes(0xff, 1, 2), bytes(0xff, 1, 2));
@@ -159,7 +159,7 @@ class ContentComparisonTest {
     }
 
     @Test
-    void namesATensorByItsPathInTheAnswer() {
+    void namesATensorByItsPathInTheResponse() {
         Tensor recorded = BufferStorage.floats(new long[] {2, 3}, 1, 2, 3, 4, 5, 1.5f);
         Tensor replayed = BufferStorage.floats(new long[] {2, 3}, 1, 2, 3, 4, 5, 1.25f);
         assertPart(

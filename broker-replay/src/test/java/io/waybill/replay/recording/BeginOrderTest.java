@@ -57,7 +57,7 @@ class BeginOrderTest {
     }
 
     @Test
-    void beginsAnewWithEachLife() {
+    void startsOverWithEachIncarnation() {
         add(1, 1, true);
         add(3, 1, true);
         add(2, 2, true);
@@ -77,7 +77,7 @@ class BeginOrderTest {
     }
 
     @Test
-    void countsWhatAnEarlierLifeMayHaveBegunToTheLifeWhoseNumbersItContinues() {
+    void countsWhatAnEarlierIncarnationMayHaveBegunForTheOneWhoseNumbersItContinues() {
         add(1, 2, true);
         add(2, 2, true);
         add(3, 1, false);
@@ -86,7 +86,7 @@ class BeginOrderTest {
     }
 
     @Test
-    void countsWhatAnEarlierLifeMayHaveBegunToTheNextWhenItsNumbersBeginAnew() {
+    void countsWhatAnEarlierIncarnationMayHaveBegunForTheNextWhenItsNumbersRestart() {
         add(1, 1, true);
         add(2, 1, true);
         add(1, 1, false);

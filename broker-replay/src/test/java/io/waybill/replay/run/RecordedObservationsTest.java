@@ -62,19 +62,19 @@ class RecordedObservationsTest {
     }
 
     @Test
-    void tellsWhereAHandlerAskedForMore() {
+    void reportsWhereAHandlerAskedForMore() {
         RecordedObservations again = again(FIRST);
         Instant last = again.instant();
 
         assertThat(again.instant()).as("time stands still").isEqualTo(last);
         assertThat(departure())
                 .startsWith("its handler asked for the time at ")
-                .contains("RecordedObservationsTest.tellsWhereAHandlerAskedForMore(RecordedObservationsTest.java:")
+                .contains("RecordedObservationsTest.reportsWhereAHandlerAskedForMore(RecordedObservationsTest.java:")
                 .endsWith("the record has 1 observations, all of which it had seen");
     }
 
     @Test
-    void tellsWhereAHandlerAskedForSomethingElse() {
+    void reportsWhereAHandlerAskedForSomethingElse() {
         RecordedObservations again = again(FIRST, SEED, SECOND);
         again.instant();
         Instant last = again.instant();
@@ -88,18 +88,19 @@ class RecordedObservationsTest {
     }
 
     @Test
-    void tellsWhoAskedThroughAClockOfJavas() {
+    void reportsWhoAskedThroughAClockOfJavas() {
         RecordedObservations again = again();
 
         Clock clock = again.withZone(ZoneOffset.UTC);
         LocalDate.now(clock);
 
         assertThat(departure())
-                .contains("RecordedObservationsTest.tellsWhoAskedThroughAClockOfJavas(RecordedObservationsTest.java:");
+                .contains(
+                        "RecordedObservationsTest.reportsWhoAskedThroughAClockOfJavas(RecordedObservationsTest.java:");
     }
 
     @Test
-    void tellsThatTheRecordHadNoRoom() {
+    void reportsThatTheRecordHadNoRoom() {
         RecordedObservations again = new RecordedObservations(Observations.LEFT_OUT, departures::add);
         again.random();
 

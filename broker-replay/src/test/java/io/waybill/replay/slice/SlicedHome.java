@@ -83,26 +83,26 @@ final class SlicedHome implements AutoCloseable {
         Worker store = home.join("store", store());
         Worker front = home.join("front", front());
         Worker app = home.join("app");
-        List<CompletableFuture<Response>> answers = new ArrayList<>();
+        List<CompletableFuture<Response>> responses = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             Tensor tensor = tensor(app, i % LARGE_EVERY == 0 ? 10_000 + i : 16, i);
-            answers.add(
+            responses.add(
                     app.callAsync(Request.raw("front", ASK, ByteBuffer.wrap(new byte[] {(byte) i}), List.of(tensor))));
             tensor.storage().release();
-            if (answers.size() == 50) {
-                await(answers);
+            if (responses.size() == 50) {
+                await(responses);
             }
         }
-        await(answers);
+        await(responses);
         List.of(app, front, store).forEach(SlicedHome::leave);
         return this;
     }
 
-    private static void await(List<CompletableFuture<Response>> answers) throws Exception {
-        for (CompletableFuture<Response> response : answers) {
+    private static void await(List<CompletableFuture<Response>> responses) throws Exception {
+        for (CompletableFuture<Response> response : responses) {
             response.get(60, TimeUnit.SECONDS).close();
         }
-        answers.clear();
+        responses.clear();
     }
 
     /** A value that a request made, one that was made of it, and a call that is given this one. */

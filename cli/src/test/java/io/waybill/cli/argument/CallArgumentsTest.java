@@ -28,7 +28,7 @@ class CallArgumentsTest {
     }
 
     @Test
-    void tellsNamedArgumentsFromPositionalOnes() throws ArgumentException {
+    void distinguishesNamedArgumentsFromPositionalOnes() throws ArgumentException {
         assertThat(read(Bare.REFUSED, "1", "[2]", "alpha=3"))
                 .isEqualTo(new Invocation(
                         "some.name", List.of(Value.of(1), Value.list(Value.of(2))), Map.of("alpha", Value.of(3))));

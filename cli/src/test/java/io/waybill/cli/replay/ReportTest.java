@@ -75,7 +75,7 @@ class ReportTest {
     }
 
     @Test
-    void showsACallThatGotAnotherAnswer() {
+    void showsACallThatGotAnotherResponse() {
         ReplayReport report = new ReplayReport(
                 List.of(row(JAR, Verdict.SAME, 9_999, Map.of()), row(JAR, Verdict.DIFFERENT, 1, Map.of(PARTING, 1L))),
                 10_000,

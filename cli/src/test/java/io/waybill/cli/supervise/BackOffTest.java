@@ -15,7 +15,7 @@ class BackOffTest {
             new BackOff(new RestartSettings(Duration.ofMillis(200), Duration.ofMillis(1000), Duration.ofSeconds(60)));
 
     @Test
-    void doublesUpToTheLongest() {
+    void doublesUpToTheMax() {
         assertThat(backOff.after(SOON)).isEqualTo(Duration.ofMillis(200));
         assertThat(backOff.after(SOON)).isEqualTo(Duration.ofMillis(400));
         assertThat(backOff.after(SOON)).isEqualTo(Duration.ofMillis(800));
@@ -24,7 +24,7 @@ class BackOffTest {
     }
 
     @Test
-    void beginsAnewForWhatRanForAWhile() {
+    void startsOverForWhatRanForAWhile() {
         backOff.after(SOON);
         backOff.after(SOON);
         assertThat(backOff.after(Duration.ofSeconds(60))).isEqualTo(Duration.ofMillis(200));

@@ -158,7 +158,7 @@ class SupervisorTest {
     }
 
     @Test
-    void tellsPrograms() {
+    void reportsPrograms() {
         start(EventLines.Form.JSON, SOON, "echo why >&2; exit 1", "a");
         await(said -> said.contains("\"restart_in_ms\":20"));
         supervisor.close();

@@ -67,7 +67,7 @@ class ForgetCommandTest {
     }
 
     @Test
-    void forgetsOneLifeOfAWorker() throws IOException {
+    void forgetsOneIncarnationOfAWorker() throws IOException {
         home.join("trainer").leave();
         assertThat(run("workers", "forget", "trainer")).isZero();
         assertThat(run("workers", "forget", "0")).isZero();

@@ -73,7 +73,7 @@ class CaseFileTest {
     }
 
     @Test
-    void tellsNullFromNothing() {
+    void distinguishesNullFromNothing() {
         assertThat(CaseJson.read("{\"value\": null}", Expected.class).value().isNull())
                 .isTrue();
         assertThat(CaseJson.read("{\"items\": []}", Expected.class).items()).isEmpty();

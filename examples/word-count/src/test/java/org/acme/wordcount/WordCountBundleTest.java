@@ -26,7 +26,7 @@ class WordCountBundleTest {
     }
 
     @Test
-    void answersCalls(TestBroker broker) {
+    void respondsToCalls(TestBroker broker) {
         try (Response response = broker.call(count(broker, "to be or not to be"))) {
             assertThat(response.int64("words")).isEqualTo(6);
         }
@@ -40,7 +40,7 @@ class WordCountBundleTest {
     }
 
     @Test
-    void answersAgainAsItDid(TestBroker broker) throws Exception {
+    void respondsAgainAsItDid(TestBroker broker) throws Exception {
         broker.call(count(broker, "to be or not to be")).close();
         broker.call(count(broker, "")).close();
         assertThat(broker.assertReplays(broker.home()).calls()).isEqualTo(2);

@@ -20,7 +20,7 @@ class ConcurrencyTest {
     private static final int CALLS = 2_000;
 
     @Test
-    void answersSeveralThreadsAtOnce() throws Exception {
+    void servesSeveralThreadsAtOnce() throws Exception {
         Calls calls = new Calls();
         ExecutorService threads = Executors.newFixedThreadPool(THREADS);
         try {

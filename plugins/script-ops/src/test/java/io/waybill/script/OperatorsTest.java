@@ -155,7 +155,7 @@ class OperatorsTest {
     }
 
     @Test
-    void answersWithPlainValues() {
+    void respondsWithPlainValues() {
         assertThat(CALLS.call("aten::allclose", a, a)).isEqualTo(Value.of(true));
         assertThat(CALLS.call("aten::equal", a, b)).isEqualTo(Value.of(false));
         assertThat(CALLS.call("aten::numel", a)).isEqualTo(Value.of(6L));

@@ -37,7 +37,7 @@ class OwnershipTest {
     }
 
     @Test
-    void answersWithTheMessagesOwnStorageWhenTheResultIsAViewOfIt() {
+    void respondsWithTheMessagesOwnStorageWhenTheResultIsAViewOfIt() {
         Tensor view = tensor(CALLS.call("aten::select", a, 1, 2));
 
         assertThat(view.storage()).isSameAs(a.storage());
@@ -115,7 +115,7 @@ class OwnershipTest {
     }
 
     @Test
-    void answersWithEmptyResults() {
+    void respondsWithEmptyResults() {
         Tensor empty = tensor(CALLS.call("aten::slice", a, 0, 0, 0));
         assertThat(empty.sizes()).containsExactly(0, 3);
         Tensor none = tensor(CALLS.call("aten::nonzero", floats(new long[] {2}, 0, 0)));

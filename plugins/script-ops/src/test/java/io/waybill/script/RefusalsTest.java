@@ -84,7 +84,7 @@ class RefusalsTest {
     }
 
     @Test
-    void tellsLibtorchsTextWithoutItsStack() {
+    void reportsLibtorchsTextWithoutItsStack() {
         RejectedMessageException refusal = refusal("aten::mm", Map.of(), a, a);
 
         assertThat(refusal.code()).isEqualTo(ErrorCode.REFUSED);

@@ -71,7 +71,7 @@ class ScriptOpsBundleTest {
     }
 
     @Test
-    void answersAcrossUpdatesAndLetsGoOfWhatWasReplaced() throws Exception {
+    void respondsAcrossUpdatesAndReleasesWhatWasReplaced() throws Exception {
         assertThat(sumOfOnes(handler())).isEqualTo(Value.of(6.0));
 
         for (int update = 1; update <= 3; update++) {

@@ -262,7 +262,7 @@ class ScriptRpcTest {
     }
 
     @Test
-    void makesEveryCallOnceAlsoThoseWhoseResultNobodyUses() {
+    void makesEveryCallOnceAlsoThoseWhoseResultIsUnused() {
         call("twice_alike", value -> assertThat(value).isEqualTo(Value.of(-2)), "b");
         assertThat(seen)
                 .containsExactly(
@@ -276,7 +276,7 @@ class ScriptRpcTest {
     }
 
     @Test
-    void tellsTheCalleesErrorWithWhereItWasCalled() {
+    void reportsTheCalleesErrorWithWhereItWasCalled() {
         CallException refused = error("unused", "b");
         assertThat(refused.code()).isEqualTo(ErrorCode.REFUSED);
         assertThat(refused)
@@ -290,7 +290,7 @@ class ScriptRpcTest {
     }
 
     @Test
-    void answersWithAFutureOfACall() {
+    void respondsWithAFutureOfACall() {
         Invocation sent = invocation("sent", "b", -3).withMode(Invocation.Mode.ASYNC);
         try (Response response = a.rpc().rpcSync("a", sent)) {
             assertThat(response.value()).isEqualTo(Value.of(-3));
@@ -327,7 +327,7 @@ class ScriptRpcTest {
     }
 
     @Test
-    void timesOutAsItsCallSaysOrWithTheRequestThatItAnswers() {
+    void timesOutAsItsCallSaysOrWithTheRequestThatItServes() {
         for (String function : List.of("limited", "limited_later")) {
             assertThat(error(function, "b", 0.05)).hasMessageContaining("RPC ran for more than set timeout (50 ms)");
             CallException late = catchThrowableOfType(
@@ -339,7 +339,7 @@ class ScriptRpcTest {
     }
 
     @Test
-    void callsNobodyWhereNoMessageCalledIt() throws Exception {
+    void makesNoCallWhereNoMessageCalledIt() throws Exception {
         ENGINE.functions().add(script);
         try {
             Throwable refused = catchThrowableOfType(

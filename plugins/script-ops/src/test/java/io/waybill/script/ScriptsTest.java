@@ -331,7 +331,7 @@ class ScriptsTest {
     }
 
     @Test
-    void answersAnAsyncCallWithWhatItsFutureCompletesWith() throws Exception {
+    void respondsToAnAsyncCallWithTheValueOfItsFuture() throws Exception {
         forking();
         Invocation later = call("forking.later", Map.of(), a).withMode(Invocation.Mode.ASYNC);
 
@@ -344,7 +344,7 @@ class ScriptsTest {
     }
 
     @Test
-    void tellsAFuturesErrorAndRefusesWhatIsNoFuture() throws Exception {
+    void reportsAFuturesErrorAndRefusesWhatIsNoFuture() throws Exception {
         forking();
         RejectedMessageException failed =
                 refusal(call("forking.failing", Map.of(), a).withMode(Invocation.Mode.ASYNC));

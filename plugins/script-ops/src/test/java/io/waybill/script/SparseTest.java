@@ -92,7 +92,7 @@ class SparseTest {
     }
 
     @Test
-    void answersWithTheStoragesItWasGivenAndCountsThem() {
+    void respondsWithTheStoragesItWasGivenAndCountsThem() {
         DirectStorage storage = (DirectStorage) elements.storage();
         SparseTensor same = sparse(CALLS.call("aten::detach", Value.of(sparse)));
 

@@ -42,7 +42,7 @@ class LibTorchTest {
     }
 
     @Test
-    void takesAllProcessorsWhenNotToldOtherwise() {
+    void takesAllProcessorsByDefault() {
         new LibTorch(NATIVES, 0).load();
 
         assertThat(torch.get_num_threads()).isEqualTo(Runtime.getRuntime().availableProcessors());

@@ -4,14 +4,14 @@ import java.util.List;
 
 /** A bug that can be planted in the broker, with what the checker must say of it. */
 public enum Mutant {
-    RESPONSE_TWICE("TWO_RESPONSES", Runs.KILL, answering("appendTwice")),
-    RESPONSE_DROPPED("RESPONSE_MISSING", Runs.KILL, answering("appendMost")),
-    RESPONSE_OF_ANOTHER("RESPONSE_ALTERED", Runs.KILL, answering("appendOthers")),
+    RESPONSE_TWICE("TWO_RESPONSES", Runs.KILL, responding("appendTwice")),
+    RESPONSE_DROPPED("RESPONSE_MISSING", Runs.KILL, responding("appendMost")),
+    RESPONSE_OF_ANOTHER("RESPONSE_ALTERED", Runs.KILL, responding("appendOthers")),
     REQUEST_DROPPED("REQUEST_LOST", Runs.KILL, asking("appendMost")),
     ACKNOWLEDGED_BEFORE_WRITTEN("ID_REUSED", Runs.KILL_CALLER, asking("appendLater")),
     ID_REUSED(
             "ID_REUSED", Runs.KILL_CALLER, Change.instead(Names.WORKER, "<init>", Names.JOURNAL, "lastId", "olderId")),
-    SEQUENCE_BEGUN_ANEW(
+    SEQUENCE_RESTARTED(
             "RECORD_MISSING",
             Runs.KILL,
             Change.instead(Names.JOURNAL, "<init>", "LastRecord", "sequence", "noSequence")),
@@ -21,19 +21,19 @@ public enum Mutant {
             "TWO_RESPONSES",
             Runs.KILL_CALLEE,
             Change.instead("PeerReader", "writePosition", "CursorSlot", "requestsIndex", "keepCursor")),
-    OUTCOME_TWICE("TWO_OUTCOMES", Runs.KILL, telling("tellTwice")),
-    OUTCOME_DROPPED("NO_OUTCOME", Runs.KILL, telling("tellMost")),
-    ANSWERED_CALL_LOST("LOST_TOO_EARLY", Runs.KILL, telling("tellLost")),
-    LATE_ANSWER_TOLD(
+    OUTCOME_TWICE("TWO_OUTCOMES", Runs.KILL, telling("reportTwice")),
+    OUTCOME_DROPPED("NO_OUTCOME", Runs.KILL, telling("reportMost")),
+    RESPONDED_CALL_LOST("LOST_TOO_EARLY", Runs.KILL, telling("reportLost")),
+    LATE_RESPONSE_REPORTED(
             "TWO_OUTCOMES",
             Runs.KILL,
             Change.instead(Names.RECEIVER, "timedOut", Names.DELIVERY, "fail", "failAndRemember"),
-            Change.instead(Names.RECEIVER, "complete", Names.PENDING, "take", "takeOrTell")),
-    LIFE_UNCHECKED(
-            "RAN_IN_OTHER_LIFE",
+            Change.instead(Names.RECEIVER, "complete", Names.PENDING, "take", "takeOrReport")),
+    INCARNATION_UNCHECKED(
+            "RAN_IN_OTHER_INCARNATION",
             Runs.KILL_CALLEE,
-            Change.instead(Names.EARLIER, "of", "WorkerDirectory", "epoch", "ownLife"),
-            Change.instead(Names.EARLIER, "isFor", Names.VIEW, "epoch", "anyLife")),
+            Change.instead(Names.EARLIER, "of", "WorkerDirectory", "epoch", "ownIncarnation"),
+            Change.instead(Names.EARLIER, "isFor", Names.VIEW, "epoch", "anyIncarnation")),
     DEADLINE_IGNORED(
             "RAN_TOO_LATE",
             Runs.PAUSE,
@@ -58,7 +58,7 @@ public enum Mutant {
         this.changes = List.of(changes);
     }
 
-    private static Change answering(String instead) {
+    private static Change responding(String instead) {
         return Change.instead("ResponseWriter", "append", Names.JOURNAL, "append", instead);
     }
 

@@ -91,20 +91,20 @@ public final class Mutations {
         // where it is
     }
 
-    public static void tellTwice(ResponseListener listener, Response response) {
+    public static void reportTwice(ResponseListener listener, Response response) {
         listener.onResponse(response);
         if (isTime()) {
             listener.onResponse(response);
         }
     }
 
-    public static void tellMost(ResponseListener listener, Response response) {
+    public static void reportMost(ResponseListener listener, Response response) {
         if (!isTime()) {
             listener.onResponse(response);
         }
     }
 
-    public static void tellLost(ResponseListener listener, Response response) {
+    public static void reportLost(ResponseListener listener, Response response) {
         if (isTime()) {
             listener.onFailure(failure(ErrorCode.WORKER_LOST, response.id()));
         } else {
@@ -112,12 +112,12 @@ public final class Mutations {
         }
     }
 
-    public static void failAndRemember(Object inlet, ResponseListener listener, CallException failure) {
+    public static void failAndRemember(Object inbox, ResponseListener listener, CallException failure) {
         TIMED_OUT.put(failure.messageId(), listener);
         listener.onFailure(failure);
     }
 
-    public static Object takeOrTell(Object pending, long id) {
+    public static Object takeOrReport(Object pending, long id) {
         Object slot = call(pending, "take", id);
         ResponseListener notified = slot == null ? TIMED_OUT.remove(id) : null;
         if (notified != null) {
@@ -130,12 +130,12 @@ public final class Mutations {
         return new CallException(ErrorKind.UNKNOWN_ERROR, code, id, "planted");
     }
 
-    public static long ownLife(WorkerDirectory directory) {
+    public static long ownIncarnation(WorkerDirectory directory) {
         incarnation = directory.epoch();
         return incarnation;
     }
 
-    public static long anyLife(RecordView request) {
+    public static long anyIncarnation(RecordView request) {
         return incarnation;
     }
 

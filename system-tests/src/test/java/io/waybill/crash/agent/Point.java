@@ -35,7 +35,7 @@ public enum Point {
     AFTER_ARCHIVE_RECORD(Role.CALLER, 20, Change.exit(Names.ARCHIVE, "append")),
     BEFORE_RECORD_OF_WORKER(Role.ANY, 2, Change.entry(Names.DIRECTORY, "write")),
     AFTER_RECORD_OF_WORKER(Role.ANY, 2, Change.exit(Names.DIRECTORY, "write")),
-    AFTER_GENERATION(Role.ANY, 1, Change.exit("OwnerLock", "writeEpoch")),
+    AFTER_EPOCH(Role.ANY, 1, Change.exit("OwnerLock", "writeEpoch")),
     BEFORE_TAKING_CALLS(Role.ANY, 1, Change.entry(Names.DIRECTORY, "takesCalls")),
     BEFORE_BUNDLE_SWITCH(Role.NODE, 5, Change.entry("BundleSteps", "update")),
     AFTER_BUNDLE_SWITCH(Role.NODE, 5, Change.exit("BundleSteps", "update")),

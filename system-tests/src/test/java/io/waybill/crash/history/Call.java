@@ -17,7 +17,7 @@ final class Call {
     final List<Seen> outcomes = new ArrayList<>(1);
     final List<Seen> claims = new ArrayList<>(0);
     final List<Seen> runs = new ArrayList<>(1);
-    final List<Seen> answers = new ArrayList<>(1);
+    final List<Seen> handlerResponses = new ArrayList<>(1);
     final List<StoredMessage> responses = new ArrayList<>(1);
 
     Call(long id) {
@@ -33,8 +33,8 @@ final class Call {
         return outcomes.stream().anyMatch(seen -> seen.event().kind() == Event.Kind.FAILED);
     }
 
-    boolean wasAnsweredWith(int digest) {
-        return answers.stream().anyMatch(seen -> seen.event().digest() == digest);
+    boolean wasRespondedWith(int digest) {
+        return handlerResponses.stream().anyMatch(seen -> seen.event().digest() == digest);
     }
 
     @Override

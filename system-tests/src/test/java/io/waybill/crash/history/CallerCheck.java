@@ -13,7 +13,7 @@ final class CallerCheck {
     /** How far the clocks of two processes may be apart. */
     private static final long APART_NS = 5 * MS;
     /** Callers learn of a loss at once; on a busy machine that takes a while. */
-    private static final long LOSS_TOLD_NS = 20_000 * MS;
+    private static final long LOSS_REPORTED_NS = 20_000 * MS;
 
     private final History history;
     private final Expectations expected;
@@ -63,7 +63,7 @@ final class CallerCheck {
         Event event = sent.event();
         if (request.digest() != event.digest()
                 || request.number() != event.number()
-                || request.callerLife() != sent.incarnation().epoch) {
+                || request.callerIncarnation() != sent.incarnation().epoch) {
             problems.add(Kind.REQUEST_ALTERED, request + " is not call " + event + " of " + sent.incarnation());
         }
         if (request.deadlineNs() == 0 || request.deadlineNs() > event.atNs() + event.code() * MS) {
@@ -74,7 +74,7 @@ final class CallerCheck {
 
     /** A request without a line in its caller's log: the last one before a kill, or one that should not be there. */
     private void checkUnlogged(StoredMessage request) {
-        Incarnation incarnation = history.incarnation(request.caller(), request.callerLife() & 0xffffffffL);
+        Incarnation incarnation = history.incarnation(request.caller(), request.callerIncarnation() & 0xffffffffL);
         int refusal = incarnation == null ? 0 : incarnation.refusal(request.number());
         if (refusal != 0 && refusal != JOURNAL_FAILED) {
             problems.add(Kind.REFUSED_AND_WRITTEN, request + ", refused with " + refusal + " to " + incarnation);
@@ -104,7 +104,7 @@ final class CallerCheck {
         if (outcome.incarnation().id != call.caller()) {
             problems.add(Kind.OUTCOME_UNKNOWN, call + " was told to " + outcome.incarnation());
         } else if (event.kind() == Event.Kind.OK) {
-            checkAnswer(call, event);
+            checkResponse(call, event);
         } else {
             checkFailure(call, event);
         }
@@ -115,9 +115,9 @@ final class CallerCheck {
         if (call.request == null || claim.incarnation().id != call.caller()) {
             problems.add(Kind.OUTCOME_UNKNOWN, call + " was claimed by " + claim.incarnation());
         } else if (event.kind() == Event.Kind.CLAIMED) {
-            checkAnswer(call, event);
+            checkResponse(call, event);
         } else if (!expected.failures().contains(event.code()) && !wentWithItsCaller(call, event)
-                || event.code() == WORKER_LOST && !isRepeatable(call) && isAnswered(call)) {
+                || event.code() == WORKER_LOST && !isRepeatable(call) && isResponded(call)) {
             problems.add(
                     Kind.CLAIM_DENIED,
                     call + " was claimed and failed with " + event + ", the journal has " + call.responses);
@@ -133,18 +133,18 @@ final class CallerCheck {
 
     /** Whether its tensors ended with the process that had sent them, before the callee came to it. */
     private static boolean wentWithItsCaller(Call call, Event claim) {
-        return claim.code() == TENSORS_GONE && call.request.tensors() > 0 && !isAnswered(call);
+        return claim.code() == TENSORS_GONE && call.request.tensors() > 0 && !isResponded(call);
     }
 
     private boolean isRepeatable(Call call) {
-        return call.request.isForLaterLives() && expected.repeatable().contains(call.request.type());
+        return call.request.isForLaterIncarnations() && expected.repeatable().contains(call.request.type());
     }
 
-    private static boolean isAnswered(Call call) {
+    private static boolean isResponded(Call call) {
         return call.responses.stream().anyMatch(response -> !response.isException());
     }
 
-    private void checkAnswer(Call call, Event event) {
+    private void checkResponse(Call call, Event event) {
         boolean any = false;
         for (StoredMessage response : call.responses) {
             if (!response.isException()) {
@@ -186,8 +186,8 @@ final class CallerCheck {
                     Kind.LOST_TOO_EARLY,
                     call + " at " + event.atNs() + ", " + callee + " worked at " + callee.lastAtNs);
         }
-        boolean endsAtOnce = !call.request.isForLaterLives() && !expected.stopsProcesses();
-        if (endsAtOnce && callee.lastAtNs + LOSS_TOLD_NS < event.atNs()) {
+        boolean endsAtOnce = !call.request.isForLaterIncarnations() && !expected.stopsProcesses();
+        if (endsAtOnce && callee.lastAtNs + LOSS_REPORTED_NS < event.atNs()) {
             problems.add(
                     Kind.LOST_TOO_LATE,
                     call + " at " + event.atNs() + ", " + callee + " worked last at " + callee.lastAtNs);

@@ -64,26 +64,26 @@ class CheckerTest {
                 bad(Problem.Kind.REFUSED_AND_WRITTEN, "a refused request", h -> refuseWritten(h)),
                 bad(Problem.Kind.NO_OUTCOME, "a call of a caller that lived", h -> remove(h, Kind.OK)),
                 bad(Problem.Kind.NO_OUTCOME, "calls that end with their caller", CheckerTest::waitInVain),
-                bad(Problem.Kind.TWO_OUTCOMES, "an answer twice", CheckerTest::tellTwice),
-                bad(Problem.Kind.TWO_OUTCOMES, "an answer after a timeout", CheckerTest::tellLate),
-                bad(Problem.Kind.OUTCOME_UNKNOWN, "an outcome for nothing", CheckerTest::answerNothing),
+                bad(Problem.Kind.TWO_OUTCOMES, "an answer twice", CheckerTest::reportTwice),
+                bad(Problem.Kind.TWO_OUTCOMES, "an answer after a timeout", CheckerTest::reportLate),
+                bad(Problem.Kind.OUTCOME_UNKNOWN, "an outcome for nothing", CheckerTest::respondNothing),
                 bad(Problem.Kind.NO_OUTCOME, "one that its caller could have claimed", h -> remove(h, Kind.CLAIMED)),
                 bad(Problem.Kind.CLAIM_DENIED, "an answer on record", CheckerTest::denyClaim),
                 bad(Problem.Kind.TWO_OUTCOMES, "another one by a claim", CheckerTest::claimAnother),
                 bad(Problem.Kind.RESPONSE_ALTERED, "a claim that gives another's answer", CheckerTest::alterClaim),
                 bad(Problem.Kind.FAILURE_UNEXPECTED, "an error nobody can explain", h -> failWith(h, 2005)),
                 bad(Problem.Kind.LOST_TOO_EARLY, "a server that goes on", h -> failWith(h, 2004)),
-                bad(Problem.Kind.LOST_TOO_LATE, "half a minute later", CheckerTest::tellLossLate),
+                bad(Problem.Kind.LOST_TOO_LATE, "half a minute later", CheckerTest::reportLossLate),
                 bad(Problem.Kind.TIMED_OUT_TOO_EARLY, "before the deadline", CheckerTest::timeOutEarly),
                 bad(Problem.Kind.RAN_TWICE, "in one life", h -> runAgain(h, HandMadeHistory.FIRST_SERVER)),
                 bad(Problem.Kind.RAN_TWICE, "in the next life", h -> runAgain(h, HandMadeHistory.SECOND_SERVER)),
-                bad(Problem.Kind.RAN_IN_OTHER_LIFE, "though told lost", CheckerTest::runLost),
+                bad(Problem.Kind.RAN_IN_OTHER_INCARNATION, "though told lost", CheckerTest::runLost),
                 bad(Problem.Kind.RAN_TWICE, "though not told of it", h -> runAgain(h, false)),
                 bad(Problem.Kind.RAN_UNASKED, "before it was in the journal", h -> drop(h, h.requests.get(1))),
                 bad(Problem.Kind.RAN_TOO_LATE, "behind the deadlines", CheckerTest::runExpired),
                 bad(Problem.Kind.OUT_OF_ORDER, "one before the other", CheckerTest::swapRuns),
                 bad(Problem.Kind.OUT_OF_ORDER, "begun behind a later one", h -> h.responses.get(1).handlerSequence = 4),
-                bad(Problem.Kind.RESPONSE_UNASKED, "without a run", CheckerTest::answerWithoutRun),
+                bad(Problem.Kind.RESPONSE_UNASKED, "without a run", CheckerTest::responseWithoutRun),
                 bad(Problem.Kind.TWO_RESPONSES, "one appended twice", h -> h.responses.add(h.responses.get(4))),
                 bad(Problem.Kind.RESPONSE_MISSING, "an answer that no journal has", h -> h.responses.remove(0)),
                 bad(Problem.Kind.RESPONSE_ALTERED, "another's payload", CheckerTest::swapPayloads));
@@ -146,7 +146,7 @@ class CheckerTest {
     }
 
     @Test
-    void letsAHandlerThatMayRunAgainRunInALaterLife() throws Exception {
+    void letsAHandlerThatMayRunAgainRunInALaterIncarnation() throws Exception {
         HandMadeHistory history = new HandMadeHistory();
         runAgain(history, true);
         assertThat(history.judge(directory).problems().toString()).isEqualTo("{}");
@@ -167,21 +167,21 @@ class CheckerTest {
         history.replace(HandMadeHistory.SECOND_CALLER, ended, new Event(Kind.ENDED, 0, 0, 0, ended.atNs(), 3));
     }
 
-    private static void tellTwice(HandMadeHistory history) {
+    private static void reportTwice(HandMadeHistory history) {
         history.log(HandMadeHistory.FIRST_CALLER, history.event(HandMadeHistory.FIRST_CALLER, Kind.OK));
     }
 
-    private static void tellLate(HandMadeHistory history) {
+    private static void reportLate(HandMadeHistory history) {
         Event timeout = history.event(HandMadeHistory.SECOND_CALLER, Kind.FAILED);
         Event late = history.events(HandMadeHistory.SECOND_SERVER).stream()
-                .filter(event -> event.kind() == Kind.ANSWERED && event.id() == timeout.id())
+                .filter(event -> event.kind() == Kind.RESPONDED && event.id() == timeout.id())
                 .findFirst()
                 .orElseThrow();
         history.log(
                 HandMadeHistory.SECOND_CALLER, new Event(Kind.OK, 0, late.digest(), late.id(), timeout.atNs() + 1, 0));
     }
 
-    private static void answerNothing(HandMadeHistory history) {
+    private static void respondNothing(HandMadeHistory history) {
         history.log(HandMadeHistory.SECOND_CALLER, new Event(Kind.OK, 0, 0, 1L << 48 | 77, 1, 0));
     }
 
@@ -190,7 +190,7 @@ class CheckerTest {
         history.replace(HandMadeHistory.SECOND_CALLER, ok, new Event(Kind.FAILED, code, 0, ok.id(), ok.atNs(), 0));
     }
 
-    private static void tellLossLate(HandMadeHistory history) {
+    private static void reportLossLate(HandMadeHistory history) {
         Event lost = history.event(HandMadeHistory.FIRST_CALLER, Kind.FAILED);
         history.replace(
                 HandMadeHistory.FIRST_CALLER,
@@ -238,7 +238,7 @@ class CheckerTest {
         Collections.swap(history.events(HandMadeHistory.SECOND_SERVER), 1, 3);
     }
 
-    private static void answerWithoutRun(HandMadeHistory history) {
+    private static void responseWithoutRun(HandMadeHistory history) {
         history.events(HandMadeHistory.FIRST_SERVER).removeIf(event -> event.id() == history.requests.get(0).id);
     }
 

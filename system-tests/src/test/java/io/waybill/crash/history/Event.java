@@ -44,7 +44,7 @@ public record Event(Kind kind, int code, int digest, long id, long atNs, long nu
         /** A handler began. */
         BEGUN,
         /** A handler gave its response. */
-        ANSWERED,
+        RESPONDED,
         /** A later incarnation of the caller learnt the response to a call. */
         CLAIMED,
         /** Likewise, that it failed. */

@@ -87,20 +87,20 @@ final class HandMadeHistory {
     HandMadeHistory() {
         joined(FIRST_SERVER, SERVER, 1, 1);
         joined(FIRST_CALLER, CALLER, 1, 2);
-        answeredCall(FIRST_CALLER, 0, 1, 10, FIRST_SERVER);
+        respondedCall(FIRST_CALLER, 0, 1, 10, FIRST_SERVER);
         Doc lost = request(FIRST_CALLER, 1, 1, 11);
         log(FIRST_SERVER, new Event(Kind.BEGUN, 0, lost.digest(), lost.id, 12 * MS, 0));
         failed(FIRST_CALLER, lost, 2004, 20);
         log(FIRST_CALLER, new Event(Kind.REFUSED, 2004, 0, 0, 21 * MS, 2));
         joined(SECOND_SERVER, SERVER, 2, 30);
-        answeredCall(FIRST_CALLER, 3, 2, 40, SECOND_SERVER);
+        respondedCall(FIRST_CALLER, 3, 2, 40, SECOND_SERVER);
         Doc claimed = run(request(FIRST_CALLER, 4, 2, 41), SECOND_SERVER, 42);
         Doc unlogged = request(FIRST_CALLER, 5, 2, 43);
         events(FIRST_CALLER).remove(events(FIRST_CALLER).size() - 1);
         run(unlogged, SECOND_SERVER, 44);
         joined(SECOND_CALLER, CALLER, 2, 50);
         log(SECOND_CALLER, new Event(Kind.CLAIMED, 0, claimed.digest(), claimed.id, 50 * MS, 0));
-        answeredCall(SECOND_CALLER, 0, 2, 51, SECOND_SERVER);
+        respondedCall(SECOND_CALLER, 0, 2, 51, SECOND_SERVER);
         Doc slow = request(SECOND_CALLER, 1, 2, 53);
         failed(SECOND_CALLER, slow, 6, slow.deadlineMs);
         run(slow, SECOND_SERVER, slow.deadlineMs);
@@ -136,14 +136,14 @@ final class HandMadeHistory {
         events.set(events.indexOf(old), by);
     }
 
-    private Doc request(String caller, long number, int serverGeneration, long atMs) {
+    private Doc request(String caller, long number, int serverEpoch, long atMs) {
         Doc doc = new Doc();
         doc.id = (long) CALLER << 48 | requests.size() + 1;
         doc.from = CALLER;
         doc.to = SERVER;
         doc.type = TYPE;
         doc.deadlineMs = atMs + 100;
-        doc.epoch = serverGeneration;
+        doc.epoch = serverEpoch;
         doc.payload = ByteBuffer.allocate(24)
                 .order(ByteOrder.LITTLE_ENDIAN)
                 .putLong(caller.equals(FIRST_CALLER) ? 1 : 2)
@@ -170,13 +170,13 @@ final class HandMadeHistory {
         Doc response = response(request, TYPE + 0x100, 0);
         log(server, new Event(Kind.BEGUN, 0, request.digest(), request.id, atMs * MS, 0));
         response.handlerSequence = responses.size() + 1;
-        log(server, new Event(Kind.ANSWERED, 0, response.digest(), request.id, atMs * MS, 0));
+        log(server, new Event(Kind.RESPONDED, 0, response.digest(), request.id, atMs * MS, 0));
         responses.add(response);
         return response;
     }
 
-    private void answeredCall(String caller, long number, int serverGeneration, long atMs, String server) {
-        Doc request = request(caller, number, serverGeneration, atMs);
+    private void respondedCall(String caller, long number, int serverEpoch, long atMs, String server) {
+        Doc request = request(caller, number, serverEpoch, atMs);
         Doc response = run(request, server, atMs);
         log(caller, new Event(Kind.OK, 0, response.digest(), request.id, (atMs + 1) * MS, 0));
     }

@@ -33,8 +33,9 @@ final class HandlerCheck {
 
     private void checkRuns(Call call) {
         StoredMessage request = call.request;
-        boolean repeatable = request.isForLaterLives() && expected.repeatable().contains(request.type());
-        if (call.runs.size() > 1 && !(repeatable && areToldApart(call))) {
+        boolean repeatable =
+                request.isForLaterIncarnations() && expected.repeatable().contains(request.type());
+        if (call.runs.size() > 1 && !(repeatable && areDistinguished(call))) {
             problems.add(Kind.RAN_TWICE, call + ": " + call.runs);
         }
         for (Call.Seen run : call.runs) {
@@ -42,14 +43,14 @@ final class HandlerCheck {
                 problems.add(Kind.RAN_UNASKED, request + " ran in " + run.incarnation());
             } else if ((run.incarnation().epoch & 0xffffffffL) != request.epoch() && !repeatable) {
                 problems.add(
-                        Kind.RAN_IN_OTHER_LIFE,
+                        Kind.RAN_IN_OTHER_INCARNATION,
                         request + " was for generation " + request.epoch() + ", ran in " + run.incarnation());
             }
             if (run.event().digest() != request.digest()) {
                 problems.add(Kind.REQUEST_ALTERED, request + " reached the handler as " + run.event());
             }
         }
-        for (Call.Seen response : call.answers) {
+        for (Call.Seen response : call.handlerResponses) {
             if (response.incarnation().ended && call.responses.isEmpty() && !expected.diskFills()) {
                 problems.add(Kind.RESPONSE_MISSING, call + " was answered by " + response.incarnation());
             }
@@ -57,7 +58,7 @@ final class HandlerCheck {
     }
 
     /** Whether it ran once in an incarnation, and the handler was told of each repetition. */
-    private static boolean areToldApart(Call call) {
+    private static boolean areDistinguished(Call call) {
         Incarnation first = call.runs.get(0).incarnation();
         Set<Incarnation> incarnations = new HashSet<>();
         for (Call.Seen run : call.runs) {
@@ -78,10 +79,10 @@ final class HandlerCheck {
         for (StoredMessage response : call.responses) {
             if (response.from() != call.request.to() || response.to() != call.caller()) {
                 problems.add(Kind.RESPONSE_UNASKED, response + " to " + call.request);
-            } else if (!response.isException() && call.answers.isEmpty()) {
+            } else if (!response.isException() && call.handlerResponses.isEmpty()) {
                 problems.add(Kind.RESPONSE_UNASKED, response + ", and no handler answered");
-            } else if (!response.isException() && !call.wasAnsweredWith(response.digest())) {
-                problems.add(Kind.RESPONSE_ALTERED, response + ", the handler gave " + call.answers);
+            } else if (!response.isException() && !call.wasRespondedWith(response.digest())) {
+                problems.add(Kind.RESPONSE_ALTERED, response + ", the handler gave " + call.handlerResponses);
             }
         }
     }

@@ -59,7 +59,7 @@ public final class History {
                 }
                 case CLAIMED, CLAIM_FAILED -> call(event.id()).claims.add(seen);
                 case BEGUN -> call(event.id()).runs.add(seen);
-                case ANSWERED -> call(event.id()).answers.add(seen);
+                case RESPONDED -> call(event.id()).handlerResponses.add(seen);
                 case REFUSED -> refused.merge(event.code(), 1L, Long::sum);
                 case JOINED, ENDED -> {
                     // of the incarnation

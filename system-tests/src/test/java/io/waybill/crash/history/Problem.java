@@ -38,7 +38,7 @@ public record Problem(Kind kind, String text) {
         /** A handler that runs at most once ran twice. */
         RAN_TWICE,
         /** A handler ran in another incarnation than the one that the request was for. */
-        RAN_IN_OTHER_LIFE,
+        RAN_IN_OTHER_INCARNATION,
         /** A handler ran for what no journal asked for. */
         RAN_UNASKED,
         /** A handler began what had expired. */

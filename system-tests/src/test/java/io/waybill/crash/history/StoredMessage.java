@@ -11,7 +11,7 @@ import java.util.zip.CRC32C;
  * @param handlerSequence responses: how many requests the sender had begun up to this one, 0 when no handler ran
  * @param errorCode of an exception, otherwise 0
  * @param digest CRC-32C of the payload
- * @param callerLife the payload's first 8 bytes: the epoch of the caller, as the callers of a run write it; 0 when it is shorter
+ * @param callerIncarnation the payload's first 8 bytes: the epoch of the caller, as the callers of a run write it; 0 when it is shorter
  * @param number the next 8: which of that incarnation's calls
  */
 record StoredMessage(
@@ -27,7 +27,7 @@ record StoredMessage(
         long handlerSequence,
         int errorCode,
         int digest,
-        long callerLife,
+        long callerIncarnation,
         long number) {
 
     static final int HEADER_BYTES = 104;
@@ -36,7 +36,7 @@ record StoredMessage(
     private static final int REQUEST = 0x100;
     private static final int RESPONSE = 0x200;
     private static final int EXCEPTION = 0x237;
-    private static final int LATER_LIFE = 4;
+    private static final int LATER_INCARNATION = 4;
 
     /**
      * @param document the whole of it, little-endian, from its first byte on
@@ -97,8 +97,8 @@ record StoredMessage(
     }
 
     /** Of a request: whether a later incarnation of its receiver may run it. */
-    boolean isForLaterLives() {
-        return (flags & LATER_LIFE) != 0;
+    boolean isForLaterIncarnations() {
+        return (flags & LATER_INCARNATION) != 0;
     }
 
     /** The worker that made the id. */

@@ -57,7 +57,7 @@ class RpcTextTest {
     }
 
     @Test
-    void asksForTheTypeThatAHeaderDoesNotTell() throws Exception {
+    void asksForTheTypeThatAHeaderDoesNotName() throws Exception {
         String text = "def f(x):\n    return x\n\ndef g(to: str):\n    return rpc.remote(to, f, (1,))\n";
         Prepared prepared = RpcText.of(text, (function, rest) -> {
             assertThat(function).isEqualTo("f");

@@ -24,7 +24,7 @@ class TorchErrorTest {
     }
 
     @Test
-    void tellsWhenThereIsNoMemory() {
+    void reportsWhenThereIsNoMemory() {
         RuntimeException error =
                 new RuntimeException("DefaultCPUAllocator: can't allocate memory.\nframe #0: c10::alloc_cpu");
 

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Regions from the sender to the receiver and back. */
 @Timeout(120)
-class LoansTest {
+class LeasesTest {
 
     private static final int SIXTEEN_MB = 16_000_000;
 
@@ -104,7 +104,7 @@ class LoansTest {
     }
 
     @Test
-    void loansComeBackInAnyOrder() throws Exception {
+    void leasesAreReturnedInAnyOrder() throws Exception {
         List<ReceivedTensors> received = new ArrayList<>();
         Random random = new Random(Seeds.one(4));
         for (int i = 0; i < 400; i++) {
@@ -133,7 +133,7 @@ class LoansTest {
     }
 
     @Test
-    void claimsToLoansThatWereNotMadeAreCountedAndIgnored() throws Exception {
+    void claimsToLeasesThatWereNotMadeAreCountedAndIgnored() throws Exception {
         Tensor tensor = bytes(1 << 20);
         MessageBuffer record = transit.send(tensor);
         long lease = transit.section(record).lease(0);
@@ -153,7 +153,7 @@ class LoansTest {
     }
 
     @Test
-    void theLoansOfADeadReceiverEnd() throws Exception {
+    void theLeasesOfADeadReceiverEnd() throws Exception {
         Tensor tensor = bytes(1 << 20);
         for (int i = 0; i < 20; i++) {
             transit.send(tensor);
@@ -186,7 +186,7 @@ class LoansTest {
     }
 
     @Test
-    void aLoanMayComeBackBeforeTheSenderKnowsThatItIsOut() throws Exception {
+    void aLeaseMayBeReturnedBeforeTheSenderKnowsThatItIsOut() throws Exception {
         Tensor tensor = bytes(1 << 20);
         Plan plan = transit.sender.plan(List.of(tensor), Transit.RECEIVER);
         transit.receive(transit.write(plan)).release();
@@ -258,7 +258,7 @@ class LoansTest {
     }
 
     @Test
-    void discardedRecordsGiveTheirLoansBack() throws Exception {
+    void discardedRecordsReturnTheirLeases() throws Exception {
         Tensor large = bytes(1 << 20);
         Tensor middle = bytes(9000);
         Tensor small = bytes(100);
@@ -302,7 +302,7 @@ class LoansTest {
     }
 
     @Test
-    void pagesThatStoragesOfOneLoanShareAreDroppedWithTheLastOfThem() throws Exception {
+    void pagesThatStoragesOfOneLeaseShareAreDroppedWithTheLastOfThem() throws Exception {
         Tensor one = bytes(5000);
         Tensor two = bytes(5000);
         ReceivedTensors received = transit.receive(transit.send(one, two));

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** The responses in a worker's journal: what was sent, whether anybody took it or not. */
-public final class AnswersOnRecord {
+public final class ResponsesOnRecord {
 
     /** One of them; kind and code are those of an error. */
     public record OnRecord(long id, ErrorKind kind, ErrorCode code, boolean isError) {
@@ -23,7 +23,7 @@ public final class AnswersOnRecord {
         }
     }
 
-    private AnswersOnRecord() {}
+    private ResponsesOnRecord() {}
 
     /** Those to one request, oldest first. */
     public static List<OnRecord> to(long id, Worker worker) {

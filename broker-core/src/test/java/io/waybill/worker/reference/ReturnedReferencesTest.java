@@ -39,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** References that travel in responses between real workers of one process. */
 @Timeout(60)
-class AnsweredReferencesTest {
+class ReturnedReferencesTest {
 
     private static final Duration SOON = Duration.ofSeconds(20);
 
@@ -48,7 +48,7 @@ class AnsweredReferencesTest {
 
     private Workers workers;
     private final Map<String, Worker> joined = new ConcurrentHashMap<>();
-    private final CountDownLatch mayAnswer = new CountDownLatch(1);
+    private final CountDownLatch mayRespond = new CountDownLatch(1);
     private final AtomicReference<LateResponse> promised = new AtomicReference<>();
     private final Map<String, RRef> kept = new ConcurrentHashMap<>();
     private Worker a;
@@ -98,7 +98,7 @@ class AnsweredReferencesTest {
 
     private void await() {
         try {
-            mayAnswer.await();
+            mayRespond.await();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -106,7 +106,7 @@ class AnsweredReferencesTest {
 
     @AfterEach
     void leave() throws IOException {
-        mayAnswer.countDown();
+        mayRespond.countDown();
         workers.close();
     }
 
@@ -192,7 +192,7 @@ class AnsweredReferencesTest {
     }
 
     @Test
-    void keepsAReferenceForWhoeverTakesAHandleOfIt() {
+    void keepsAReferenceForEachHolderOfAHandle() {
         RRef kept;
         try (Response response = a.rpc().rpcSync("b", call("test::own", Value.of(41)))) {
             kept = reference(response.value()).retain();
@@ -227,7 +227,7 @@ class AnsweredReferencesTest {
     }
 
     @Test
-    void comeWithAnAnswerThatIsGivenLater() throws Exception {
+    void comeWithADeferredResponse() throws Exception {
         try (RRef own = a.rpc().rref(Value.of("mine"))) {
             CompletableFuture<Response> asked = a.rpc().rpcAsync("b", call("test::promise", Value.of(own)));
             Waits.until("b has promised an answer", () -> promised.get() != null);
@@ -242,14 +242,14 @@ class AnsweredReferencesTest {
     }
 
     @Test
-    void leakNothingWhenTheAnswerIsLate() {
+    void leakNothingWhenTheResponseIsLate() {
         RRef others = a.rpc().remote("c", call("test::same", Value.of(2)));
         RRef own = a.rpc().rref(Value.of(1));
         Invocation slow = call("test::slow", Value.tuple(Value.of(others), Value.of(own)));
         assertThatThrownBy(() -> a.rpc().rpcSync("b", slow, Duration.ofMillis(50)))
                 .isInstanceOf(CallException.class);
 
-        mayAnswer.countDown();
+        mayRespond.countDown();
 
         Waits.until("the answer came", () -> a.counters().lateResponses() == 1);
         others.close();
@@ -258,19 +258,19 @@ class AnsweredReferencesTest {
     }
 
     @Test
-    void leakNothingWhenNobodyWantsTheAnswerAnyMore() {
+    void leakNothingWhenTheResponseIsNotWantedAnyMore() {
         CompletableFuture<Response> asked;
         try (RRef others = a.rpc().remote("c", call("test::same", Value.of(2)))) {
             asked = a.rpc().rpcAsync("b", call("test::slow", Value.of(others)));
             Waits.until("b has it", () -> joined.get("b").counters().requestsBegun() > 0);
         }
         asked.cancel(false);
-        mayAnswer.countDown();
+        mayRespond.countDown();
         assertAllGone();
     }
 
     @Test
-    void leakNothingWhenTheAnswerCannotBeSent() {
+    void leakNothingWhenTheResponseCannotBeSent() {
         try (RRef own = a.rpc().rref(Value.of(1))) {
             assertThatExceptionOfType(CallException.class)
                     .isThrownBy(() -> a.rpc().rpcSync("b", call("test::many", Value.of(own))))

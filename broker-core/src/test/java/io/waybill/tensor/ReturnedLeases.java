@@ -8,13 +8,13 @@ import java.util.List;
 import java.util.Map;
 
 /** Carries released leases from a receiver to its sender, and remembers them. Thread-safe. */
-final class ReturnedLoans implements ReleasedLeases, LeaseReturns {
+final class ReturnedLeases implements ReleasedLeases, LeaseReturns {
 
     private final int receiver;
     private final Map<Integer, List<Long>> waiting = new HashMap<>();
     final List<Long> all = new ArrayList<>();
 
-    ReturnedLoans(int receiver) {
+    ReturnedLeases(int receiver) {
         this.receiver = receiver;
     }
 
