@@ -50,6 +50,7 @@ class ArchitectureTest {
             Map.entry("injection", List.of("api")),
             Map.entry("broker", List.of("api", "host", "home", "dispatch")),
             Map.entry("testing", List.of("api")),
+            Map.entry("tool", List.of("api", "host", "dispatch")),
             Map.entry(
                     "worker",
                     List.of(
@@ -89,7 +90,7 @@ class ArchitectureTest {
                             "query",
                             "osgi")),
             Map.entry("salvage", List.of("api", "host", "wire", "home", "journal", "query", "kept")),
-            Map.entry("osgi", List.of("api", "host", "device", "dispatch", "intercept", "broker"))));
+            Map.entry("osgi", List.of("api", "host", "device", "dispatch", "intercept", "broker", "tool"))));
 
     /** The rooms of the worker, lowest first: each uses those before it, but recovery and upkeep know nothing of each other. */
     private static final List<String> ROOMS = List.of(

@@ -16,6 +16,7 @@ import io.waybill.host.failure.CloseSteps;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.script.ScriptShelf;
 import io.waybill.osgi.script.ScriptStatus;
+import io.waybill.tool.ToolCommands;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -53,6 +54,7 @@ final class ControlOperations implements AutoCloseable {
     private final BundleDirectory watched;
     private final ScriptShelf scripts;
     private final HandlerRegistry handlers;
+    private final ToolCommands tools;
     private final LoaderWatch loaders;
     private final HandlerExecutor executor;
     private final List<HandlerRegistry.Registration> registrations = new ArrayList<>();
@@ -62,6 +64,7 @@ final class ControlOperations implements AutoCloseable {
             BundleDirectory watched,
             ScriptShelf scripts,
             HandlerRegistry handlers,
+            ToolCommands tools,
             LoaderWatch loaders,
             String version,
             ExecutorSettings executorSettings) {
@@ -69,6 +72,7 @@ final class ControlOperations implements AutoCloseable {
         this.watched = watched;
         this.scripts = scripts;
         this.handlers = handlers;
+        this.tools = tools;
         this.loaders = loaders;
         Provider self = new Provider("waybill", version);
         this.executor = handlers.newExecutor(self, executorSettings);
@@ -188,10 +192,11 @@ final class ControlOperations implements AutoCloseable {
 
     private long stuckIn(BundleStatus bundle) {
         Provider provider = new Provider(bundle.symbolicName(), bundle.version());
-        return handlers.statuses().stream()
+        long stuckHandlers = handlers.statuses().stream()
                 .filter(status -> status.provider().equals(provider))
                 .mapToLong(HandlerStatus::stuck)
                 .sum();
+        return stuckHandlers + tools.stuck(provider);
     }
 
     private Value listHandlers() {

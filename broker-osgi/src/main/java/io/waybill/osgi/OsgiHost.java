@@ -30,6 +30,7 @@ import io.waybill.osgi.watch.HandlerWatch;
 import io.waybill.osgi.whiteboard.BrokerService;
 import io.waybill.osgi.whiteboard.DeviceConverters;
 import io.waybill.osgi.whiteboard.ServiceWhiteboards;
+import io.waybill.tool.ToolCommands;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -75,6 +76,7 @@ public final class OsgiHost implements AutoCloseable {
     private final OsgiSettings settings;
     private final Framework framework;
     private final ServiceWhiteboards services;
+    private final ToolCommands tools;
     private final AccessPolicies policies;
     private final LoaderWatch loaders;
     private final KeptJars kept;
@@ -159,8 +161,9 @@ public final class OsgiHost implements AutoCloseable {
         ExecutorSettings executors =
                 ExecutorSettings.forProcessors(Runtime.getRuntime().availableProcessors());
         loaders = new LoaderWatch(clock);
+        tools = new ToolCommands(registry, machine);
         services = new ServiceWhiteboards(
-                context, registry, deviceConverters, interceptors, executors, settings.drainLimit(), clock);
+                context, registry, deviceConverters, interceptors, tools, executors, settings.drainLimit(), clock);
         policies = registry.policies();
         ScriptStaging scriptStaging =
                 new ScriptStaging(privateDirectory(settings.cache().resolve("scripts")));
@@ -176,7 +179,7 @@ public final class OsgiHost implements AutoCloseable {
         watched = new BundleDirectory(settings.watched(), staging, bundles, kept);
         conf = new ConfDirectory(settings.conf(), context);
         String version = SystemPackages.exportedVersion(MessageHandler.class);
-        operations = new ControlOperations(bundles, watched, scripts, registry, loaders, version, executors);
+        operations = new ControlOperations(bundles, watched, scripts, registry, tools, loaders, version, executors);
     }
 
     private static Path privateDirectory(Path directory) throws IOException {
@@ -220,6 +223,7 @@ public final class OsgiHost implements AutoCloseable {
                 .attempt(() -> stop(framework, settings.drainLimit().plus(FRAMEWORK_LIMIT)))
                 .attempt(scriptBundles::close)
                 .attempt(services::close)
+                .attempt(tools::close)
                 .finishUnchecked();
     }
 

@@ -33,7 +33,8 @@ public final class BundleForge {
             "import io.waybill.api.handler.*;",
             "import io.waybill.api.intercept.*;",
             "import io.waybill.api.policy.*;",
-            "import io.waybill.api.tensor.*;");
+            "import io.waybill.api.tensor.*;",
+            "import io.waybill.api.tool.*;");
 
     private static final String IMPORTS = String.join(
             "\n",

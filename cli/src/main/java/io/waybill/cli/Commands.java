@@ -7,11 +7,16 @@ import io.waybill.cli.command.ErrorLines;
 import io.waybill.cli.command.Surroundings;
 import io.waybill.cli.journal.JournalCommand;
 import io.waybill.cli.replay.ReplayCommand;
+import io.waybill.cli.tool.HelpCommand;
+import io.waybill.cli.tool.ToolLine;
 import io.waybill.cli.workers.RRefsCommand;
 import io.waybill.cli.workers.WorkersCommand;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
@@ -24,6 +29,8 @@ import picocli.CommandLine.IVersionProvider;
 public final class Commands {
 
     private static final int HELP_COLUMNS = 100;
+    private static final String END_OF_OPTIONS = "--";
+    private static final Pattern TOOL_NAME = Pattern.compile("[a-z][a-z0-9-]*");
     private static final Map<String, Function<Surroundings, Object>> ALL = new LinkedHashMap<>();
 
     static {
@@ -39,6 +46,7 @@ public final class Commands {
         ALL.put("bench", BenchCommand::line);
         ALL.put("completion", CompletionCommand::new);
         ALL.put("prepare", PrepareCommand::new);
+        ALL.put("help", HelpCommand::new);
     }
 
     private Commands() {}
@@ -76,8 +84,10 @@ public final class Commands {
     public static CommandLine line(Surroundings surroundings, String... args) {
         CommandLine line = new CommandLine(new Root());
         Function<Surroundings, Object> only = args.length == 0 ? null : ALL.get(args[0]);
-        if (only != null) {
+        if (only != null && !args[0].equals("help")) {
             line.addSubcommand(args[0], only.apply(surroundings));
+        } else if (isOfBundle(args)) {
+            addToolLine(line, surroundings, List.of(args));
         } else {
             ALL.forEach((name, factory) -> line.addSubcommand(name, factory.apply(surroundings)));
         }
@@ -97,6 +107,27 @@ public final class Commands {
         return line;
     }
 
+    /** Whether a command is none of those here, and names a node that may have it. */
+    private static boolean isOfBundle(String... args) {
+        return args.length > 0
+                && TOOL_NAME.matcher(args[0]).matches()
+                && !ALL.containsKey(args[0])
+                && List.of(optionsOf(args)).stream()
+                        .anyMatch(word -> word.equals(ToolLine.NODE) || word.startsWith(ToolLine.NODE + "="));
+    }
+
+    /** Returns the words before {@code --}. */
+    private static String[] optionsOf(String... args) {
+        int end = List.of(args).indexOf(END_OF_OPTIONS);
+        return end < 0 ? args : Arrays.copyOf(args, end);
+    }
+
+    private static void addToolLine(CommandLine line, Surroundings surroundings, List<String> args) {
+        int end = args.indexOf(END_OF_OPTIONS);
+        List<String> rest = end < 0 ? List.of() : args.subList(end, args.size());
+        line.addSubcommand(args.get(0), new ToolLine(surroundings, args.get(0), rest));
+    }
+
     private static void addVersion(CommandLine line) {
         line.getCommandSpec().versionProvider(new Version());
         line.getSubcommands().values().forEach(Commands::addVersion);
@@ -110,7 +141,7 @@ public final class Commands {
             surroundings.err().flush();
             return ErrorLines.USAGE;
         }
-        int code = line.execute(args);
+        int code = line.execute(isOfBundle(args) ? optionsOf(args) : args);
         surroundings.out().flush();
         surroundings.err().flush();
         return code;

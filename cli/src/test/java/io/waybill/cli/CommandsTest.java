@@ -67,7 +67,7 @@ class CommandsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"node", "up", "call", "workers", "bundle", "replay", "completion", "prepare"})
+    @ValueSource(strings = {"node", "up", "call", "workers", "bundle", "replay", "completion", "prepare", "help"})
     void everyCommandHasHelpWithAnExample(String command) {
         assertThat(run(command, "--help")).isZero();
         assertThat(out.toString())

@@ -21,6 +21,16 @@ public final class ForeignErrors {
         }
     }
 
+    /** Returns the message of an exception, or its class if there is none. Does not throw. */
+    public static String message(Throwable e) {
+        try {
+            String message = e.getMessage();
+            return message == null ? e.getClass().getName() : message;
+        } catch (Throwable inMessage) {
+            return e.getClass().getName();
+        }
+    }
+
     /** Logs an exception with its stack, or without if that can't be read. Does not throw. */
     public static void warn(Logger log, String text, Throwable e) {
         try {

@@ -7,11 +7,12 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.CloseSteps;
 import io.waybill.intercept.InterceptorRegistry;
+import io.waybill.tool.ToolCommands;
 import java.time.Duration;
 import org.osgi.framework.BundleContext;
 
 /**
- * The services of bundles that a node uses: handlers, converters, access policies and interceptors.
+ * The services of bundles that a node uses: handlers, converters, access policies, interceptors and commands.
  *
  * <p><b>Threads.</b> Any. <b>Ownership.</b> The framework's host closes it, after the framework has stopped.
  */
@@ -23,6 +24,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
     private final AccessPolicyWhiteboard policies;
     private final HandlerWhiteboard handlers;
     private final ConverterWhiteboard converters;
+    private final ToolWhiteboard tools;
 
     /**
      * Creates the whiteboards; {@link #open} begins.
@@ -35,6 +37,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
             HandlerRegistry registry,
             DeviceConverters deviceConverters,
             InterceptorRegistry interceptors,
+            ToolCommands toolCommands,
             ExecutorSettings executors,
             Duration drainLimit,
             Clock clock) {
@@ -45,6 +48,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
         policies = new AccessPolicyWhiteboard(context, registry.policies());
         handlers = new HandlerWhiteboard(context, registry, problems, executors, drainLimit, clock);
         converters = new ConverterWhiteboard(context, deviceConverters);
+        tools = new ToolWhiteboard(context, toolCommands, problems);
     }
 
     /** Takes the services that are there, and those that come. Handlers last: their first request is checked and intercepted. */
@@ -54,6 +58,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
         policies.open();
         handlers.open();
         converters.open();
+        tools.open();
     }
 
     /** Returns the reasons why services are not used. */
@@ -64,6 +69,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
     @Override
     public void close() {
         new CloseSteps()
+                .attempt(tools::close)
                 .attempt(converters::close)
                 .attempt(policies::close)
                 .attempt(handlers::close)

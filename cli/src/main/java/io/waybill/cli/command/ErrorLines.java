@@ -35,6 +35,9 @@ public final class ErrorLines implements IParameterExceptionHandler, IExecutionE
                     .ifPresent(
                             near -> line.append("; did you mean ").append(near).append('?'));
         }
+        if (e instanceof UnmatchedArgumentException && command.getParent() == null) {
+            line.append("; a command of a bundle needs --node NAME");
+        }
         return usage(command, line.toString());
     }
 
@@ -44,7 +47,7 @@ public final class ErrorLines implements IParameterExceptionHandler, IExecutionE
             return usage(command, e.getMessage());
         }
         print(command, text(e));
-        return FAILED;
+        return e instanceof CommandFailedException failed ? failed.exitCode() : FAILED;
     }
 
     private static int usage(CommandLine command, String line) {
