@@ -1,6 +1,7 @@
 package io.waybill.journal;
 
-import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * Checks the JVM flags that Chronicle needs, before Chronicle is loaded, so that a missing flag gives an error message
@@ -8,10 +9,9 @@ import java.lang.reflect.Method;
  */
 public final class ChronicleFlags {
 
-    /** The flags, as the launcher sets them. */
-    public static final String FLAGS = "--add-opens=java.base/java.lang.reflect=ALL-UNNAMED"
-            + " --add-exports=java.base/sun.nio.ch=ALL-UNNAMED"
-            + " --add-opens=java.base/jdk.internal.misc=ALL-UNNAMED";
+    private static final String OF_ALL = "=ALL-UNNAMED";
+    private static final Module BASE = Object.class.getModule();
+    private static final Module OURS = ChronicleFlags.class.getModule();
 
     private static final String ANALYTICS = "chronicle.analytics.disable";
 
@@ -20,18 +20,32 @@ public final class ChronicleFlags {
     /**
      * Checks the flags, and switches Chronicle's usage reports off unless the user decided about them.
      *
-     * @throws IllegalStateException with the flags that the JVM must be started with
+     * @throws IllegalStateException with the flags that the JVM lacks
      */
     public static void require() {
-        Module base = Object.class.getModule();
-        Module ours = ChronicleFlags.class.getModule();
-        if (!base.isOpen(Method.class.getPackageName(), ours)
-                || !base.isExported("sun.nio.ch", ours)
-                || !base.isOpen("jdk.internal.misc", ours)) {
-            throw new IllegalStateException("Waybill maps files and needs the JVM to be started with: " + FLAGS);
+        List<String> missing = new ArrayList<>();
+        requireOpen(missing, "java.lang.reflect");
+        requireExported(missing, "sun.nio.ch");
+        requireOpen(missing, "jdk.internal.misc");
+        requireExported(missing, "jdk.internal.ref");
+        if (!missing.isEmpty()) {
+            throw new IllegalStateException("Waybill can't map files in a JVM that was started without "
+                    + String.join(" ", missing) + "; add this to its command line");
         }
         if (System.getProperty(ANALYTICS) == null) {
             System.setProperty(ANALYTICS, "true");
+        }
+    }
+
+    private static void requireOpen(List<String> missing, String name) {
+        if (!BASE.isOpen(name, OURS)) {
+            missing.add("--add-opens=java.base/" + name + OF_ALL);
+        }
+    }
+
+    private static void requireExported(List<String> missing, String name) {
+        if (!BASE.isExported(name, OURS)) {
+            missing.add("--add-exports=java.base/" + name + OF_ALL);
         }
     }
 }

@@ -121,6 +121,16 @@ public final class Worker implements Caller, AutoCloseable {
         }
     }
 
+    /** Has a resource of the program closed when this worker has left. */
+    void closesLast(AutoCloseable resource) {
+        closing.closesLast(resource);
+    }
+
+    /** Leaves at once after a failure, which gets the errors of the close as suppressed. */
+    void closeAfter(Throwable reason) {
+        closing.closeAfter(reason);
+    }
+
     /** Returns a future that completes when this worker stops itself because its journal failed. */
     public CompletableFuture<IOException> failure() {
         return failure.copy();

@@ -23,6 +23,7 @@ final class WorkerClosing {
     private final WorkerParts parts;
     private final Object closing = new Object();
     private Thread closer; // guarded by closing; null until a close begins
+    private AutoCloseable last = () -> {}; // guarded by closing; set by the thread that joins
     private boolean closed; // guarded by closing: every step was attempted
 
     WorkerClosing(WorkerParts parts) {
@@ -51,6 +52,13 @@ final class WorkerClosing {
             closer = Thread.currentThread();
         }
         end(limit);
+    }
+
+    /** Sets what is closed after the worker has left. */
+    void closesLast(AutoCloseable resource) {
+        synchronized (closing) {
+            last = resource;
+        }
     }
 
     /** Waits until the close is complete. Under the lock. */
@@ -93,6 +101,7 @@ final class WorkerClosing {
         boolean interrupted = Thread.interrupted(); // or no file could be written, and waiting would not help
         try {
             leave(steps);
+            steps.attempt(last()::close);
         } finally {
             synchronized (closing) {
                 closed = true;
@@ -104,6 +113,12 @@ final class WorkerClosing {
         }
         LOG.debug("Worker {} left", parts.directory.info());
         steps.finish();
+    }
+
+    private AutoCloseable last() {
+        synchronized (closing) {
+            return last;
+        }
     }
 
     private void leave(CloseSteps steps) {

@@ -3,10 +3,18 @@ package io.waybill.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.waybill.api.Message;
+import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
+import io.waybill.api.broker.Broker;
+import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.Outbox;
+import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.api.intercept.InterceptedMessage;
+import io.waybill.api.intercept.InterceptsMessage;
 import io.waybill.api.policy.Decision;
 import io.waybill.dispatch.AccessPolicies;
 import io.waybill.dispatch.ExecutorSettings;
@@ -33,26 +41,62 @@ class EmbeddedWorkersTest {
 
     private final Host host = Host.real();
 
+    /** Counts words, as a bundle's component. */
+    @HandlesMessage("text.count")
+    private static final class WordCount implements MessageHandler {
+        @Override
+        public void handle(Message message, Outbox outbox) throws RejectedMessageException {
+            outbox.response().int64("words", new StringTokenizer(message.text("text")).countTokens());
+        }
+    }
+
+    /** Counts requests, as a bundle's component. */
+    @InterceptsMessage("text.*")
+    private static final class Audit implements HandlerInterceptor {
+        private final Broker broker;
+
+        Audit(Broker broker) {
+            this.broker = broker;
+        }
+
+        @Override
+        public void before(InterceptedMessage message, Outbox outbox) {
+            broker.counter("requests").increment();
+        }
+    }
+
     @Test
     void callEachOther(@TempDir Path directory) throws IOException {
-        Home home = Home.open(directory.resolve("home"), host);
-        HandlerRegistry handlers = registry();
-        Provider provider = new Provider("my-program", "1.0");
-        HandlerExecutor executor = handlers.newExecutor(provider, ExecutorSettings.forProcessors(2));
-        MessageHandler count = (message, outbox) -> {
-            int words = new StringTokenizer(message.text("text")).countTokens();
-            outbox.response().int64("words", words);
-        };
-        handlers.add(HandlerSpec.of(HandlerKey.parse("text.count"), count, provider, executor));
-
-        try (Worker server = join(home, "server", handlers);
-                Worker client = join(home, "client", registry())) {
-            server.ready(Map.of());
-            Request request = Request.operation("server", "text.count");
+        Path home = directory.resolve("home");
+        try (Worker server = Waybill.connect(home, "server")
+                        .with("text.count", (message, outbox) -> {
+                            int words = new StringTokenizer(message.text("text")).countTokens();
+                            outbox.response().int64("words", words);
+                        })
+                        .join();
+                Worker client = Waybill.connect(home, "client").join()) {
+            Request request = Request.operation(server.info().name(), "text.count");
             request.body().text("text", "to be or not to be");
             try (Response response = client.call(request)) {
                 assertThat(response.int64("words")).isEqualTo(6);
             }
+        }
+    }
+
+    @Test
+    void useComponentsOfBundles(@TempDir Path directory) throws IOException {
+        Path home = directory.resolve("home");
+        try (Worker server = Waybill.connect(home, "server")
+                        .with(new WordCount())
+                        .withBroker(Audit::new)
+                        .join();
+                Worker client = Waybill.connect(home, "client").join()) {
+            Request request = Request.operation("server", "text.count");
+            request.body().text("text", "to be");
+            try (Response response = client.call(request)) {
+                assertThat(response.int64("words")).isEqualTo(2);
+            }
+            assertThat(server.broker().counter("requests").sum()).isEqualTo(1);
         }
     }
 

@@ -8,7 +8,7 @@ import org.osgi.service.component.annotations.ComponentPropertyType;
 
 /** The device type that a {@link DeviceConverter} serves: service property {@code waybill.converts.device}. */
 @ComponentPropertyType
-@Retention(RetentionPolicy.CLASS)
+@Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
 public @interface ConvertsDevice {
 

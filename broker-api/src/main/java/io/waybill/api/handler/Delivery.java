@@ -13,7 +13,7 @@ import org.osgi.service.component.annotations.ComponentPropertyType;
  * delivered again. Service property {@code waybill.delivery}, default {@value #AT_MOST_ONCE}.
  */
 @ComponentPropertyType
-@Retention(RetentionPolicy.CLASS)
+@Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
 public @interface Delivery {
 

@@ -8,7 +8,7 @@ import org.osgi.service.component.annotations.ComponentPropertyType;
 
 /** Messages that a {@link MessageHandler} accepts: service property {@code waybill.handles.message}. */
 @ComponentPropertyType
-@Retention(RetentionPolicy.CLASS)
+@Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
 public @interface HandlesMessage {
 

@@ -11,7 +11,7 @@ import org.osgi.service.component.annotations.ComponentPropertyType;
  * runs on the worker's poller, which saves a thread switch.
  */
 @ComponentPropertyType
-@Retention(RetentionPolicy.CLASS)
+@Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
 public @interface NonBlocking {
 

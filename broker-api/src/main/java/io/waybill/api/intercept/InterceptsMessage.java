@@ -14,7 +14,7 @@ import org.osgi.service.component.annotations.ComponentPropertyType;
  * service ranking, the highest nearest to the program or the handler.
  */
 @ComponentPropertyType
-@Retention(RetentionPolicy.CLASS)
+@Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.TYPE)
 public @interface InterceptsMessage {
 

@@ -1,0 +1,172 @@
+package io.waybill.worker;
+
+import io.waybill.api.device.ConvertsDevice;
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.handler.Delivery;
+import io.waybill.api.handler.HandlesMessage;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.handler.NonBlocking;
+import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.api.intercept.InterceptsMessage;
+import io.waybill.api.policy.AccessPolicy;
+import io.waybill.dispatch.DeliveryPolicy;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.Provider;
+import io.waybill.intercept.InterceptorSpec;
+import java.lang.annotation.Annotation;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The extensions of a program in its worker, installed by what the annotations of their classes say.
+ *
+ * <p><b>Threads.</b> Installed by the thread that joins, closed by any. <b>Ownership.</b> The worker closes it last.
+ */
+final class ProgramExtensions implements AutoCloseable {
+
+    private static final Duration THREADS_END_LIMIT = Duration.ofSeconds(1);
+
+    private final Worker worker;
+    private final HandlerRegistry registry;
+    private final HandlerExecutor executor;
+    private final Map<HandlerKey, Provider> claimed = new HashMap<>();
+    private int policies;
+
+    ProgramExtensions(Worker worker, HandlerRegistry registry) {
+        this.worker = worker;
+        this.registry = registry;
+        this.executor = registry.newExecutor(
+                new Provider(worker.info().name(), ""),
+                ExecutorSettings.forProcessors(Runtime.getRuntime().availableProcessors()));
+    }
+
+    /**
+     * Checks that an object is an extension, and says for what.
+     *
+     * @throws IllegalArgumentException otherwise
+     */
+    static void requireUsable(Object extension) {
+        if (!(extension instanceof MessageHandler
+                || extension instanceof CallInterceptor
+                || extension instanceof HandlerInterceptor
+                || extension instanceof AccessPolicy
+                || extension instanceof DeviceConverter)) {
+            throw new IllegalArgumentException(
+                    "an extension is a MessageHandler, a CallInterceptor, a HandlerInterceptor,"
+                            + " an AccessPolicy or a DeviceConverter, and this one is none of them: "
+                            + (extension == null ? "null" : extension.getClass().getName()));
+        }
+        Class<?> type = extension.getClass();
+        if (extension instanceof MessageHandler) {
+            declared(type, HandlesMessage.class);
+        }
+        if (extension instanceof DeviceConverter) {
+            declared(type, ConvertsDevice.class);
+        }
+    }
+
+    private static <A extends Annotation> A declared(Class<?> type, Class<A> annotation) {
+        A found = type.getAnnotation(annotation);
+        if (found == null) {
+            throw new IllegalArgumentException(type.getName() + " needs the annotation @" + annotation.getSimpleName()
+                    + ", which says what it is for");
+        }
+        return found;
+    }
+
+    Worker worker() {
+        return worker;
+    }
+
+    /** Installs an extension as everything that it is. */
+    void add(Object extension) {
+        requireUsable(extension);
+        Class<?> type = extension.getClass();
+        if (extension instanceof DeviceConverter converter) {
+            worker.devices().register(declared(type, ConvertsDevice.class).value(), converter);
+        }
+        if (extension instanceof AccessPolicy policy) {
+            registry.policies().add(providerOf(type), "policy " + ++policies, policy, type.getClassLoader());
+        }
+        InterceptsMessage intercepts = type.getAnnotation(InterceptsMessage.class);
+        String[] texts = intercepts == null
+                ? new String[] {InterceptsMessage.ALL_OPERATIONS, InterceptsMessage.ALL_TYPES}
+                : intercepts.value();
+        if (extension instanceof CallInterceptor interceptor) {
+            worker.interceptors().calls().add(spec(interceptor, texts));
+        }
+        if (extension instanceof HandlerInterceptor interceptor) {
+            worker.interceptors().handlers().add(spec(interceptor, texts));
+        }
+        if (extension instanceof MessageHandler handler) {
+            addHandler(handler, declared(type, HandlesMessage.class).value());
+        }
+    }
+
+    private static <T> InterceptorSpec<T> spec(T interceptor, String... texts) {
+        return new InterceptorSpec<>(keys(texts), interceptor, providerOf(interceptor.getClass()), 0);
+    }
+
+    /**
+     * Installs a handler.
+     *
+     * @throws IllegalArgumentException when a key is not one, or another handler has it
+     */
+    void addHandler(MessageHandler handler, String... texts) {
+        Class<?> type = handler.getClass();
+        Provider provider = providerOf(type);
+        List<HandlerKey> keys = keys(texts);
+        for (HandlerKey key : keys) {
+            Provider other = claimed.putIfAbsent(key, provider);
+            if (other != null) {
+                throw new IllegalArgumentException(
+                        "two handlers of worker " + worker.info().name() + " take " + key.text() + ": one of "
+                                + other.name() + " and one of " + provider.name());
+            }
+        }
+        Delivery delivery = type.getAnnotation(Delivery.class);
+        registry.add(new HandlerSpec(
+                keys,
+                handler,
+                type.isAnnotationPresent(NonBlocking.class),
+                provider,
+                0,
+                type.getClassLoader(),
+                delivery == null ? DeliveryPolicy.AT_MOST_ONCE : DeliveryPolicy.parse(delivery.value()),
+                executor));
+    }
+
+    static List<HandlerKey> keys(String... texts) {
+        List<HandlerKey> keys = Arrays.stream(texts)
+                .map(String::strip)
+                .map(HandlerKey::parse)
+                .distinct()
+                .toList();
+        for (HandlerKey key : keys) {
+            if (key instanceof HandlerKey.OfControl) {
+                throw new IllegalArgumentException("control operations are the node's own: " + key.text());
+            }
+        }
+        return keys;
+    }
+
+    /** Returns the class that an extension is of; that of a lambda is the class that has it. */
+    private static Provider providerOf(Class<?> type) {
+        String version = type.getPackage() == null ? null : type.getPackage().getImplementationVersion();
+        return new Provider(type.getName().split("\\$\\$Lambda", 2)[0], version == null ? "(program)" : version);
+    }
+
+    /** Ends the threads of the handlers. */
+    @Override
+    public void close() {
+        executor.close(THREADS_END_LIMIT);
+    }
+}

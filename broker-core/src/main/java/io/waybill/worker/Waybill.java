@@ -1,0 +1,152 @@
+package io.waybill.worker;
+
+import io.waybill.api.broker.Broker;
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.api.policy.AccessPolicy;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.home.Home;
+import io.waybill.home.JoinOptions;
+import io.waybill.host.Host;
+import io.waybill.journal.ChronicleFlags;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.Function;
+
+/**
+ * Entry point of a program without OSGi: joins a home as a worker, with the extensions that a node gets from bundles.
+ *
+ * <pre>{@code
+ * try (Worker worker = Waybill.connect(Path.of("/var/waybill"), "client").join()) {
+ *     worker.call(Request.operation("server", "text.count")).close();
+ * }
+ * }</pre>
+ *
+ * <p>An extension is an object that implements one or more of {@link MessageHandler}, {@link CallInterceptor},
+ * {@link HandlerInterceptor}, {@link AccessPolicy} and {@link DeviceConverter}. What it applies to is read from the annotations of its class,
+ * which are those of a bundle's component. A component of a bundle therefore works here as it is.
+ *
+ * <p><b>Threads.</b> One at a time. <b>Ownership.</b> The program owns its extensions, and closes the worker; they are not called after that.
+ */
+public final class Waybill {
+
+    private final Path path; // null when the home is open
+    private final String name;
+    private final List<Consumer<ProgramExtensions>> extensions = new ArrayList<>();
+    private Home home; // null until it is opened
+    private JoinOptions options = JoinOptions.defaults();
+    private WorkerSettings settings = WorkerSettings.defaults();
+
+    private Waybill(Path path, Home home, String name) {
+        this.path = path;
+        this.home = home;
+        this.name = Objects.requireNonNull(name);
+    }
+
+    /**
+     * Prepares to join a home under a name.
+     *
+     * @param home is made when it is not there
+     */
+    public static Waybill connect(Path home, String name) {
+        return new Waybill(Objects.requireNonNull(home), null, name);
+    }
+
+    /** Prepares to join an open home under a name. */
+    public static Waybill connect(Home home, String name) {
+        return new Waybill(null, Objects.requireNonNull(home), name);
+    }
+
+    /**
+     * Adds an extension, for what the annotations of its class say.
+     *
+     * @throws IllegalArgumentException when it is no extension, or a handler or converter without an annotation
+     */
+    public Waybill with(Object extension) {
+        ProgramExtensions.requireUsable(extension);
+        extensions.add(installed -> installed.add(extension));
+        return this;
+    }
+
+    /** Adds an access policy. */
+    public Waybill with(AccessPolicy policy) {
+        return with((Object) policy);
+    }
+
+    /**
+     * Adds a handler.
+     *
+     * @param key of what it handles, such as {@code text.count}, {@code text.*} or {@code SCRIPT_CALL}
+     * @throws IllegalArgumentException when it is no key
+     */
+    public Waybill with(String key, MessageHandler handler) {
+        Objects.requireNonNull(handler);
+        ProgramExtensions.keys(key);
+        extensions.add(installed -> installed.addHandler(handler, key));
+        return this;
+    }
+
+    /**
+     * Adds an extension that needs the worker's broker, such as {@code Audit::new}.
+     *
+     * @param extension is called by {@link #join}, once, when the worker can call; it returns what {@link #with(Object)} takes
+     */
+    public Waybill withBroker(Function<? super Broker, ?> extension) {
+        Objects.requireNonNull(extension);
+        extensions.add(
+                installed -> installed.add(extension.apply(installed.worker().broker())));
+        return this;
+    }
+
+    /** Sets the settings of the worker. */
+    public Waybill settings(WorkerSettings other) {
+        settings = Objects.requireNonNull(other);
+        return this;
+    }
+
+    /** Sets the options of the join. */
+    public Waybill options(JoinOptions other) {
+        options = Objects.requireNonNull(other);
+        return this;
+    }
+
+    /**
+     * Joins. No request is served before all extensions are in place; requests that arrive meanwhile wait. The worker is {@linkplain
+     * Worker#ready ready} when this returns.
+     *
+     * @throws IllegalStateException when the JVM lacks a flag; the text is one sentence that says which
+     * @throws IllegalArgumentException when an extension can't be used
+     * @throws io.waybill.home.error.NameTakenException when a live worker has the name
+     * @throws IOException when the home or the worker's directory can't be used
+     */
+    public Worker join() throws IOException {
+        ChronicleFlags.require();
+        if (home == null) {
+            home = Home.open(path, Host.real());
+        }
+        Host host = home.host();
+        HandlerRegistry registry = new HandlerRegistry(settings.parking(), host.threads(), host.clock());
+        registry.expectMore();
+        registry.policies().expectMore(true);
+        Worker worker = Worker.join(home, name, options, settings, registry);
+        try {
+            ProgramExtensions installed = new ProgramExtensions(worker, registry);
+            worker.closesLast(installed);
+            extensions.forEach(each -> each.accept(installed));
+            registry.policies().expectMore(false);
+            registry.expectNoMore();
+            worker.ready(Map.of());
+            return worker;
+        } catch (Throwable e) { // also of an extension: the name must be released
+            worker.closeAfter(e);
+            throw e;
+        }
+    }
+}
