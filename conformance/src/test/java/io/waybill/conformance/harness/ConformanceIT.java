@@ -10,10 +10,15 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -26,7 +31,12 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** All cases, run by workers of the distribution: a test for each. Each step has a limit of its own. */
+/**
+ * All cases, run by workers of the distribution: a test for each. Each step has a limit of its own.
+ *
+ * <p>Most of the time is spent waiting for workers that start, and for timeouts. So several files run at a time, ahead of the tests,
+ * which wait for their cases.
+ */
 class ConformanceIT {
 
     private static final Path DISTRIBUTION =
@@ -35,13 +45,20 @@ class ConformanceIT {
     /** A part of the file and name of the cases to run; empty for all. */
     private static final String CHOSEN = System.getProperty("waybill.conformance", "");
 
+    private static final int FILES_AT_A_TIME = 3;
+
     @TempDir
     private Path directory;
 
     private final List<FileRun> runs = new ArrayList<>();
+    private final ExecutorService files = Executors.newFixedThreadPool(FILES_AT_A_TIME);
 
     @AfterEach
-    void closeRuns() {
+    void closeRuns() throws InterruptedException {
+        files.shutdownNow();
+        assertThat(files.awaitTermination(120, TimeUnit.SECONDS))
+                .as("the runs of all files have ended")
+                .isTrue();
         runs.forEach(FileRun::close);
     }
 
@@ -70,17 +87,35 @@ class ConformanceIT {
             return Stream.empty();
         }
         FileRun run = run(name, file);
+        Map<ConformanceCase, CompletableFuture<Optional<String>>> wrong = new HashMap<>();
+        chosen.forEach(each -> wrong.put(each, new CompletableFuture<>()));
+        CompletableFuture<Void> ended = CompletableFuture.runAsync(
+                () -> {
+                    chosen.stream()
+                            .filter(each -> each.skip() == null)
+                            .forEach(each -> complete(wrong.get(each), run, each));
+                    run.close();
+                },
+                files);
         Stream<DynamicTest> cases = chosen.stream()
                 .map(each -> dynamicTest(each.name(), () -> {
                     assertThat(each.skip()).as("the reason why it is skipped").isNull();
-                    assertThat(run.run(each)).isEmpty();
+                    assertThat(wrong.get(each).get()).isEmpty();
                 }));
         DynamicTest end = dynamicTest("leaves nothing behind", () -> {
-            run.close();
+            ended.get();
             assertThat(new WorkerLauncher(DISTRIBUTION, directory.resolve(name)).temporary())
                     .isEmptyDirectory();
         });
         return Stream.concat(cases, Stream.of(end));
+    }
+
+    private static void complete(CompletableFuture<Optional<String>> wrong, FileRun run, ConformanceCase tested) {
+        try {
+            wrong.complete(run.run(tested));
+        } catch (Throwable e) {
+            wrong.completeExceptionally(e);
+        }
     }
 
     private FileRun run(String name, CaseFile file) throws IOException {
