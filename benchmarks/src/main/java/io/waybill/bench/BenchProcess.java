@@ -47,6 +47,8 @@ public final class BenchProcess {
             case LookupRate.ROLE -> LookupRate::measure;
             case ReferenceCall.ROLE -> ReferenceCall::client;
             case ReplayRate.ROLE -> ReplayRate::measure;
+            case InterceptorCost.SERVER_ROLE -> InterceptorCost::server;
+            case InterceptorCost.ROLE -> InterceptorCost::client;
             case Pairs.ROLE -> Pairs::call;
             default -> throw new IllegalArgumentException("no role is named " + name);
         };

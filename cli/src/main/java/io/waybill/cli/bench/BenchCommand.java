@@ -3,6 +3,7 @@ package io.waybill.cli.bench;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.bench.BenchDistribution;
 import io.waybill.bench.Idle;
+import io.waybill.bench.InterceptorCost;
 import io.waybill.bench.LookupRate;
 import io.waybill.bench.OperatorCall;
 import io.waybill.bench.Pairs;
@@ -87,8 +88,8 @@ public final class BenchCommand implements Runnable {
                 .description("Prints one JSON object.")
                 .build();
         Map<String, OptionSpec> options = bench.options();
-        Callable<Integer> run =
-                () -> measure(measurement(bench.name(), new BenchValues(options)), json.<Boolean>getValue());
+        Callable<Integer> run = () ->
+                measure(measurement(bench.name(), new BenchValues(options)), Boolean.TRUE.equals(json.getValue()));
         CommandSpec made =
                 CommandSpec.wrapWithoutInspection(run).name(bench.name()).mixinStandardHelpOptions(true);
         options.values().forEach(made::addOption);
@@ -114,6 +115,7 @@ public final class BenchCommand implements Runnable {
             case "retention" ->
                 new QuotaUnderLoad(
                         given.number("--minutes"), given.large("--quota") << 20, given.number("--rate"), size)::run;
+            case "interceptors" -> new InterceptorCost(calls, rounds, waiting)::run;
             case "operator" -> new OperatorCall(calls, waiting, distribution())::run;
             case "reference" -> new ReferenceCall(calls, rounds, waiting, distribution())::run;
             case "pairs" -> new Pairs(given.even("--processes"), given.number("--seconds"), size, rounds, waiting)::run;

@@ -1,0 +1,198 @@
+package io.waybill.bench;
+
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.bench.measure.Allocation;
+import io.waybill.bench.measure.Figures;
+import io.waybill.dispatch.ExecutorSettings;
+import io.waybill.dispatch.HandlerKey;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerSpec;
+import io.waybill.dispatch.Provider;
+import io.waybill.home.Home;
+import io.waybill.host.Host;
+import io.waybill.intercept.InterceptorSpec;
+import io.waybill.intercept.Interceptors;
+import io.waybill.worker.Worker;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.HdrHistogram.Histogram;
+
+/**
+ * {@code bench interceptors}: what one interceptor on each side that does nothing costs a round trip. Both workers add and withdraw theirs
+ * between rounds of the same two processes; each figure is the median over the rounds, the cost that of the differences of neighbours.
+ *
+ * @param calls of a round
+ * @param rounds odd; of each kind, after one to warm up
+ * @param waiting how the workers wait
+ */
+public record InterceptorCost(int calls, int rounds, String waiting) {
+
+    static final String SERVER_ROLE = "interceptors-server";
+    static final String ROLE = "interceptors-client";
+
+    private static final int PAYLOAD_BYTES = 64;
+    private static final MessageType SWITCH = MessageType.userRequest(0x43);
+    private static final Duration DRAIN_LIMIT = Duration.ofSeconds(10);
+    private static final Provider PROVIDER = new Provider("bench-interceptor", "1");
+
+    public Figures run(Consumer<String> progress) throws IOException {
+        progress.accept("rounds with and without interceptors");
+        try (Children children = new Children()) {
+            Path home = children.directory().resolve("home");
+            children.start(SERVER_ROLE, home, waiting);
+            return children.start(ROLE, home, waiting, calls, rounds).figures();
+        }
+    }
+
+    /** An interceptor that is there or not. Belongs to one thread at a time. */
+    private static final class Switch<T> {
+        private final Interceptors<T> interceptors;
+        private final T interceptor;
+        private Interceptors.Registration added; // null while it is not there
+
+        Switch(Interceptors<T> interceptors, T interceptor) {
+            this.interceptors = interceptors;
+            this.interceptor = interceptor;
+        }
+
+        synchronized void set(boolean on) {
+            if (on && added == null) {
+                List<HandlerKey> keys = List.of(HandlerKey.parse(EchoServer.ECHO));
+                added = interceptors.add(new InterceptorSpec<>(keys, interceptor, PROVIDER, 0));
+            } else if (!on && added != null) {
+                added.withdraw(DRAIN_LIMIT);
+                added = null;
+            }
+        }
+    }
+
+    /** Arguments: home, waiting. */
+    static void server(String[] arguments) throws IOException {
+        Host host = Host.real();
+        HandlerRegistry handlers = EchoServer.registry(host);
+        EchoServer.handle(handlers, (message, outbox) -> outbox.respond(message.payload()));
+        try (Worker worker = EchoServer.join(
+                Home.open(Path.of(arguments[0]), host), EchoServer.NAME, EchoServer.settings(arguments[1]), handlers)) {
+            Switch<HandlerInterceptor> around =
+                    new Switch<>(worker.interceptors().handlers(), (message, outbox) -> {});
+            handlers.add(HandlerSpec.of(
+                    HandlerKey.parse("0x143"),
+                    (message, outbox) -> {
+                        around.set(message.payload().get() != 0);
+                        outbox.respond(ByteBuffer.allocate(Long.BYTES).putLong(0, Allocation.ofThisProcess()));
+                    },
+                    PROVIDER,
+                    handlers.newExecutor(PROVIDER, ExecutorSettings.forProcessors(2))));
+            worker.ready(Map.of());
+            BenchProcess.ready();
+            BenchProcess.awaitEnd();
+        }
+    }
+
+    /** Arguments: home, waiting, calls, rounds. */
+    static void client(String[] arguments) throws Exception {
+        int rounds = Integer.parseInt(arguments[3]);
+        try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
+            BenchProcess.ready();
+            Switch<CallInterceptor> around = new Switch<>(worker.interceptors().calls(), call -> {});
+            Rounds bare = new Rounds(rounds);
+            Rounds intercepted = new Rounds(rounds);
+            for (int round = -1; round < rounds; round++) {
+                boolean first = round % 2 == 0; // who comes first changes
+                for (boolean on : new boolean[] {first, !first}) {
+                    around.set(on);
+                    (on ? intercepted : bare).measure(round, worker, on, Integer.parseInt(arguments[2]));
+                }
+            }
+            double[] costs = new double[rounds];
+            for (int i = 0; i < rounds; i++) {
+                costs[i] = intercepted.meanNs[i] - bare.meanNs[i];
+            }
+            long bareNs = Figures.median(bare.p50Ns);
+            long interceptedNs = Figures.median(intercepted.p50Ns);
+            BenchProcess.report(new Figures()
+                    .put("calls", Integer.parseInt(arguments[2]))
+                    .put("rounds", rounds)
+                    .put("waiting", arguments[1].toLowerCase(Locale.ROOT).replace('_', '-'))
+                    .put("p50_ns", bareNs)
+                    .put("intercepted_p50_ns", interceptedNs)
+                    .put("ratio_p50", (double) interceptedNs / bareNs)
+                    .put("cost_ns", Math.round(Figures.median(costs)))
+                    .put("allocated_bytes_per_call", Figures.median(bare.allocated))
+                    .put("intercepted_allocated_bytes_per_call", Figures.median(intercepted.allocated))
+                    .put("served_allocated_bytes_per_call", Figures.median(bare.served))
+                    .put("intercepted_served_allocated_bytes_per_call", Figures.median(intercepted.served)));
+            BenchProcess.awaitEnd();
+        }
+    }
+
+    /** The rounds of one kind. */
+    private static final class Rounds {
+        private final Histogram times = new Histogram(TimeUnit.SECONDS.toNanos(10), 3);
+        private final long[] p50Ns;
+        private final double[] meanNs; // of the faster half
+        private final double[] allocated;
+        private final double[] served;
+
+        Rounds(int count) {
+            p50Ns = new long[count];
+            meanNs = new double[count];
+            allocated = new double[count];
+            served = new double[count];
+        }
+
+        /** Measures a round; a negative one only warms up. */
+        void measure(int round, Worker worker, boolean on, int calls) {
+            long servedBefore = served(worker, on);
+            times.reset();
+            Request request = Request.raw(
+                    EchoServer.NAME, MessageType.userRequest(0x42), ByteBuffer.allocate(PAYLOAD_BYTES), List.of());
+            long allocatedBefore = Allocation.ofThisProcess();
+            for (int i = 0; i < calls; i++) {
+                long startNs = System.nanoTime();
+                worker.call(request);
+                times.recordValue(Math.min(System.nanoTime() - startNs, times.getHighestTrackableValue()));
+            }
+            long own = Allocation.ofThisProcess() - allocatedBefore;
+            long others = served(worker, on) - servedBefore;
+            if (round >= 0) {
+                p50Ns[round] = times.getValueAtPercentile(50);
+                meanNs[round] = meanOfFasterHalf(times);
+                allocated[round] = (double) own / calls;
+                served[round] = (double) others / calls;
+            }
+        }
+
+        /** Switches the server's interceptor, and returns what the server has allocated. */
+        private static long served(Worker worker, boolean on) {
+            Request request =
+                    Request.raw(EchoServer.NAME, SWITCH, ByteBuffer.wrap(new byte[] {(byte) (on ? 1 : 0)}), List.of());
+            try (Response response = worker.call(request)) {
+                return response.payload().getLong();
+            }
+        }
+
+        private static double meanOfFasterHalf(Histogram times) {
+            long half = times.getTotalCount() / 2;
+            long left = half;
+            double sum = 0;
+            for (var value : times.recordedValues()) {
+                long taken = Math.min(left, value.getCountAtValueIteratedTo());
+                sum += (double) taken * value.getValueIteratedTo();
+                left -= taken;
+            }
+            return sum / Math.max(1, half);
+        }
+    }
+}
