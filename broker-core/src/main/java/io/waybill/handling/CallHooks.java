@@ -36,6 +36,7 @@ public final class CallHooks implements InterceptedCall {
     private int open; // how many of them had the request, and were not notified of the outcome
     private int at; // the one that is called
     private Thread inside; // the thread inside it; null for none
+    private int[] own; // the depth of that thread
 
     /**
      * Creates an object for calls of one worker.
@@ -161,11 +162,11 @@ public final class CallHooks implements InterceptedCall {
 
     private void enter() {
         inside = Thread.currentThread();
-        depth.enter();
+        own = depth.enter();
     }
 
     private void leave() {
-        depth.leave();
+        InterceptorDepth.leave(own);
         inside = null;
     }
 

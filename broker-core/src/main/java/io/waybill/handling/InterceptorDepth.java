@@ -14,11 +14,14 @@ public final class InterceptorDepth {
         return depths.get()[0] > 0;
     }
 
-    void enter() {
-        depths.get()[0]++;
+    /** Enters an interceptor. Returns what the same thread leaves it with. */
+    int[] enter() {
+        int[] own = depths.get();
+        own[0]++;
+        return own;
     }
 
-    void leave() {
-        depths.get()[0]--;
+    static void leave(int[] own) {
+        own[0]--;
     }
 }

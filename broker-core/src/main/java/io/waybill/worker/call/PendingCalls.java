@@ -180,7 +180,7 @@ public final class PendingCalls {
 
     /** Undoes {@link #take}: the call remains in flight. */
     void giveBack(Slot slot, long id) {
-        slot.id = id;
+        Slot.ID.setRelease(slot, id);
     }
 
     /**
