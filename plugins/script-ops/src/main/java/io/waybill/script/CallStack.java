@@ -3,7 +3,7 @@ package io.waybill.script;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
-import io.waybill.script.tensor.LeasedTensors;
+import io.waybill.torch.LeasedTensors;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;

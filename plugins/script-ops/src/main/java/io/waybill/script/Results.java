@@ -6,25 +6,18 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Device;
-import io.waybill.api.tensor.SparseTensor;
-import io.waybill.api.tensor.Storage;
-import io.waybill.script.tensor.LeasedTensors;
-import io.waybill.script.tensor.TorchStorage;
+import io.waybill.torch.DescribedResults;
+import io.waybill.torch.LeasedTensors;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.DoubleComplex;
 import org.bytedeco.pytorch.GenericDict;
 import org.bytedeco.pytorch.GenericDictIterator;
 import org.bytedeco.pytorch.GenericList;
 import org.bytedeco.pytorch.IValue;
-import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TupleElements;
-import org.bytedeco.pytorch.global.torch;
-import org.bytedeco.pytorch.global.torch.Layout;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
  * Converts the result of an operator on the stack to a value for the response. Tensors of one result that share a
@@ -38,12 +31,7 @@ import org.bytedeco.pytorch.global.torch.ScalarType;
  */
 final class Results {
 
-    private final LeasedTensors tensors;
-    /** One entry for each count that was taken. */
-    private final List<Storage> storages = new ArrayList<>(2);
-
-    private final List<Long> addresses = new ArrayList<>(2);
-
+    private final DescribedResults described;
     private final ScriptCalls calls;
 
     /** Creates a conversion for an operator. */
@@ -53,14 +41,13 @@ final class Results {
 
     /** Creates a conversion for a function, or for its arguments to another worker. */
     Results(LeasedTensors tensors, ScriptCalls calls) {
-        this.tensors = tensors;
+        this.described = tensors.results();
         this.calls = calls;
     }
 
     /** Releases the counts that were taken. */
     void release() {
-        storages.forEach(Storage::release);
-        storages.clear();
+        described.release();
     }
 
     /**
@@ -84,8 +71,7 @@ final class Results {
 
     private Value value(IValue result) throws RejectedMessageException {
         if (result.isTensor()) {
-            Tensor tensor = result.toTensor();
-            return tensor.defined() ? anyTensor(tensor) : Value.NONE;
+            return described.value(result.toTensor());
         } else if (result.isNone()) {
             return Value.NONE;
         } else if (result.isInt()) {
@@ -147,82 +133,6 @@ final class Results {
             throw refused("the element type with the code " + code);
         }
         return Value.of(DType.of((int) code));
-    }
-
-    private Value anyTensor(Tensor result) throws RejectedMessageException {
-        return result.is_sparse() ? Value.of(sparse(result)) : Value.of(dense(result, result.requires_grad()));
-    }
-
-    private SparseTensor sparse(Tensor result) throws RejectedMessageException {
-        io.waybill.api.tensor.Tensor indices = dense(result._indices(), false);
-        io.waybill.api.tensor.Tensor values = dense(result._values(), result.requires_grad());
-        return new SparseTensor(indices, values, sizes(result), result.is_coalesced());
-    }
-
-    private static long[] sizes(Tensor result) {
-        long[] sizes = new long[(int) result.dim()];
-        for (int i = 0; i < sizes.length; i++) {
-            sizes[i] = result.size(i);
-        }
-        return sizes;
-    }
-
-    private io.waybill.api.tensor.Tensor dense(Tensor result, boolean requiresGrad) throws RejectedMessageException {
-        requirePlain(result);
-        Tensor plain = result;
-        if (plain.is_conj()) {
-            plain = torch.resolve_conj(plain);
-        }
-        if (plain.is_neg()) {
-            plain = torch.resolve_neg(plain);
-        }
-        long[] sizes = sizes(plain);
-        long[] strides = new long[sizes.length];
-        for (int i = 0; i < strides.length; i++) {
-            strides[i] = plain.stride(i);
-        }
-        DType dtype = DType.of(plain.scalar_type().value);
-        Storage storage = storage(plain);
-        try {
-            return new io.waybill.api.tensor.Tensor(
-                    dtype, sizes, strides, plain.storage_offset(), requiresGrad, storage);
-        } catch (IllegalArgumentException e) {
-            // Some of libtorch's internal operators do not check their arguments.
-            throw new RejectedMessageException(ErrorCode.REFUSED, "the result does not travel: " + e.getMessage(), e);
-        }
-    }
-
-    private Storage storage(Tensor result) {
-        org.bytedeco.pytorch.Storage storage = result.storage();
-        Pointer data = storage.data();
-        long address = data == null ? 0 : data.address();
-        for (int i = 0; i < storages.size(); i++) {
-            if (addresses.get(i) == address) {
-                return counted(storages.get(i).retain(), address);
-            }
-        }
-        Storage mine = tensors.storageAt(address);
-        return counted(mine == null ? new TorchStorage(result, address, storage.nbytes()) : mine.retain(), address);
-    }
-
-    private Storage counted(Storage storage, long address) {
-        storages.add(storage);
-        addresses.add(address);
-        return storage;
-    }
-
-    private static void requirePlain(Tensor result) throws RejectedMessageException {
-        Layout layout = result.layout().intern();
-        if (layout != Layout.Strided) {
-            throw refused("a tensor with the layout " + layout);
-        }
-        if (!result.is_cpu() || result._is_zerotensor()) {
-            throw refused("a tensor on the device " + result.device().str().getString() + " without bytes here");
-        }
-        ScalarType type = result.scalar_type();
-        if (!DType.isKnown(type.value)) {
-            throw refused("a tensor with elements of the type " + type);
-        }
     }
 
     private static RejectedMessageException refused(String what) {

@@ -6,7 +6,7 @@ import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
-import io.waybill.script.tensor.LeasedTensors;
+import io.waybill.torch.LeasedTensors;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

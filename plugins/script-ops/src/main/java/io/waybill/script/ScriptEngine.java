@@ -5,9 +5,9 @@ import io.waybill.api.Invocation;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.script.source.TorchError;
-import io.waybill.script.tensor.EscapedTensors;
-import io.waybill.script.tensor.LeasedTensors;
-import io.waybill.torch.LibTorch;
+import io.waybill.torch.LeasedTensors;
+import io.waybill.torch.NativeOperators;
+import io.waybill.torch.NativeTensors;
 import java.util.List;
 import java.util.Map;
 import org.bytedeco.javacpp.PointerScope;
@@ -15,22 +15,28 @@ import org.bytedeco.pytorch.Future;
 import org.bytedeco.pytorch.IValue;
 import org.osgi.service.component.annotations.Activate;
 import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
 import org.osgi.service.component.annotations.Reference;
 
 /**
  * Runs calls by name on libtorch, and returns their results. The handlers of this bundle share one engine.
+ *
+ * <p><b>Graphs.</b> If an argument carries its native side, so do the results, and libtorch holds the bytes of the others as long as it
+ * uses them. Otherwise an operator uses the bytes for the call only, and results have no graph.
  *
  * <p><b>Ownership.</b> Each tensor of a result brings a count of its storage, which goes to the outbox with it, or is
  * released by the caller. <b>Threads.</b> Any number at once. <b>Errors.</b> {@link ErrorCode#UNKNOWN_OPERATION} and
  * {@link ErrorCode#NO_MATCHING_SCHEMA} before anything ran; {@link ErrorCode#REFUSED} with libtorch's own text when it
  * failed, {@link ErrorCode#DEVICE_FULL} when it found no memory.
  */
-@Component(service = ScriptEngine.class)
-public final class ScriptEngine {
+@Component(service = {ScriptEngine.class, NativeOperators.class})
+public final class ScriptEngine implements NativeOperators {
 
     private final Operators operators;
     private final Functions functions = new Functions();
-    private final EscapedTensors escaped = new EscapedTensors();
+    private final NativeTensors natives;
+    /** Written when the component ends, read by callers of the service. */
+    private volatile boolean left;
 
     /** Settings, under the PID {@code io.waybill.script.ScriptEngine}. */
     public @interface Config {
@@ -49,12 +55,12 @@ public final class ScriptEngine {
      * @throws IllegalArgumentException when a setting is invalid
      */
     @Activate
-    public ScriptEngine(@Reference LibTorch libTorch, Config config) {
-        this(libTorch, OperatorPolicy.allowing(config.operators_allow()));
+    public ScriptEngine(@Reference NativeTensors natives, Config config) {
+        this(natives, OperatorPolicy.allowing(config.operators_allow()));
     }
 
-    ScriptEngine(LibTorch libTorch, OperatorPolicy policy) {
-        libTorch.load();
+    ScriptEngine(NativeTensors natives, OperatorPolicy policy) {
+        this.natives = natives;
         this.operators = new Operators(policy);
         rehearse();
     }
@@ -72,20 +78,33 @@ public final class ScriptEngine {
         }
     }
 
-    /**
-     * Runs the operator or the function that the call names, which can't call other workers. Takes as long as the
-     * function runs.
-     */
+    /** The component ends. Calls that run go on. */
+    @Deactivate
+    void leave() {
+        left = true;
+    }
+
+    /** Runs an operator or a function on live tensors. A function can't call other workers. */
+    @Override
     public Value run(Invocation call) throws RejectedMessageException {
-        if (OperatorName.isOne(call.name())) {
-            return runOperator(call);
+        if (left) {
+            throw new RejectedMessageException(
+                    ErrorCode.HANDLER_GONE,
+                    "this version of script-ops has left: take the service that is registered now");
         }
-        return run(functions.find(call.name()), call, ScriptCalls.none());
+        if (OperatorName.isOne(call.name())) {
+            return runOperator(call, natives.leases());
+        }
+        return run(functions.find(call.name()), call, ScriptCalls.none(), natives.leases());
     }
 
     /** Runs the operator that the call names, in the overload that its arguments fit. */
-    @SuppressWarnings("try")
     public Value runOperator(Invocation call) throws RejectedMessageException {
+        return runOperator(call, NativeTensors.isAnyIn(call) ? natives.leases() : LeasedTensors.forCall());
+    }
+
+    @SuppressWarnings("try")
+    private Value runOperator(Invocation call, LeasedTensors tensors) throws RejectedMessageException {
         if (!OperatorName.isOne(call.name())) {
             throw functions.unknown(call.name());
         }
@@ -97,7 +116,6 @@ public final class ScriptEngine {
         }
         requireDirect(call);
         try (PointerScope scope = new PointerScope()) {
-            LeasedTensors tensors = LeasedTensors.unwatched();
             CallStack stack = new CallStack(tensors);
             signature.push(call, stack);
             overload.run(stack.asVector());
@@ -107,6 +125,8 @@ public final class ScriptEngine {
             return new Results(tensors).take(stack.onlyResult(), signature.returnsDType());
         } catch (RuntimeException e) {
             throw TorchError.refusal(e);
+        } finally {
+            tensors.letGo();
         }
     }
 
@@ -124,6 +144,11 @@ public final class ScriptEngine {
 
     /** Runs this function, in the version that it is of. What it called is the caller's to close. */
     Value run(ScriptFunction function, Invocation call, ScriptCalls calls) throws RejectedMessageException {
+        return run(function, call, calls, NativeTensors.isAnyIn(call) ? natives.leases() : LeasedTensors.whileUsed());
+    }
+
+    private Value run(ScriptFunction function, Invocation call, ScriptCalls calls, LeasedTensors tensors)
+            throws RejectedMessageException {
         Signature signature = function.signature();
         if (signature.fit(call.positional(), call.named()) == ParameterType.NO_FIT) {
             throw Signature.noMatch(function.name(), List.of(signature), call);
@@ -134,34 +159,29 @@ public final class ScriptEngine {
                     ErrorCode.HANDLER_GONE, "the script of " + function.name() + " left before this call began");
         }
         try {
-            return runWatched(function, call, calls);
+            return runEntered(function, call, calls, tensors);
         } finally {
             function.script().leave();
         }
     }
 
-    /** Runs a function, and handles the arguments that it kept. */
     @SuppressWarnings("try")
-    private Value runWatched(ScriptFunction function, Invocation call, ScriptCalls calls)
+    private static Value runEntered(ScriptFunction function, Invocation call, ScriptCalls calls, LeasedTensors tensors)
             throws RejectedMessageException {
-        try (PointerScope outer = new PointerScope()) {
-            escaped.sweep();
-            LeasedTensors tensors = LeasedTensors.watched();
-            try (PointerScope scope = new PointerScope()) {
-                CallStack stack = new CallStack(tensors, calls);
-                function.begin(stack);
-                calls.begin(tensors);
-                function.signature().push(call, stack);
-                function.run(stack.asVector());
-                IValue result = stack.onlyResult();
-                return new Results(tensors, calls)
-                        .take(call.mode() == Invocation.Mode.ASYNC ? awaited(result, calls) : result, false);
-            } catch (RuntimeException e) {
-                throw TorchError.refusal(e);
-            } finally {
-                calls.end();
-                tensors.letGo(escaped);
-            }
+        try (PointerScope scope = new PointerScope()) {
+            CallStack stack = new CallStack(tensors, calls);
+            function.begin(stack);
+            calls.begin(tensors);
+            function.signature().push(call, stack);
+            function.run(stack.asVector());
+            IValue result = stack.onlyResult();
+            return new Results(tensors, calls)
+                    .take(call.mode() == Invocation.Mode.ASYNC ? awaited(result, calls) : result, false);
+        } catch (RuntimeException e) {
+            throw TorchError.refusal(e);
+        } finally {
+            calls.end();
+            tensors.letGo();
         }
     }
 
@@ -179,8 +199,8 @@ public final class ScriptEngine {
         return future.value();
     }
 
-    /** Returns how many arguments scripts keep beyond their calls. */
-    int escapedCount() {
-        return escaped.size();
+    /** Returns how many storages of messages scripts and graphs keep beyond their calls. */
+    int storageCount() {
+        return natives.storageCount();
     }
 }

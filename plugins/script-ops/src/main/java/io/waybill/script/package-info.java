@@ -7,8 +7,8 @@
  * {@link io.waybill.script.Signature} the arguments fit best, a {@link io.waybill.script.CallStack} puts the arguments
  * on libtorch's stack, and {@link io.waybill.script.Results} converts its result to a value.
  *
- * <p>Tensors pass by address in both directions: {@link io.waybill.script.tensor.LeasedTensors} lays libtorch's tensors
- * over the storages of a message, and a {@link io.waybill.script.tensor.TorchStorage} is a storage over libtorch's
- * memory.
+ * <p>Tensors pass by address in both directions: {@link io.waybill.torch.LeasedTensors} lays libtorch's tensors
+ * over the storages of a message, and {@link io.waybill.torch.DescribedResults} describes those
+ * of a result in place.
  */
 package io.waybill.script;

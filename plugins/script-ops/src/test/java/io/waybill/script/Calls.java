@@ -9,6 +9,7 @@ import io.waybill.api.tensor.Tensor;
 import io.waybill.testing.core.RecordingOutbox;
 import io.waybill.testing.core.TestMessage;
 import io.waybill.torch.LibTorch;
+import io.waybill.torch.NativeTensors;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
@@ -19,6 +20,8 @@ import java.util.Map;
 /** A handler over real libtorch, and short words for calling it and for reading what it answers. */
 final class Calls {
 
+    final NativeTensors natives;
+    final ScriptEngine engine;
     final ScriptCall handler;
 
     Calls() {
@@ -26,8 +29,9 @@ final class Calls {
     }
 
     Calls(OperatorPolicy policy) {
-        this.handler = new ScriptCall(
-                new ScriptEngine(new LibTorch(Path.of(System.getProperty(LibTorch.NATIVES_PROPERTY)), 1), policy));
+        this.natives = new NativeTensors(new LibTorch(Path.of(System.getProperty(LibTorch.NATIVES_PROPERTY)), 1));
+        this.engine = new ScriptEngine(natives, policy);
+        this.handler = new ScriptCall(engine);
     }
 
     /** Calls with positional arguments: values, tensors, numbers, strings, or lists of them; null is none. */

@@ -23,7 +23,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import java.util.jar.JarOutputStream;
+import java.util.jar.Manifest;
 import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
 import org.apache.felix.framework.FrameworkFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -52,17 +56,23 @@ class ScriptOpsBundleTest {
 
     private static Framework framework;
     private static Bundle scriptOps;
+    private static Function<String, String> wrapping;
 
     @BeforeAll
     static void startFramework() throws Exception {
         framework = start(directory.resolve("framework"), System.getProperty("waybill.torch.natives"));
         scriptOps = bundle(framework, "io.waybill.script-ops");
         handler();
+        wrapping = startWrapping();
     }
 
     @AfterAll
     static void stopFramework() throws Exception {
         stop(framework);
+        String released = wrapping("release");
+        assertThat(released)
+                .as("after the framework has stopped")
+                .isIn("0 handles, 0 storages", "IllegalStateException: this native tensor is released");
     }
 
     private static void stop(Framework started) throws Exception {
@@ -152,6 +162,63 @@ class ScriptOpsBundleTest {
         assertThat(next.schemas).hasSize(1);
         old.unregister();
         assertThat(respond("math.f")).isEqualTo(Value.of(2));
+    }
+
+    @Test
+    void aBundleHoldsLiveTensorsAcrossUpdatesOfTheOperators() throws Exception {
+        assertThat(wrapping("build")).isEqualTo("requires grad");
+        WeakReference<ClassLoader> before =
+                new WeakReference<>(handler().getClass().getClassLoader());
+        try (InputStream jar = Files.newInputStream(SCRIPT_OPS)) {
+            scriptOps.update(jar);
+        }
+        handler();
+
+        assertThat(wrapping("stale")).isEqualTo("HANDLER_GONE");
+        assertThat(eventually(() -> {
+                    System.gc();
+                    return before.get() == null;
+                }))
+                .as("live tensors keep no class loader")
+                .isTrue();
+        assertThat(wrapping("continue")).as("a graph of both versions").isEqualTo("30.0");
+        assertThat(wrapping("release")).isEqualTo("0 handles, 0 storages");
+        assertThat(wrapping("release")).isEqualTo("IllegalStateException: this native tensor is released");
+        assertThat(wrapping("build"))
+                .as("released after the framework has stopped")
+                .isEqualTo("requires grad");
+        wrapping("forget");
+    }
+
+    private static String wrapping(String step) {
+        return wrapping.apply(step);
+    }
+
+    /** Starts a bundle that uses torch-runtime's service and that of script-ops, as a plugin does. */
+    @SuppressWarnings("unchecked")
+    private static Function<String, String> startWrapping() throws Exception {
+        Path jar = directory.resolve("wrapping.jar");
+        Manifest manifest = new Manifest();
+        manifest.getMainAttributes().putValue("Manifest-Version", "1.0");
+        manifest.getMainAttributes().putValue("Bundle-ManifestVersion", "2");
+        manifest.getMainAttributes().putValue("Bundle-SymbolicName", "org.acme.wrapping");
+        manifest.getMainAttributes().putValue("Bundle-Activator", WrappingBundle.class.getName());
+        manifest.getMainAttributes()
+                .putValue(
+                        "Import-Package",
+                        "io.waybill.torch;version=\"[1.1,2)\",io.waybill.api,io.waybill.api.tensor,org.osgi.framework,"
+                                + "org.bytedeco.javacpp,org.bytedeco.pytorch,org.bytedeco.pytorch.global");
+        try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar), manifest)) {
+            String name = WrappingBundle.class.getName().replace('.', '/') + ".class";
+            out.putNextEntry(new ZipEntry(name));
+            try (InputStream in = WrappingBundle.class.getClassLoader().getResourceAsStream(name)) {
+                in.transferTo(out);
+            }
+        }
+        Bundle bundle = framework.getBundleContext().installBundle(jar.toUri().toString());
+        bundle.start();
+        return (Function<String, String>)
+                bundle.getBundleContext().getService(bundle.getBundleContext().getServiceReference(Function.class));
     }
 
     private ScriptFile script(String folder, String text) throws IOException {

@@ -24,6 +24,7 @@ import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.host.Host;
 import io.waybill.torch.LibTorch;
+import io.waybill.torch.NativeTensors;
 import io.waybill.worker.Worker;
 import io.waybill.worker.WorkerSettings;
 import java.io.IOException;
@@ -47,7 +48,8 @@ import org.junit.jupiter.api.io.TempDir;
 class ScriptRpcTest {
 
     private static final ScriptEngine ENGINE = new ScriptEngine(
-            new LibTorch(Path.of(System.getProperty(LibTorch.NATIVES_PROPERTY)), 1), OperatorPolicy.standard());
+            new NativeTensors(new LibTorch(Path.of(System.getProperty(LibTorch.NATIVES_PROPERTY)), 1)),
+            OperatorPolicy.standard());
 
     private static final String CALLS = """
             import torch

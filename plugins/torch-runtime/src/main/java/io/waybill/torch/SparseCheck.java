@@ -1,4 +1,4 @@
-package io.waybill.script.tensor;
+package io.waybill.torch;
 
 import org.bytedeco.pytorch.Dispatcher;
 import org.bytedeco.pytorch.GenericList;

@@ -1,4 +1,4 @@
-package io.waybill.script.tensor;
+package io.waybill.torch;
 
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;

@@ -1,4 +1,4 @@
-package io.waybill.script.tensor;
+package io.waybill.torch;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
@@ -13,12 +13,20 @@ import org.bytedeco.pytorch.global.torch;
 import org.bytedeco.pytorch.global.torch.ScalarType;
 
 /**
- * libtorch's view of the tensors of one call: over the same bytes, without a copy. Tensors over one storage share it in libtorch too.
+ * libtorch's view of the tensors of one call: the native side that a tensor carries, or else a tensor over the same bytes, without a copy.
+ * Tensors over one storage share it in libtorch too.
  *
- * <p><b>Lifetime.</b> The {@code PointerScope} that is open during {@link #lease} frees libtorch's tensors; the bytes stay the
- * message's. Where what runs may keep a tensor, {@link #watched} ones live on until {@link #letGo}. <b>Threads.</b> One.
+ * <p><b>Lifetime.</b> The {@code PointerScope} that is open during {@link #lease} frees libtorch's tensors. Counted leases end with
+ * {@link #letGo}. <b>Threads.</b> One.
  */
 public final class LeasedTensors {
+
+    /** How long libtorch may use the bytes of a call, and whether results keep their graph. */
+    private enum Form {
+        FOR_CALL,
+        WHILE_USED,
+        NATIVE
+    }
 
     private static final ScalarType[] SCALAR_TYPES = new ScalarType[64];
 
@@ -33,41 +41,63 @@ public final class LeasedTensors {
     /** A storage with the tensor that first covered it. */
     private record Leased(Storage storage, long address, org.bytedeco.pytorch.Tensor tensor) {}
 
-    private final boolean watched;
+    private final Form form;
+    private boolean isEmpty = true;
     private final List<Leased> storages = new ArrayList<>(4);
     private final List<Tensor> leased = new ArrayList<>(4);
     private final List<org.bytedeco.pytorch.Tensor> views = new ArrayList<>(4);
 
-    private LeasedTensors(boolean watched) {
-        this.watched = watched;
+    private LeasedTensors(Form form) {
+        this.form = form;
     }
 
-    /** Returns leases for code that keeps no tensor. */
-    public static LeasedTensors unwatched() {
-        return new LeasedTensors(false);
+    /** Returns leases for code that keeps no tensor beyond the call, and needs no graph: the bytes stay the message's. */
+    public static LeasedTensors forCall() {
+        return new LeasedTensors(Form.FOR_CALL);
     }
 
     /** Returns leases for code that may keep a tensor: call {@link #letGo} after the scope of the call was closed. */
-    public static LeasedTensors watched() {
-        return new LeasedTensors(true);
+    public static LeasedTensors whileUsed() {
+        return new LeasedTensors(Form.WHILE_USED);
     }
 
-    /** Frees libtorch's tensors, but for those that libtorch still uses: they go to {@code escaped} with their bytes. */
-    public void letGo(EscapedTensors escaped) {
-        for (int i = 0; i < storages.size(); i++) {
-            Leased leased = storages.get(i);
-            if (EscapedTensors.isUsedElsewhere(leased.tensor)) {
-                escaped.keep(leased.storage, leased.tensor);
-            } else {
-                leased.tensor.releaseReference();
-            }
-        }
+    /** Returns counted leases for a call whose results keep their graph. */
+    static LeasedTensors ofNative() {
+        return new LeasedTensors(Form.NATIVE);
     }
 
     /**
-     * libtorch's tensor over the bytes of this one; the same for the same tensor.
+     * Returns a description of the call's results. They carry their native side if these leases are of a native call, or if nothing was leased,
+     * so that a graph can't refer to bytes of the message.
+     */
+    public DescribedResults results() {
+        return new DescribedResults(this);
+    }
+
+    /** Ends counted leases. Storages that libtorch still uses stay retained as long as it does. */
+    public void letGo() {
+        if (form == Form.FOR_CALL) {
+            return;
+        }
+        for (int i = 0; i < storages.size(); i++) {
+            CountedBytes.letGo(storages.get(i).storage, storages.get(i).tensor);
+        }
+        CountedBytes.sweep();
+    }
+
+    boolean keepGraph() {
+        return form == Form.NATIVE;
+    }
+
+    boolean isEmpty() {
+        return isEmpty;
+    }
+
+    /**
+     * libtorch's tensor for this one; the same for the same tensor.
      *
      * @throws RejectedMessageException when libtorch cannot take it from here: other devices, negative strides
+     * @throws IllegalStateException when its storage is released
      */
     public org.bytedeco.pytorch.Tensor lease(Tensor tensor) throws RejectedMessageException {
         for (int i = 0; i < leased.size(); i++) {
@@ -75,22 +105,31 @@ public final class LeasedTensors {
                 return views.get(i);
             }
         }
-        org.bytedeco.pytorch.Tensor view = view(tensor);
-        if (tensor.requiresGrad()) {
-            view.set_requires_grad(true);
+        org.bytedeco.pytorch.Tensor view = live(tensor, false);
+        if (view == null) {
+            view = view(tensor);
+            if (tensor.requiresGrad()) {
+                view.set_requires_grad(true);
+            }
         }
+        isEmpty = false;
         leased.add(tensor);
         views.add(view);
         return view;
     }
 
     /**
-     * libtorch's sparse tensor over the bytes of this one's indices and values.
+     * libtorch's sparse tensor for this one.
      *
      * @throws RejectedMessageException as for a dense one
      * @throws RuntimeException libtorch's, when an index lies outside of the sizes, or those of a coalesced one are not in order
      */
     public org.bytedeco.pytorch.Tensor lease(SparseTensor tensor) throws RejectedMessageException {
+        isEmpty = false;
+        org.bytedeco.pytorch.Tensor live = live(tensor.values(), true);
+        if (live != null) {
+            return live;
+        }
         org.bytedeco.pytorch.Tensor indices = view(tensor.indices());
         org.bytedeco.pytorch.Tensor values = view(tensor.values());
         SparseCheck.check(indices, values, tensor.sizes(), tensor.isCoalesced());
@@ -103,8 +142,22 @@ public final class LeasedTensors {
         return sparse;
     }
 
+    /** The native side of a tensor; null when it has none. That of a sparse one is kept with its values. */
+    private static org.bytedeco.pytorch.Tensor live(Tensor tensor, boolean isSparse) {
+        NativeTensor side = NativeTensors.side(tensor);
+        if (side == null) {
+            return null;
+        }
+        try {
+            org.bytedeco.pytorch.Tensor live = side.tensor();
+            return live.is_sparse() == isSparse ? live : null;
+        } finally {
+            side.release();
+        }
+    }
+
     /** The message's storage that begins at this address; null when there is none. */
-    public Storage storageAt(long address) {
+    Storage storageAt(long address) {
         for (int i = 0; i < storages.size(); i++) {
             if (storages.get(i).address == address) {
                 return storages.get(i).storage;
@@ -126,22 +179,13 @@ public final class LeasedTensors {
         }
         Leased leased = leased(storage);
         if (leased == null) {
-            long address = storage.address();
-            Address at = new Address(address);
-            boolean isWhole = tensor.storageOffset() == 0
+            boolean isWhole = form == Form.FOR_CALL
+                    && tensor.storageOffset() == 0
                     && tensor.elementBytes() == storage.sizeBytes()
                     && tensor.isContiguous();
-            leased = new Leased(
-                    storage,
-                    address,
-                    isWhole
-                            ? torch.from_blob(at, sizes, options)
-                            : torch.from_blob(
-                                    at, new long[] {storage.sizeBytes()}, new TensorOptions(ScalarType.Byte)));
-            if (watched) {
-                leased.tensor.retainReference();
-            }
-            storages.add(leased);
+            leased = isWhole
+                    ? lease(storage, sizes, options)
+                    : lease(storage, new long[] {storage.sizeBytes()}, new TensorOptions(ScalarType.Byte));
             if (isWhole) {
                 return leased.tensor;
             }
@@ -149,6 +193,16 @@ public final class LeasedTensors {
         requireNoNegativeStride(tensor);
         return torch.empty(new long[] {0}, options, null)
                 .set_(leased.tensor.storage(), tensor.storageOffset(), sizes, tensor.strides());
+    }
+
+    private Leased lease(Storage storage, long[] sizes, TensorOptions options) {
+        long address = storage.address();
+        Leased lease = new Leased(storage, address, torch.from_blob(new Address(address), sizes, options));
+        if (form != Form.FOR_CALL) {
+            lease.tensor.retainReference();
+        }
+        storages.add(lease);
+        return lease;
     }
 
     private Leased leased(Storage storage) {

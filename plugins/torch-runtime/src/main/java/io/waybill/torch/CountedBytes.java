@@ -1,0 +1,130 @@
+package io.waybill.torch;
+
+import io.waybill.api.tensor.Storage;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * Bytes of messages that libtorch uses beyond their call: in a graph, in an attribute of a module, or in a task that a function forked. A count
+ * of their storage is held as long as libtorch has a tensor over them besides the one here, which no code but this sees.
+ *
+ * <p>libtorch could call back when it frees a tensor. It does not here: its own threads free tensors too, and a thread of its pool that was once
+ * inside Java keeps the process from ending.
+ *
+ * <p><b>Threads.</b> Any. The uses are checked when a call ends, and when a handle or a native storage is released; no thread waits for another
+ * one's check. <b>Lifetime.</b> The process's.
+ */
+final class CountedBytes {
+
+    private static final Logger LOG = System.getLogger(CountedBytes.class.getName());
+
+    /** Max uses checked at a time; with more, a check continues where the last one ended. */
+    private static final int MAX_CHECKED = 256;
+
+    /** A storage with the tensor over all of it. */
+    private record Use(Storage storage, Tensor bytes) {}
+
+    private static final ReentrantLock LOCK = new ReentrantLock();
+    /** Held while storages are released, which is foreign code, without the other one. */
+    private static final ReentrantLock SWEEPING = new ReentrantLock();
+
+    private static final Deque<Use> USES = new ArrayDeque<>(); // guarded by LOCK
+
+    private CountedBytes() {}
+
+    /**
+     * Ends the use of a storage by a call, whose {@code PointerScope} was closed.
+     *
+     * @param bytes the tensor over all of it, whose reference is taken over
+     */
+    static void letGo(Storage storage, Tensor bytes) {
+        if (!isUsed(bytes)) {
+            bytes.releaseReference();
+            return;
+        }
+        storage.retain();
+        LOCK.lock();
+        try {
+            USES.add(new Use(storage, bytes));
+        } finally {
+            LOCK.unlock();
+        }
+    }
+
+    @SuppressWarnings("try")
+    private static boolean isUsed(Tensor bytes) {
+        try (PointerScope scope = new PointerScope()) {
+            return bytes.storage().use_count() > 1;
+        }
+    }
+
+    /** Releases storages that libtorch no longer uses. */
+    static void sweep() {
+        if (SWEEPING.isHeldByCurrentThread() || !SWEEPING.tryLock()) {
+            return; // what is released may end further uses: they are found in the loop, not in a recursion
+        }
+        try {
+            List<Use> ended = ended(MAX_CHECKED);
+            while (!ended.isEmpty()) {
+                release(ended);
+                ended = ended(MAX_CHECKED);
+            }
+        } finally {
+            SWEEPING.unlock();
+        }
+    }
+
+    private static List<Use> ended(int max) {
+        LOCK.lock();
+        try {
+            return endedLocked(max);
+        } finally {
+            LOCK.unlock();
+        }
+    }
+
+    private static List<Use> endedLocked(int max) {
+        List<Use> ended = List.of();
+        for (int left = Math.min(max, USES.size()); left > 0; left--) {
+            Use use = USES.poll();
+            if (isUsed(use.bytes)) {
+                USES.add(use);
+            } else {
+                ended = ended.isEmpty() ? new ArrayList<>() : ended;
+                ended.add(use);
+            }
+        }
+        return ended;
+    }
+
+    private static void release(List<Use> ended) {
+        for (Use use : ended) {
+            use.bytes.releaseReference();
+            try {
+                use.storage.release();
+            } catch (RuntimeException e) { // the boundary around a storage
+                LOG.log(Level.WARNING, "A storage that libtorch no longer uses could not be released", e);
+            }
+        }
+    }
+
+    /** Releases all storages that libtorch no longer uses, and returns how many it uses. */
+    static int count() {
+        for (List<Use> ended = ended(Integer.MAX_VALUE); !ended.isEmpty(); ended = ended(Integer.MAX_VALUE)) {
+            release(ended);
+        }
+        LOCK.lock();
+        try {
+            return USES.size();
+        } finally {
+            LOCK.unlock();
+        }
+    }
+}

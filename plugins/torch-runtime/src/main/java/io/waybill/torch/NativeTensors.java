@@ -1,0 +1,187 @@
+package io.waybill.torch;
+
+import io.waybill.api.Invocation;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.bytedeco.javacpp.PointerScope;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Reference;
+
+/**
+ * Converts between tensors of messages and live libtorch tensors. A tensor of a message may carry its native side: then a handler in the same
+ * worker that gets the tensor computes with the live one, and the graph continues.
+ *
+ * <p><b>The native side</b> belongs to the {@link Tensor} object: {@link #describe} makes it, and it lasts as long as the tensor's storage.
+ * Another tensor over the same storage does not have it, and none leaves the process: a message to another worker carries bytes.
+ *
+ * <p><b>Threads.</b> Any. Grad mode is that of the calling thread.
+ */
+@Component(service = NativeTensors.class)
+public final class NativeTensors {
+
+    /**
+     * Creates the service.
+     *
+     * @throws IllegalStateException when libtorch can't be loaded, with what is missing and what to do
+     */
+    @Activate
+    public NativeTensors(@Reference LibTorch libTorch) {
+        libTorch.load();
+    }
+
+    /**
+     * Makes a handle of a live tensor.
+     *
+     * @param tensor which stays the caller's
+     * @return the handle, with one count, which the caller owns
+     * @throws IllegalArgumentException when the tensor is undefined, or was freed by its {@code PointerScope}
+     */
+    public NativeTensor hold(org.bytedeco.pytorch.Tensor tensor) {
+        return NativeTensor.of(tensor);
+    }
+
+    /**
+     * Returns the native side of a tensor, with one count, which the caller owns; empty when it carries none.
+     *
+     * @throws IllegalStateException when the tensor's storage is released
+     */
+    public Optional<NativeTensor> find(Tensor tensor) {
+        return Optional.ofNullable(side(tensor));
+    }
+
+    /**
+     * Makes a handle for each tensor of a message: of its native side, or of a new tensor over its bytes, without a copy. The storage is
+     * retained as long as a graph, or anything else of libtorch, uses the bytes. Tensors over one storage share it in libtorch.
+     *
+     * @return the handles, each with one count, which the caller owns
+     * @throws RejectedMessageException when libtorch can't take one from here: other devices, negative strides
+     */
+    @SuppressWarnings("try")
+    public List<NativeTensor> of(List<Tensor> tensors) throws RejectedMessageException {
+        List<NativeTensor> handles = new ArrayList<>(tensors.size());
+        boolean done = false;
+        LeasedTensors leases = LeasedTensors.whileUsed();
+        try (PointerScope scope = new PointerScope()) {
+            for (Tensor tensor : tensors) {
+                handles.add(NativeTensor.of(leases.lease(tensor)));
+            }
+            done = true;
+        } finally {
+            if (!done) {
+                handles.forEach(NativeTensor::release);
+            }
+            leases.letGo();
+        }
+        return handles;
+    }
+
+    /** Makes a handle for one tensor of a message, as {@link #of(List)} does. */
+    public NativeTensor of(Tensor tensor) throws RejectedMessageException {
+        return of(List.of(tensor)).get(0);
+    }
+
+    /**
+     * Makes a handle for a sparse tensor of a message.
+     *
+     * @throws RuntimeException libtorch's, when an index lies outside of the sizes
+     */
+    @SuppressWarnings("try")
+    public NativeTensor of(SparseTensor tensor) throws RejectedMessageException {
+        LeasedTensors leases = LeasedTensors.whileUsed();
+        try (PointerScope scope = new PointerScope()) {
+            return NativeTensor.of(leases.lease(tensor));
+        } finally {
+            leases.letGo();
+        }
+    }
+
+    /**
+     * Describes live tensors for a message: a {@link Value.OfTensor}, or a {@link Value.OfSparse}, for each. They carry their native side. Tensors that
+     * share memory share a storage. An operator can no longer resize that memory.
+     *
+     * @return the values; each tensor brings one count of its storage, which the caller releases or hands over
+     * @throws RejectedMessageException when one does not travel: other layouts, devices and element types
+     */
+    @SuppressWarnings("try")
+    public List<Value> describe(List<NativeTensor> handles) throws RejectedMessageException {
+        List<Value> values = new ArrayList<>(handles.size());
+        DescribedResults described = leases().results();
+        boolean done = false;
+        try (PointerScope scope = new PointerScope()) {
+            for (NativeTensor handle : handles) {
+                values.add(described.value(handle.tensor()));
+            }
+            done = true;
+            return values;
+        } finally {
+            if (!done) {
+                described.release();
+            }
+        }
+    }
+
+    /** Describes one live tensor, as {@link #describe(List)} does. */
+    public Value describe(NativeTensor handle) throws RejectedMessageException {
+        return describe(List.of(handle)).get(0);
+    }
+
+    /** Returns leases for a call whose results carry their native side. */
+    public LeasedTensors leases() {
+        return LeasedTensors.ofNative();
+    }
+
+    /** Returns whether any argument of the call carries its native side. */
+    public static boolean isAnyIn(Invocation call) {
+        return isAny(call.positional())
+                || !call.named().isEmpty() && isAny(call.named().values());
+    }
+
+    private static boolean isAny(Iterable<Value> values) {
+        for (Value value : values) {
+            if (isAny(value)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean isAny(Value value) {
+        if (value instanceof Value.OfTensor dense) {
+            return mayHaveSide(dense.value());
+        } else if (value instanceof Value.OfSparse sparse) {
+            return mayHaveSide(sparse.value().values());
+        } else if (value instanceof Value.Items items) {
+            return isAny(items.values());
+        } else if (value instanceof Value.Tuple tuple) {
+            return isAny(tuple.values());
+        } else if (value instanceof Value.Dict dict) {
+            return isAny(dict.entries().values()) || isAny(dict.entries().keySet());
+        }
+        return false;
+    }
+
+    private static boolean mayHaveSide(Tensor tensor) {
+        return tensor.storage() instanceof NativeStorage storage && storage.hasSides();
+    }
+
+    /** Returns the native side with a count for the caller; null when there is none. */
+    static NativeTensor side(Tensor tensor) {
+        return mayHaveSide(tensor) ? ((NativeStorage) tensor.storage()).side(tensor) : null;
+    }
+
+    /** Returns the number of handles of this process that are not released. */
+    public int liveCount() {
+        return NativeTensor.liveCount();
+    }
+
+    /** Returns how many storages of messages libtorch uses beyond a call. */
+    public int storageCount() {
+        return CountedBytes.count();
+    }
+}
