@@ -44,6 +44,12 @@ public interface Message {
     /** Returns the tensors of the message, read-only. */
     List<Tensor> tensors();
 
+    /**
+     * Returns the remote references of the message, in the order of their indices in the payload. Not to be closed;
+     * {@link RRef#retain} keeps one.
+     */
+    List<? extends RRef> references();
+
     /** Returns the whole payload of a call by name. */
     Invocation invocation() throws RejectedMessageException;
 

@@ -33,6 +33,9 @@ public interface Response extends AutoCloseable {
     /** Returns the tensors of the message, read-only. */
     List<Tensor> tensors();
 
+    /** Returns the remote references of the message, in the order of their indices in the payload. */
+    List<? extends RRef> references();
+
     /** Returns the payload as one value. */
     Value value();
 

@@ -119,6 +119,11 @@ class GatheredResponsesTest {
         }
 
         @Override
+        public List<RRef> references() {
+            return List.of();
+        }
+
+        @Override
         public List<Tensor> tensors() {
             return List.of();
         }

@@ -58,6 +58,16 @@ public final class HandlerEntry {
         return false;
     }
 
+    /**
+     * Counts a request in although the handler leaves, on behalf of one that its provider has in flight: its drain waits for both.
+     *
+     * @return true
+     */
+    public boolean beginLeaving() {
+        begun.getAndIncrement();
+        return true;
+    }
+
     /** Counts a request out that {@link #begin()} counted in. */
     public void end(Outcome outcome) {
         if (outcome == Outcome.FAILED) {

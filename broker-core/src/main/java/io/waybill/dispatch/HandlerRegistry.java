@@ -152,6 +152,22 @@ public final class HandlerRegistry {
         return table;
     }
 
+    /** Returns a handler of these threads that was withdrawn and still drains, and would get the requests of a key; null for none. */
+    public HandlerEntry leaving(HandlerKey key, HandlerExecutor executor) {
+        List<HandlerKey> keys = new ArrayList<>(List.of(key));
+        keys.addAll(HandlerKey.patternsFor(key));
+        synchronized (lock) {
+            for (HandlerKey each : keys) {
+                for (HandlerEntry entry : draining) {
+                    if (entry.key().equals(each) && entry.executor() == executor) {
+                        return entry;
+                    }
+                }
+            }
+        }
+        return null;
+    }
+
     /** Returns the policies that decide which requests reach the handlers. */
     public AccessPolicies policies() {
         return policies;

@@ -1,8 +1,15 @@
 package io.waybill.dispatch;
 
+import io.waybill.api.MessageId;
 import io.waybill.api.policy.AccessPolicy;
+import io.waybill.api.policy.AccessRequest;
+import io.waybill.api.policy.Decision;
+import io.waybill.host.failure.ForeignErrors;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One access policy, or what is known of it while it is away.
@@ -11,10 +18,14 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 public final class InstalledPolicy {
 
+    private static final Logger LOG = LoggerFactory.getLogger(InstalledPolicy.class);
+
     private final Provider provider;
     private final AccessPolicy policy; // null while away
     private final ClassLoader contextClassLoader;
-    private final AtomicInteger inside = new AtomicInteger();
+    private final Semaphore free = new Semaphore(1);
+    private volatile boolean
+            late; // set by a thread that waited without success, cleared by the one inside when it returns
     private final AtomicBoolean failed = new AtomicBoolean();
 
     InstalledPolicy(Provider provider, AccessPolicy policy, ClassLoader contextClassLoader) {
@@ -36,27 +47,77 @@ public final class InstalledPolicy {
         return provider;
     }
 
-    public AccessPolicy policy() {
-        return policy;
-    }
-
-    /** Returns what to set around every call of the policy. */
-    public ClassLoader contextClassLoader() {
-        return contextClassLoader;
-    }
-
-    /** Marks that a thread is about to ask; false when another thread has not returned from the policy. */
+    /**
+     * Marks that a thread is about to ask; waits while another one is inside, for as long as a decision may take.
+     *
+     * @return false when another thread has not returned from the policy
+     */
     public boolean enter() {
-        return inside.compareAndSet(0, 1);
+        if (free.tryAcquire()) {
+            return true;
+        }
+        if (late) {
+            return false;
+        }
+        boolean entered = false;
+        try {
+            entered = free.tryAcquire(AccessPolicy.MAX_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (!entered) {
+            late = true;
+        }
+        return entered;
     }
 
     /** Marks that the thread returned. */
     public void leave() {
-        inside.set(0);
+        late = false;
+        free.release();
     }
 
-    /** Returns whether this is the first failure that is noted. */
-    public boolean noteFailure() {
-        return failed.compareAndSet(false, true);
+    /** Marks that the thread inside has not returned in time: the others do not wait for it. */
+    public void isLate() {
+        late = true;
+    }
+
+    /**
+     * Asks the policy, between {@link #enter} and {@link #leave}. Does not throw.
+     *
+     * @return why the policy refuses the request; null when it allows it
+     */
+    public String refusal(AccessRequest request) {
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        thread.setContextClassLoader(contextClassLoader);
+        Decision decision = null;
+        Throwable thrown = null;
+        try {
+            decision = policy.decide(request);
+            if (decision != null) {
+                return decision.isAllowed() ? null : "denied it: " + decision.reason();
+            }
+        } catch (Throwable e) { // the boundary around a policy: whatever it throws costs this request only
+            thrown = e;
+        } finally {
+            thread.setContextClassLoader(before);
+        }
+        if (failed.compareAndSet(false, true)) {
+            String text = "The access policy of " + provider + " failed on request " + MessageId.text(request.id())
+                    + ", which is refused";
+            if (thrown == null) {
+                LOG.warn("{}: it returned null", text);
+            } else {
+                ForeignErrors.warn(LOG, text, thrown);
+            }
+        }
+        return thrown == null ? "returned no decision" : "failed: " + ForeignErrors.describe(thrown);
+    }
+
+    /** Returns the text of a refusal. */
+    public static String refusedText(AccessRequest request, String why) {
+        return request.operation() + " is refused to worker " + request.workerName() + " (id " + request.worker()
+                + ", uid " + request.uid() + "): " + why;
     }
 }

@@ -5,7 +5,9 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.handler.Outbox;
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerKey;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.RecordView;
@@ -39,14 +41,44 @@ public record Failure(ErrorKind kind, ErrorCode code, String text) {
         return new Failure(ErrorKind.UNKNOWN_ERROR, code, code == ErrorCode.REFUSED ? text : nodeError(worker, text));
     }
 
-    /** The handler threw. */
+    /** The handler threw: a failure of a message that it dispatched, which is its own then, or something else. */
     public static Failure threw(int worker, Throwable e) {
+        if (e instanceof DispatchException inner) {
+            return inner.failure();
+        }
         return of(ErrorCode.HANDLER_FAILED, worker, ForeignErrors.describe(e));
     }
 
     /** The handler returned, and gave no response. */
     public static Failure noResponse(int worker, HandlerEntry entry) {
         return of(ErrorCode.NO_RESPONSE, worker, entry.provider() + " returned without a response to " + entry.key());
+    }
+
+    /** No handler was ever known for a key. */
+    public static Failure unknown(int worker, HandlerKey key) {
+        return key instanceof HandlerKey.OfType
+                ? of(
+                        ErrorCode.UNKNOWN_TYPE,
+                        worker,
+                        "Request type " + key.text() + " not supported: no handler for it here")
+                : of(ErrorCode.UNKNOWN_OPERATION, worker, "no handler for the operation " + key.text() + " here");
+    }
+
+    /**
+     * More messages are inside each other than may be.
+     *
+     * @param path their types
+     */
+    public static Failure tooDeep(int worker, String path) {
+        String text = "a message has at most " + Outbox.MAX_DEPTH + " messages inside each other, and this one more: ";
+        return of(ErrorCode.REFUSED, worker, text + path);
+    }
+
+    /** Too many calls of the handler are stuck. */
+    public static Failure outOfService(int worker, HandlerEntry entry) {
+        String text = entry.provider() + " is out of service for " + entry.key().text()
+                + ", because earlier requests are stuck in it; update its bundle or restart it";
+        return of(ErrorCode.HANDLER_STUCK, worker, text);
     }
 
     /** A late response was sent, and there was none in it. */

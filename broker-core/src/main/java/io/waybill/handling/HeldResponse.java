@@ -63,7 +63,7 @@ public class HeldResponse extends ResponseFields {
     }
 
     @Override
-    protected List<? extends RRef> references() {
+    public List<? extends RRef> references() {
         return references;
     }
 

@@ -161,6 +161,11 @@ public final class InboundMessage implements InterceptedMessage {
     }
 
     @Override
+    public List<? extends RRef> references() {
+        return references;
+    }
+
+    @Override
     public Invocation invocation() throws RejectedMessageException {
         if (invocation == null) {
             invocation = Invocation.decode(view.payload(), tensors, references);

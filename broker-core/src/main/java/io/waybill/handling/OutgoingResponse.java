@@ -75,10 +75,7 @@ public final class OutgoingResponse {
                 onFailure.accept(e);
             }
         }
-        encoder.reset();
-        form = Form.NOTHING;
-        rawTensors = List.of();
-        rawReferences = List.of();
+        forget();
     }
 
     public boolean isEmpty() {
@@ -124,6 +121,29 @@ public final class OutgoingResponse {
         form = Form.RAW; // last: what threw before is no response
         rawTensors = all;
         rawReferences = references;
+    }
+
+    /**
+     * Sets raw bytes, tensors and references, of which it takes handles of its own.
+     *
+     * @param references the caller keeps its handles
+     */
+    public void rawWith(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        List<RRef> taken = PassedObjects.handlesOf(references);
+        try {
+            raw(payload, tensors, taken);
+        } catch (RuntimeException | Error e) {
+            PassedObjects.release(List.of(), taken);
+            throw e;
+        }
+    }
+
+    /** Forgets the response, whose tensors and references have another owner now. */
+    void forget() {
+        encoder.reset();
+        form = Form.NOTHING;
+        rawTensors = List.of();
+        rawReferences = List.of();
     }
 
     /** The values, in the first {@link #length} bytes. Valid until the next change. */

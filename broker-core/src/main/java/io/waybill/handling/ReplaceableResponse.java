@@ -9,9 +9,6 @@ import java.util.List;
 /** A response whose content interceptors may replace before the program gets it. */
 public interface ReplaceableResponse extends Response {
 
-    /** Returns the references among its values. */
-    List<? extends RRef> references();
-
     /** Replaces type and payload. */
     void unwrap(MessageType type, byte[] payload);
 

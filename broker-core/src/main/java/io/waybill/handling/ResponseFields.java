@@ -3,19 +3,14 @@ package io.waybill.handling;
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
-import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.ValueDecoder;
 import io.waybill.api.tensor.Tensor;
-import java.util.List;
 
 /** The fields of a response, read from its payload at each call. */
 public abstract class ResponseFields implements Response {
-
-    /** The references among its values. */
-    protected abstract List<? extends RRef> references();
 
     @Override
     public Value value() {

@@ -7,12 +7,9 @@ import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
-import io.waybill.home.cursor.Cursors;
 import io.waybill.host.ChangeWatch;
 import io.waybill.host.Host;
 import io.waybill.intercept.InterceptorRegistry;
-import io.waybill.journal.Durability;
-import io.waybill.journal.JournalSettings;
 import io.waybill.journal.Quota;
 import io.waybill.journal.append.Journal;
 import io.waybill.journal.index.IndexBuilder;
@@ -31,6 +28,7 @@ import io.waybill.worker.call.RequestSender;
 import io.waybill.worker.call.RequestWriter;
 import io.waybill.worker.call.ResponseReceiver;
 import io.waybill.worker.call.WorkerRpc;
+import io.waybill.worker.inner.InnerRequests;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.LinkLookup;
 import io.waybill.worker.peer.Links;
@@ -229,6 +227,17 @@ final class WorkerParts {
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
         earlierCalls =
                 new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, requestWriter);
+        HandlerErrorLog handlerErrors = new HandlerErrorLog();
+        InnerRequests inner = new InnerRequests(
+                id,
+                host.files().owner(),
+                registry,
+                references.handlers(),
+                interceptors.handlers(),
+                invocations,
+                host.clock(),
+                settings.stuck(),
+                handlerErrors::log);
         ServingContext context = new ServingContext(
                 host.clock(),
                 responseWriter,
@@ -237,8 +246,9 @@ final class WorkerParts {
                 invocations,
                 references,
                 faults,
-                new HandlerErrorLog(),
-                interceptors.handlers());
+                handlerErrors,
+                interceptors.handlers(),
+                inner);
         OpenRequests open = new OpenRequests();
         ExchangePool pool = new ExchangePool(own -> new Exchange(context, own), open);
         ParkedRequests parking = new ParkedRequests();
@@ -318,7 +328,8 @@ final class WorkerParts {
                 pending,
                 requestAppender,
                 responseAppender);
-        Watchdog watchdog = new Watchdog(invocations, open, settings.stuck(), registry, host.clock(), counters);
+        Watchdog watchdog =
+                new Watchdog(invocations, open, inner::look, settings.stuck(), registry, host.clock(), counters);
         drain = new RequestDrain(host, serving, open, waiting, watchdog);
         ChangeWatch changes =
                 opened.add(ChangeWatch.open(host.calls(), directory.home().workersPath()));
@@ -339,27 +350,8 @@ final class WorkerParts {
                 requests,
                 responses);
         durability = settings.journal().promise();
-        syncer = openSyncer(
-                directory, settings.journal(), links, requestAppender, responseAppender); // the last step that can fail
-    }
-
-    private static Syncer openSyncer(
-            WorkerDirectory directory,
-            JournalSettings settings,
-            Links links,
-            QueueAppender requests,
-            QueueAppender responses)
-            throws IOException {
-        if (settings.durability() == Durability.PROCESS) {
-            directory.cursors().requestsOnDisk(Cursors.UNKNOWN);
-            directory.cursors().responsesOnDisk(Cursors.UNKNOWN);
-            return null;
-        }
-        Syncer syncer = Syncer.open(directory.home().host(), settings, directory.cursors(), links, requests, responses);
-        if (settings.durability() == Durability.EACH) {
-            links.announceBy(syncer);
-        }
-        return syncer;
+        syncer = Syncer.openFor( // the last step that can fail
+                host, settings.journal(), directory.cursors(), links, requestAppender, responseAppender);
     }
 
     /**

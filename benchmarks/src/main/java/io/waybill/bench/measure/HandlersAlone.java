@@ -2,7 +2,10 @@ package io.waybill.bench.measure;
 
 import io.waybill.api.Body;
 import io.waybill.api.Caller;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
@@ -20,6 +23,7 @@ import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.random.RandomGenerator;
 
 /** Handlers that are called one after the other with requests that lie in memory, and whose responses go nowhere. One thread. */
@@ -73,6 +77,23 @@ public final class HandlersAlone implements Outbox {
     @Override
     public void respond(ByteBuffer payload, List<Tensor> tensors) {
         response.raw(payload, tensors);
+    }
+
+    @Override
+    public void respond(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        response.rawWith(payload, tensors, references);
+    }
+
+    @Override
+    public Response dispatch(
+            MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Response> dispatchAsync(
+            MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        throw new UnsupportedOperationException();
     }
 
     @Override

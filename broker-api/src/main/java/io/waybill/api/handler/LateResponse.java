@@ -2,6 +2,7 @@ package io.waybill.api.handler;
 
 import io.waybill.api.Body;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.RRef;
 import io.waybill.api.Value;
 import io.waybill.api.tensor.Tensor;
 import java.nio.ByteBuffer;
@@ -27,6 +28,9 @@ public interface LateResponse {
     void send(Value value);
 
     void send(ByteBuffer payload, List<Tensor> tensors);
+
+    /** Sends raw bytes, tensors and remote references, of which it takes handles of its own. */
+    void send(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references);
 
     /** Responds with an error. */
     void fail(ErrorCode code, String text);

@@ -1,7 +1,11 @@
 package io.waybill.api.handler;
 
 import io.waybill.api.Body;
+import io.waybill.api.CallException;
 import io.waybill.api.Caller;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
+import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.api.tensor.Tensor;
@@ -9,6 +13,7 @@ import io.waybill.api.tensor.TensorBuffers;
 import java.nio.ByteBuffer;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.random.RandomGenerator;
 import org.osgi.annotation.versioning.ProviderType;
 
@@ -29,6 +34,9 @@ import org.osgi.annotation.versioning.ProviderType;
 @ProviderType
 public interface Outbox {
 
+    /** Max number of messages inside each other in one message. */
+    int MAX_DEPTH = 8;
+
     /** Responds with named fields, to be filled before the handler returns. */
     Body response();
 
@@ -40,6 +48,39 @@ public interface Outbox {
 
     /** Responds with raw bytes and tensors. The tensors' elements must not change until the handler returns. */
     void respond(ByteBuffer payload, List<Tensor> tensors);
+
+    /** Responds with raw bytes, tensors and remote references, in the order of their indices in the payload. */
+    void respond(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references);
+
+    /**
+     * Hands a message that was inside this one to the handler of its type or operation, and waits for the response. The inner
+     * message has this message's id, sender and deadline, and is not on record by itself.
+     *
+     * <p>Access policies and interceptors see it as any request. Its handler runs on the threads of its own bundle, or on this
+     * thread if it is non-blocking. While its handler is replaced, this waits as a request would. In a replay its handler runs
+     * again. What it does through its outbox counts as done by this handler: nested calls, readings of the clock, random numbers.
+     *
+     * <p><b>Ownership.</b> Takes counts of the tensors' storages and handles of the references for as long as it needs them, so
+     * the caller keeps its own. The caller closes the response.
+     *
+     * @param type of a request, other than the broker's own control messages
+     * @throws CallException the failure of the inner message: an error of its handler, this message's deadline, or more than
+     * {@value #MAX_DEPTH} messages in each other. If the handler does not catch it, the outer message fails in the same way
+     * @throws IllegalStateException on another thread than the handler's, or in a {@link NonBlocking} handler if the inner one
+     * blocks
+     */
+    Response dispatch(MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references);
+
+    /**
+     * Hands a message that was inside this one to its handler, as {@link #dispatch} does, and does not wait. Together with
+     * {@link #later()}, for handlers that must not block.
+     *
+     * @return fails with a {@link CallException}; completed on this thread or a thread of this handler's bundle. The receiver
+     * closes the response
+     * @throws IllegalStateException on another thread than the handler's
+     */
+    CompletableFuture<Response> dispatchAsync(
+            MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references);
 
     /** Defers the response. The handler must complete it later; if it does not, the caller times out. */
     LateResponse later();

@@ -78,7 +78,7 @@ public final class OwnedResponse extends HeldResponse {
     }
 
     @Override
-    protected List<? extends RRef> references() {
+    public List<? extends RRef> references() {
         return passed == null ? references.held() : passed;
     }
 

@@ -24,6 +24,11 @@ public interface HandlerCall extends CallOrigin {
         return null;
     }
 
+    /** Returns whether its thread waits for the handler of a message inside this one, which is watched in its place. */
+    default boolean isWaiting() {
+        return false;
+    }
+
     @Override
     default long parent() {
         return id();

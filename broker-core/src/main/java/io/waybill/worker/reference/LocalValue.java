@@ -62,7 +62,7 @@ final class LocalValue extends ResponseFields {
     }
 
     @Override
-    protected List<ReferenceHandle> references() {
+    public List<ReferenceHandle> references() {
         return references;
     }
 

@@ -6,6 +6,7 @@ import io.waybill.api.RRef;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
+import io.waybill.handling.OutgoingResponse;
 import io.waybill.kept.KeptValue;
 import io.waybill.rref.OwnedValue;
 import io.waybill.rref.RRefErrors;
@@ -126,6 +127,17 @@ public final class StoredValue implements OwnedValue {
 
     public List<ReferenceHandle> references() {
         return references;
+    }
+
+    /**
+     * Makes this value the response, which gets counts and handles of its own.
+     *
+     * @throws CallException when a reference in the value has failed
+     */
+    public void putInto(OutgoingResponse response) {
+        List<ReferenceHandle> taken = ReferenceHandle.all(references, ReferenceHandle::retain);
+        tensors.forEach(tensor -> tensor.storage().retain());
+        response.raw(payload(), tensors, taken);
     }
 
     /**

@@ -6,12 +6,10 @@ import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.policy.AccessPolicy;
 import io.waybill.api.policy.AccessRequest;
-import io.waybill.api.policy.Decision;
 import io.waybill.dispatch.AccessPolicies;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.InstalledPolicy;
 import io.waybill.handling.Route;
-import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.poll.PollPermit;
 import org.slf4j.Logger;
@@ -85,13 +83,10 @@ public final class AccessGate {
             }
             asking = exchange;
             asked = policy;
-            Decision decision = null;
-            Throwable thrown = null;
             long entered = permit.enterForeign();
+            String why;
             try {
-                decision = call(policy, request);
-            } catch (Throwable e) { // the boundary around a policy: whatever it throws costs this request only
-                thrown = e;
+                why = policy.refusal(request);
             } finally {
                 policy.leave();
             }
@@ -100,23 +95,12 @@ public final class AccessGate {
             }
             asking = null;
             asked = null;
-            if (decision == null || !decision.isAllowed()) {
-                refuse(exchange, policy, why(policy, request, decision, thrown));
+            if (why != null) {
+                refuse(exchange, policy, why);
                 return Verdict.REFUSED;
             }
         }
         return Verdict.ALLOWED;
-    }
-
-    private static Decision call(InstalledPolicy policy, AccessRequest request) {
-        Thread thread = Thread.currentThread();
-        ClassLoader before = thread.getContextClassLoader();
-        thread.setContextClassLoader(policy.contextClassLoader());
-        try {
-            return policy.policy().decide(request);
-        } finally {
-            thread.setContextClassLoader(before);
-        }
     }
 
     private AccessRequest request(Exchange exchange) {
@@ -131,23 +115,6 @@ public final class AccessGate {
                 exchange.link().isSelf());
     }
 
-    private static String why(InstalledPolicy policy, AccessRequest request, Decision decision, Throwable thrown) {
-        if (thrown == null && decision != null) {
-            return "denied it: " + decision.reason();
-        }
-        String why = thrown == null ? "returned no decision" : "failed: " + ForeignErrors.describe(thrown);
-        if (policy.noteFailure()) {
-            String text = "The access policy of " + policy.provider() + " failed on request "
-                    + MessageId.text(request.id()) + ", which is refused";
-            if (thrown == null) {
-                LOG.warn("{}: it returned null", text);
-            } else {
-                ForeignErrors.warn(LOG, text, thrown);
-            }
-        }
-        return why;
-    }
-
     /** Refuses the request of a thread that lost the permit inside a policy. Called by the next holder. */
     void takeOver() {
         Exchange left = asking;
@@ -155,6 +122,7 @@ public final class AccessGate {
             InstalledPolicy policy = asked;
             asking = null;
             asked = null;
+            policy.isLate();
             LOG.warn(
                     "The access policy of {} does not return from request {}; requests are refused until it does",
                     policy.provider(),
@@ -174,8 +142,7 @@ public final class AccessGate {
     }
 
     private void refuse(Exchange exchange, String why) {
-        String text = Route.called(exchange.view()) + " is refused to worker "
-                + exchange.link().name() + " (id " + exchange.link().id() + ", uid " + uid + "): " + why;
-        exchange.refuse(ErrorKind.UNKNOWN_ERROR, ErrorCode.ACCESS_DENIED, text);
+        exchange.refuse(
+                ErrorKind.UNKNOWN_ERROR, ErrorCode.ACCESS_DENIED, InstalledPolicy.refusedText(request(exchange), why));
     }
 }

@@ -2,6 +2,7 @@ package io.waybill.worker.serve;
 
 import io.waybill.api.Body;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.RRef;
 import io.waybill.api.Value;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.handling.Failure;
@@ -94,43 +95,31 @@ final class DeferredResponse implements ValueResponse, DeferredOutcome {
 
     @Override
     public void send(Value value) {
-        if (begin()) {
-            try {
-                body.value(value);
-            } catch (RuntimeException | Error e) {
-                undo();
-                throw e;
-            }
-            give();
-        }
+        encode(() -> body.value(value));
     }
 
     @Override
     public void send(StoredValue value) {
-        if (begin()) {
-            try {
-                body.stored(value);
-            } catch (RuntimeException | Error e) {
-                undo();
-                throw e;
-            }
-            give();
-        }
-    }
-
-    /** Discards a body that failed to encode: another response may be given. */
-    private void undo() {
-        body.reset();
-        given.set(false);
+        encode(() -> body.stored(value));
     }
 
     @Override
     public void send(ByteBuffer payload, List<Tensor> tensors) {
+        encode(() -> body.raw(payload, tensors));
+    }
+
+    @Override
+    public void send(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        encode(() -> body.raw(payload, tensors, references));
+    }
+
+    private void encode(Runnable content) {
         if (begin()) {
             try {
-                body.raw(payload, tensors);
-            } catch (RuntimeException | Error e) {
-                undo();
+                content.run();
+            } catch (RuntimeException | Error e) { // another response may be given
+                body.reset();
+                given.set(false);
                 throw e;
             }
             give();

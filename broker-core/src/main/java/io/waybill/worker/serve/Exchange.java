@@ -153,31 +153,31 @@ public final class Exchange implements HandlerCall {
         fail(Failure.expired(view, context.clock(), before));
     }
 
-    /** Rejects the request with an error, without a handler, and frees this object. */
+    /** Rejects the request with an error of the broker, without a handler, and frees this object. */
     void refuse(ErrorKind kind, ErrorCode code, String text) {
+        refuse(new Failure(kind, code, context.responses().nodeError(text)));
+    }
+
+    /** Rejects the request, without a handler, and frees this object. */
+    void refuse(Failure failure) {
         context.transit().discard(view, link);
-        refuseDecoded(kind, code, text);
+        refuseAs(failure);
     }
 
     /** Rejects a request whose tensors were decoded, or could not be. */
     void refuseDecoded(ErrorKind kind, ErrorCode code, String text) {
+        refuseAs(new Failure(kind, code, context.responses().nodeError(text)));
+    }
+
+    private void refuseAs(Failure failure) {
         RequestReferences references = attachments.references();
         if (references == null) {
             RequestReferences.decline(context.references(), view, link);
         } else {
-            references.createFailed(kind, code, text);
+            references.createFailed(failure.kind(), failure.code(), failure.text());
         }
         context.responses()
-                .fail(
-                        link,
-                        view.id(),
-                        view.parent(),
-                        0,
-                        flags(),
-                        kind,
-                        code,
-                        // a timeout has the same text on both sides
-                        kind == ErrorKind.TIMEOUT ? text : context.responses().nodeError(text));
+                .fail(link, view.id(), view.parent(), 0, flags(), failure.kind(), failure.code(), failure.text());
         free();
     }
 
@@ -289,7 +289,7 @@ public final class Exchange implements HandlerCall {
 
     private void free() {
         inFlight.close(); // the response is in the journal
-        boolean reusable = attachments.close();
+        boolean reusable = attachments.close() && !outbox.hasInside();
         message.close();
         outbox.close();
         entry = null;
@@ -360,6 +360,11 @@ public final class Exchange implements HandlerCall {
     @Override
     public long deadlineNs() {
         return outbox.origin().deadlineNs();
+    }
+
+    @Override
+    public boolean isWaiting() {
+        return outbox.isWaiting();
     }
 
     @Override

@@ -16,7 +16,7 @@ public final class HandlerErrorLog {
     private final Set<String> seen = ConcurrentHashMap.newKeySet();
 
     /** Logs an exception of a handler. Does not throw. */
-    void log(HandlerEntry entry, Throwable error) {
+    public void log(HandlerEntry entry, Throwable error) {
         if (isNew(entry, error)) {
             String text = entry.provider() + " threw while handling " + entry.key()
                     + "; further errors from this place are only counted";

@@ -5,6 +5,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.handling.DispatchException;
 import io.waybill.handling.Failure;
 import io.waybill.handling.HandlerInterception;
 import io.waybill.handling.InboundMessage;
@@ -249,7 +250,9 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         } else if (attachments.areCut()) {
             exchange.failCut();
         } else {
-            context.handlerErrors().log(exchange.entry(), e);
+            if (!(e instanceof DispatchException)) {
+                context.handlerErrors().log(exchange.entry(), e);
+            }
             exchange.fail(Failure.threw(context.responses().workerId(), e));
         }
     }

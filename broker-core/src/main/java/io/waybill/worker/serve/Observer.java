@@ -92,6 +92,6 @@ final class Observer implements InstantSource {
     /** Ends the recording before the response, and returns the observations in record format. */
     synchronized byte[] end() {
         ended = true;
-        return new Observations(seen, cut).encode();
+        return seen.isEmpty() ? Observations.NO_BYTES : new Observations(seen, cut).encode();
     }
 }

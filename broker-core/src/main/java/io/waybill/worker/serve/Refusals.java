@@ -25,7 +25,7 @@ final class Refusals {
     /** Rejects a request whose deadline has passed, or was on the clock of an earlier boot. */
     void expired(Exchange exchange, Failure failure) {
         counters.countExpired();
-        exchange.refuse(failure.kind(), failure.code(), failure.text());
+        exchange.refuse(failure);
     }
 
     /** Rejects a request to an earlier incarnation of this worker that may not be run again. */
@@ -42,11 +42,7 @@ final class Refusals {
     }
 
     void outOfService(Exchange exchange, HandlerEntry entry) {
-        refuse(
-                exchange,
-                ErrorCode.HANDLER_STUCK,
-                entry.provider() + " is out of service for " + entry.key().text()
-                        + ", because earlier requests are stuck in it; update its bundle or restart it");
+        exchange.refuse(Failure.outOfService(exchange.view().to(), entry));
     }
 
     void noRoomForResponse(Exchange exchange) {
@@ -75,14 +71,7 @@ final class Refusals {
 
     /** Rejects a request for whose key there never was a handler. */
     void unknown(Exchange exchange, HandlerKey key) {
-        if (key instanceof HandlerKey.OfType) {
-            refuse(
-                    exchange,
-                    ErrorCode.UNKNOWN_TYPE,
-                    "Request type " + key.text() + " not supported: no handler for it here");
-        } else {
-            refuse(exchange, ErrorCode.UNKNOWN_OPERATION, "no handler for the operation " + key.text() + " here");
-        }
+        exchange.refuse(Failure.unknown(exchange.view().to(), key));
     }
 
     void tooManyParked(Exchange exchange, HandlerKey key, int parked) {

@@ -2,19 +2,28 @@ package io.waybill.worker.serve;
 
 import io.waybill.api.Body;
 import io.waybill.api.Caller;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
+import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.Outbox;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.handling.ComposedOutbox;
+import io.waybill.handling.Delivered;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.wire.Observations;
+import io.waybill.wire.RecordView;
 import io.waybill.worker.call.NestedCaller;
+import io.waybill.worker.inner.EnclosingRequest;
 import java.nio.ByteBuffer;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
@@ -24,7 +33,7 @@ import java.util.random.RandomGenerator;
  *
  * <p><b>Threads.</b> Belongs to the thread of the handler while it runs.
  */
-final class RequestOutbox implements ComposedOutbox {
+final class RequestOutbox implements ComposedOutbox, EnclosingRequest {
 
     private final ServingContext context;
     private final Exchange exchange;
@@ -33,6 +42,8 @@ final class RequestOutbox implements ComposedOutbox {
     private Rpc rpc; // on behalf of the caller; null until a handler wants it
     private Observer observer; // of the handler; null until it reads the clock or random numbers
     private DeferredResponse late; // null until the handler defers its response
+    private final AtomicInteger inside = new AtomicInteger(); // dispatched messages whose handlers have not ended
+    private volatile boolean waiting; // for the handler of a dispatched message; read by the housekeeper
     private Thread inHandler; // the thread that is inside the handler; null for none
 
     RequestOutbox(ServingContext context, Exchange exchange, Consumer<Throwable> onReleaseFailure) {
@@ -92,12 +103,12 @@ final class RequestOutbox implements ComposedOutbox {
         return observer == null ? Observations.NO_BYTES : observer.end();
     }
 
-    /** Returns the time until a deadline on CLOCK_BOOTTIME; the reading is recorded. */
-    long leftNs(long deadlineNs) {
+    @Override
+    public long leftNs(long deadlineNs) {
         return observer().leftNs(deadlineNs);
     }
 
-    private Observer observer() {
+    private synchronized Observer observer() { // the handlers of dispatched messages share it
         if (observer == null) {
             observer = new Observer(context.clock(), exchange.view().id());
         }
@@ -122,6 +133,25 @@ final class RequestOutbox implements ComposedOutbox {
     @Override
     public void respond(ByteBuffer payload, List<Tensor> tensors) {
         mine().raw(payload, tensors);
+    }
+
+    @Override
+    public void respond(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        mine().raw(payload, tensors, references);
+    }
+
+    @Override
+    public Response dispatch(
+            MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        mine();
+        return context.inner().dispatch(this, type, payload, tensors, references);
+    }
+
+    @Override
+    public CompletableFuture<Response> dispatchAsync(
+            MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        mine();
+        return context.inner().dispatchAsync(this, type, payload, tensors, references);
     }
 
     /** Returns the response, for the handler's thread alone: this object is reused for other requests. */
@@ -176,5 +206,71 @@ final class RequestOutbox implements ComposedOutbox {
     @Override
     public RandomGenerator random() {
         return observer().random();
+    }
+
+    // ---- EnclosingRequest, for the messages that the handler dispatches
+
+    @Override
+    public RecordView view() {
+        return exchange.view();
+    }
+
+    @Override
+    public HandlerEntry entry() {
+        return exchange.entry();
+    }
+
+    @Override
+    public Outbox outbox() {
+        return this;
+    }
+
+    @Override
+    public String senderName() {
+        return exchange.link().name();
+    }
+
+    @Override
+    public boolean isFromSelf() {
+        return exchange.link().isSelf();
+    }
+
+    @Override
+    public Delivered delivered() {
+        return exchange.delivered();
+    }
+
+    @Override
+    public int depth() {
+        return 0;
+    }
+
+    @Override
+    public String path() {
+        return exchange.view().type().name();
+    }
+
+    @Override
+    public void innerBegan() {
+        inside.getAndIncrement();
+    }
+
+    @Override
+    public void innerEnded() {
+        inside.getAndDecrement();
+    }
+
+    /** Returns whether handlers of dispatched messages may still use this object. */
+    boolean hasInside() {
+        return inside.get() > 0;
+    }
+
+    @Override
+    public void waits(boolean isWaiting) {
+        waiting = isWaiting;
+    }
+
+    boolean isWaiting() {
+        return waiting;
     }
 }

@@ -9,7 +9,6 @@ import io.waybill.tensor.Plan;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.Observations;
 import io.waybill.worker.peer.QueueAppender;
-import io.waybill.worker.reference.ReferenceHandle;
 import io.waybill.worker.reference.SentReferences;
 import io.waybill.worker.reference.StoredValue;
 import java.nio.ByteBuffer;
@@ -73,16 +72,19 @@ final class ResponseBody implements ResponseWriter.Content {
         response.raw(payload, tensors);
     }
 
+    void raw(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        reset();
+        response.rawWith(payload, tensors, references);
+    }
+
     /**
      * Sets a value that this worker owns as the response.
      *
      * @throws io.waybill.api.CallException when a reference in the value has failed
      */
     void stored(StoredValue value) {
-        List<ReferenceHandle> taken = ReferenceHandle.all(value.references(), ReferenceHandle::retain);
-        value.tensors().forEach(tensor -> tensor.storage().retain());
         reset();
-        response.raw(value.payload(), value.tensors(), taken);
+        value.putInto(response);
     }
 
     /** Sets when the handler began, by the wall clock; 0 when no clock was read. */

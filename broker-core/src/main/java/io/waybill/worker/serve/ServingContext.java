@@ -6,6 +6,7 @@ import io.waybill.host.Clock;
 import io.waybill.intercept.Interceptors;
 import io.waybill.worker.call.Calls;
 import io.waybill.worker.call.WorkerRpc;
+import io.waybill.worker.inner.InnerRequests;
 import io.waybill.worker.peer.TensorTransit;
 import io.waybill.worker.poll.CallOrigin;
 import io.waybill.worker.poll.FaultAlarm;
@@ -22,7 +23,8 @@ public record ServingContext(
         WorkerReferences references,
         FaultAlarm faults,
         HandlerErrorLog handlerErrors,
-        Interceptors<HandlerInterceptor> interceptors) {
+        Interceptors<HandlerInterceptor> interceptors,
+        InnerRequests inner) {
 
     /** Returns calls by operator or function, and references, on behalf of a request. */
     Rpc rpcFor(CallOrigin origin) {

@@ -77,11 +77,32 @@ public final class Syncer implements Announcement, Agent {
     }
 
     /**
-     * Opens a syncer, after a sync of all files that earlier incarnations wrote.
+     * Opens the syncer that the durability asks for, after a sync of all files that earlier incarnations wrote.
      *
+     * @return null when nothing is synced
      * @throws IOException when that sync fails
      */
-    public static Syncer open(
+    public static Syncer openFor(
+            Host host,
+            JournalSettings settings,
+            Cursors cursors,
+            Links links,
+            QueueAppender requestAppender,
+            QueueAppender responseAppender)
+            throws IOException {
+        if (settings.durability() == Durability.PROCESS) {
+            cursors.requestsOnDisk(Cursors.UNKNOWN);
+            cursors.responsesOnDisk(Cursors.UNKNOWN);
+            return null;
+        }
+        Syncer syncer = open(host, settings, cursors, links, requestAppender, responseAppender);
+        if (settings.durability() == Durability.EACH) {
+            links.announceBy(syncer);
+        }
+        return syncer;
+    }
+
+    private static Syncer open(
             Host host,
             JournalSettings settings,
             Cursors cursors,

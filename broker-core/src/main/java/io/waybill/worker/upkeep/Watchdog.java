@@ -38,20 +38,28 @@ public final class Watchdog {
     private static final Logger LOG = LoggerFactory.getLogger(Watchdog.class);
 
     private final HandlerSlots invocations;
+    private final Runnable innerLook;
     private final StuckSettings settings;
     private final Clock clock;
     private final StuckCalls counted;
     private final DeferredResponseWatch late;
     private final Map<HandlerSlot, WatchedThread> sightings = new IdentityHashMap<>();
 
+    /**
+     * Creates a watchdog.
+     *
+     * @param innerLook looks at the messages that handlers dispatched from inside others
+     */
     public Watchdog(
             HandlerSlots invocations,
             OpenRequests open,
+            Runnable innerLook,
             StuckSettings settings,
             HandlerRegistry registry,
             Clock clock,
             WorkerCounters counters) {
         this.invocations = invocations;
+        this.innerLook = innerLook;
         this.settings = settings;
         this.clock = clock;
         this.counted = new StuckCalls(settings, registry, counters);
@@ -76,6 +84,7 @@ public final class Watchdog {
             }
         }
         late.look();
+        innerLook.run();
     }
 
     private WatchedThread observationOf(HandlerSlot slot) {
@@ -113,7 +122,7 @@ public final class Watchdog {
         }
         if (inline && entry.isGivenUp()) {
             abandon(slot, now, sequence, entry);
-        } else if (observation.stuckIn() == null && isStuck(deadlineNs, observation.ageNs(nowNs))) {
+        } else if (observation.stuckIn() == null && !now.isWaiting() && isStuck(deadlineNs, observation.ageNs(nowNs))) {
             mark(slot, now, sequence, nowNs);
         }
     }

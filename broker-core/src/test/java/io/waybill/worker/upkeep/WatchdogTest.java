@@ -50,6 +50,7 @@ class WatchdogTest {
     private final Watchdog watchdog = new Watchdog(
             invocations,
             new OpenRequests(),
+            () -> {},
             new StuckSettings(AFTER.toNanos(), WITHOUT_DEADLINE.toNanos(), MAX),
             registry,
             clock,

@@ -1,8 +1,12 @@
 package io.waybill.replay.run;
 
+import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.compare.ReplayedCall;
+import io.waybill.replay.compare.ReplayedCall.Result;
+import io.waybill.replay.recording.RecordedCall;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Calls that are handed between threads together. Belongs to one thread at a time.
@@ -22,5 +26,25 @@ record CallBatch(List<CallToReplay> calls, List<ReplayedCall> replayed) {
     /** The first call without a result. */
     CallToReplay current() {
         return calls.get(replayed.size());
+    }
+
+    /**
+     * A recorded call before its handlers ran. Belongs to one thread at a time.
+     *
+     * @param operation of a call by name; the type's name otherwise
+     * @param recorded the response on record; empty when there is none to compare, or when its tensors are still to be read
+     * @param unfit why it can't be replayed; empty when it can
+     * @param results of the candidates that ran it so far
+     */
+    record CallToReplay(
+            RecordedCall call,
+            String operation,
+            Optional<ComparedResponse> recorded,
+            String unfit,
+            List<Result> results) {
+
+        CallToReplay(RecordedCall call, String operation, Optional<ComparedResponse> recorded, String unfit) {
+            this(call, operation, recorded, unfit, new ArrayList<>(2));
+        }
     }
 }

@@ -8,6 +8,7 @@ import io.waybill.handling.Route;
 import io.waybill.query.stored.Payload;
 import io.waybill.replay.compare.ComparedResponse;
 import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.run.CallBatch.CallToReplay;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
 import java.util.EnumSet;

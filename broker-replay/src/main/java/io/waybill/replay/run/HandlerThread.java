@@ -8,6 +8,7 @@ import io.waybill.replay.compare.ResponseComparison;
 import io.waybill.replay.compare.Verdict;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.run.CallBatch.CallToReplay;
 import io.waybill.wire.MessageBuffer;
 import java.io.IOException;
 import java.util.ArrayList;

@@ -4,6 +4,7 @@ import io.waybill.api.Body;
 import io.waybill.api.CallException;
 import io.waybill.api.Caller;
 import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
@@ -24,10 +25,12 @@ import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.Observations;
+import io.waybill.wire.RecordView;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.random.RandomGenerator;
 
@@ -43,6 +46,7 @@ final class ReplayOutbox implements ComposedOutbox {
     private final RequestRunner.Surroundings surroundings;
     private final boolean mayBlock;
     private final OutgoingResponse response;
+    private final ReplayedDispatch inner;
     // set by the thread that finds the first reason, read when the handler is done
     private final AtomicReference<RunOutcome.Stopped> stopped = new AtomicReference<>();
     private NestedCallMatcher nested; // guarded by this; null until a handler calls
@@ -55,12 +59,14 @@ final class ReplayOutbox implements ComposedOutbox {
             ReplayCandidate candidate,
             RequestRunner.Surroundings surroundings,
             boolean mayBlock,
+            RecordView view,
             OutgoingResponse response) {
         this.recorded = recorded;
         this.candidate = candidate;
         this.surroundings = surroundings;
         this.mayBlock = mayBlock;
         this.response = response;
+        this.inner = new ReplayedDispatch(candidate, surroundings, view, this);
     }
 
     ReplayCandidate candidate() {
@@ -225,6 +231,23 @@ final class ReplayOutbox implements ComposedOutbox {
     @Override
     public void respond(ByteBuffer payload, List<Tensor> tensors) {
         response.raw(payload, tensors);
+    }
+
+    @Override
+    public void respond(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        response.rawWith(payload, tensors, references);
+    }
+
+    @Override
+    public Response dispatch(
+            MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        return inner.dispatch(this, type, payload, tensors, references);
+    }
+
+    @Override
+    public CompletableFuture<Response> dispatchAsync(
+            MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        return inner.dispatchAsync(this, type, payload, tensors, references);
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.waybill.replay.run;
 
 import io.waybill.api.Body;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.RRef;
 import io.waybill.api.Value;
 import io.waybill.api.handler.LateResponse;
 import io.waybill.api.tensor.Tensor;
@@ -97,6 +98,11 @@ final class ReplayedLateResponse implements LateResponse {
     @Override
     public void send(ByteBuffer payload, List<Tensor> tensors) {
         give(() -> response.raw(payload, tensors));
+    }
+
+    @Override
+    public void send(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        give(() -> response.rawWith(payload, tensors, references));
     }
 
     @Override

@@ -159,7 +159,7 @@ final class RequestRunner {
     }
 
     private RunOutcome runHandler(HandlerEntry entry, RecordedCall call) throws RejectedMessageException {
-        ReplayOutbox attempt = new ReplayOutbox(call, candidate, surroundings, !entry.nonBlocking(), response);
+        ReplayOutbox attempt = new ReplayOutbox(call, candidate, surroundings, !entry.nonBlocking(), view, response);
         outbox = attempt;
         ReplayOutbox before = candidate.begin(attempt);
         interception.open(view);

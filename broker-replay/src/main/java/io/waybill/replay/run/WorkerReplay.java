@@ -7,6 +7,7 @@ import io.waybill.replay.compare.ReplayedCall.Result;
 import io.waybill.replay.compare.Verdict;
 import io.waybill.replay.recording.CallRecording;
 import io.waybill.replay.recording.RecordedCall;
+import io.waybill.replay.run.CallBatch.CallToReplay;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,8 +3,11 @@ package io.waybill.testing.core;
 import io.waybill.api.Body;
 import io.waybill.api.Caller;
 import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
+import io.waybill.api.Response;
 import io.waybill.api.Rpc;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
@@ -16,6 +19,7 @@ import java.nio.ByteBuffer;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.random.RandomGenerator;
 
 /**
@@ -115,6 +119,23 @@ public final class RecordingOutbox implements Outbox {
     @Override
     public void respond(ByteBuffer payload, List<Tensor> tensors) {
         respond(payload);
+    }
+
+    @Override
+    public void respond(ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        respond(payload);
+    }
+
+    @Override
+    public Response dispatch(
+            MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        throw new UnsupportedOperationException("other handlers need a broker");
+    }
+
+    @Override
+    public CompletableFuture<Response> dispatchAsync(
+            MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        throw new UnsupportedOperationException("other handlers need a broker");
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.waybill.api.Invocation;
 import io.waybill.api.Message;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.api.ValueEncoder;
@@ -86,6 +87,11 @@ public final class TestMessage implements Message {
     @Override
     public List<Tensor> tensors() {
         return tensors;
+    }
+
+    @Override
+    public List<RRef> references() {
+        return List.of();
     }
 
     @Override

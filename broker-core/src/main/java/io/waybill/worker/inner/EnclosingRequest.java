@@ -1,0 +1,49 @@
+package io.waybill.worker.inner;
+
+import io.waybill.api.handler.Outbox;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.handling.Delivered;
+import io.waybill.wire.RecordView;
+
+/**
+ * A request whose handler dispatches messages that are inside it.
+ *
+ * <p><b>Threads.</b> Belongs to the handler's thread, except {@link #innerEnded} and what the outbox allows.
+ */
+public interface EnclosingRequest {
+
+    RecordView view();
+
+    /** Returns the handler of this request. */
+    HandlerEntry entry();
+
+    /** Returns the outbox, whose calls, buffers, clock and random numbers the handlers of inner messages share. */
+    Outbox outbox();
+
+    /** Returns the name of the worker that sent the request. */
+    String senderName();
+
+    /** Returns whether the worker sent the request to itself. */
+    boolean isFromSelf();
+
+    /** Returns whether an earlier incarnation may have begun the request. */
+    Delivered delivered();
+
+    /** Returns the time until a deadline on CLOCK_BOOTTIME; the reading is recorded. */
+    long leftNs(long deadlineNs);
+
+    /** Returns how many messages this request is inside of. */
+    int depth();
+
+    /** Returns the types of the messages that this request is inside of, the outermost first, and its own. */
+    String path();
+
+    /** Counts an inner message that is dispatched: this object is not reused until its handler ended. */
+    void innerBegan();
+
+    /** Counts an inner message whose handler ended. Any thread. */
+    void innerEnded();
+
+    /** Sets whether the handler's thread waits for the handler of an inner message, which is watched in its place. */
+    void waits(boolean waiting);
+}

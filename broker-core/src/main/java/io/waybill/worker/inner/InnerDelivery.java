@@ -1,0 +1,55 @@
+package io.waybill.worker.inner;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Response;
+import io.waybill.dispatch.ExecutorRefusedException;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerExecutor;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Completes the future of a message that a handler dispatched, on a thread of that handler's bundle, because its stages are the bundle's.
+ *
+ * @param response null when it failed
+ * @param failure null when there is a response
+ * @param to the handler that dispatched the message
+ */
+record InnerDelivery(CompletableFuture<Response> future, Response response, CallException failure, HandlerEntry to)
+        implements HandlerExecutor.Abandonable {
+
+    /** Completes the future; at once when this is the thread of the dispatching handler, or the bundle has no thread for it. */
+    void deliver(boolean here) {
+        if (here) {
+            run();
+            return;
+        }
+        try {
+            to.executor().execute(this);
+        } catch (ExecutorRefusedException e) {
+            run();
+        }
+    }
+
+    @Override
+    public void run() {
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        thread.setContextClassLoader(to.contextClassLoader());
+        try {
+            if (failure != null) {
+                future.completeExceptionally(failure);
+            } else if (!future.complete(response)) { // cancelled
+                response.close();
+            }
+        } finally {
+            thread.setContextClassLoader(before);
+        }
+    }
+
+    @Override
+    public void abandoned() {
+        if (response != null && !future.isDone()) {
+            response.close();
+        }
+    }
+}

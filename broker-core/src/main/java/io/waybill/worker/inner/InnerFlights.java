@@ -1,0 +1,121 @@
+package io.waybill.worker.inner;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.dispatch.AccessPolicies;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.StuckSettings;
+import io.waybill.handling.Failure;
+import io.waybill.handling.Route;
+import io.waybill.host.Clock;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Inner messages that another thread than the dispatching one ends: those whose handler runs elsewhere or has deferred its response, and
+ * those that wait for a handler, a policy or a thread while no thread waits for them.
+ *
+ * <p><b>Threads.</b> Any; {@link #look} by the housekeeper.
+ */
+final class InnerFlights {
+
+    private final InnerRequests home;
+    private final HandlerRegistry registry;
+    private final Clock clock;
+    private final StuckSettings stuck;
+    private final Map<Long, Flight> running = new ConcurrentHashMap<>(); // by number
+    private final Map<Long, Flight> waiting = new ConcurrentHashMap<>(); // by number
+
+    /** One use of a request object. */
+    private record Flight(InnerRequest request, long number, long sinceNs, long deadlineNs) {}
+
+    InnerFlights(InnerRequests home, HandlerRegistry registry, Clock clock, StuckSettings stuck) {
+        this.home = home;
+        this.registry = registry;
+        this.clock = clock;
+        this.stuck = stuck;
+    }
+
+    private Flight flight(InnerRequest request, long number) {
+        return new Flight(request, number, clock.monotonicNs(), request.view().deadlineNs());
+    }
+
+    /** Keeps a request that has to wait, and whose dispatching thread does not. */
+    void park(InnerRequest request, long number) {
+        waiting.put(number, flight(request, number));
+    }
+
+    /** Keeps a request that another thread ends, unless it has ended. */
+    void track(InnerRequest request, long number) {
+        running.put(number, flight(request, number));
+        if (!request.isOpen(number)) { // it ended meanwhile, and its object may serve another one by now
+            running.remove(number);
+        }
+    }
+
+    /** Forgets a request whose handler ended. */
+    void ended(long number) {
+        if (!running.isEmpty()) {
+            running.remove(number);
+        }
+    }
+
+    /** Completes what is due, and begins what waited. */
+    void look() {
+        for (Flight flight : waiting.values()) {
+            if (waiting.remove(flight.number()) != null) {
+                lookAtWaiting(flight);
+            }
+        }
+        for (Flight flight : running.values()) {
+            lookAtRunning(flight);
+        }
+    }
+
+    private void lookAtWaiting(Flight flight) {
+        InnerRequest request = flight.request();
+        if (home.begin(request)) {
+            track(request, flight.number());
+        } else if (isTooLong(flight.sinceNs())) {
+            request.refuse(waitedTooLong(request));
+        } else {
+            waiting.put(flight.number(), flight);
+        }
+    }
+
+    private void lookAtRunning(Flight flight) {
+        InnerRequest request = flight.request();
+        if (!request.isOpen(flight.number())) {
+            running.remove(flight.number());
+            return;
+        }
+        HandlerEntry entry = request.entry();
+        long overdueNs = flight.deadlineNs() == 0 ? -1 : clock.bootNs() - flight.deadlineNs();
+        if (overdueNs >= 0) {
+            request.expire(flight.number());
+        }
+        boolean isLost = request.isDeferred() && overdueNs >= stuck.afterNs();
+        if (isLost || entry != null && entry.isGivenUp()) {
+            request.abandon(flight.number());
+        }
+    }
+
+    /** Returns whether a request has waited for longer than requests park. */
+    boolean isTooLong(long sinceNs) {
+        return clock.monotonicNs() - sinceNs > registry.parking().maxDurationNs();
+    }
+
+    /** Creates the error of a request that has waited for too long. */
+    Failure waitedTooLong(InnerRequest request) {
+        long maxMs = registry.parking().maxDurationNs() / 1_000_000;
+        AccessPolicies.Required policies = registry.policies().current();
+        if (policies != null && !policies.isComplete()) {
+            String text =
+                    "the access policy of " + policies.away() + " is away, and did not return within " + maxMs + " ms";
+            return home.failure(ErrorCode.ACCESS_DENIED, text);
+        }
+        String key = Route.key(registry.table(), request.view()).text();
+        String text = "the handler for " + key + " left or is busy, and there was none within " + maxMs + " ms";
+        return home.failure(ErrorCode.HANDLER_GONE, text);
+    }
+}

@@ -1,0 +1,130 @@
+package io.waybill.worker.inner;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Response;
+import io.waybill.handling.DispatchException;
+import io.waybill.handling.Failure;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * The one outcome that the dispatching handler gets, as the result of a waiting thread or through a future. Pooled with the
+ * {@link InnerRequest}.
+ *
+ * <p><b>Threads.</b> Any may set the outcome, the first one does; the rest belongs to the dispatching thread.
+ */
+final class InnerOutcome {
+
+    private final InnerRequest request;
+    private final InnerRequests home;
+    // The number of the request while it has no outcome; its negative while a thread sets the outcome; 0 afterwards.
+    private final AtomicLong awaited = new AtomicLong();
+    private CompletableFuture<Response> future; // null when the dispatching thread waits
+    private Thread dispatcher; // the thread that is inside the dispatching method
+    // Published by awaited.
+    private Response result;
+    private Failure failure;
+    private boolean reusable;
+
+    InnerOutcome(InnerRequest request, InnerRequests home) {
+        this.request = request;
+        this.home = home;
+    }
+
+    /**
+     * Begins a request of the calling thread.
+     *
+     * @param toComplete null when that waits
+     */
+    void open(long number, CompletableFuture<Response> toComplete) {
+        future = toComplete;
+        dispatcher = Thread.currentThread();
+        result = null;
+        failure = null;
+        reusable = false;
+        awaited.set(number);
+    }
+
+    /** Ends a request without an outcome. */
+    void takeBack() {
+        awaited.set(0);
+    }
+
+    /** Returns whether the dispatching thread waits. */
+    boolean isBlocking() {
+        return future == null;
+    }
+
+    /** Returns whether the calling thread is inside the dispatching method. */
+    boolean isOnDispatcher() {
+        return dispatcher == Thread.currentThread();
+    }
+
+    /** Marks that the dispatching thread leaves. */
+    void dispatcherLeaves() {
+        dispatcher = null;
+    }
+
+    boolean isAwaited(long number) {
+        return awaited.get() == number;
+    }
+
+    /** Returns whether another thread is setting the outcome of the waiting thread, or none has. For that thread. */
+    boolean isMissing() {
+        return awaited.get() != 0;
+    }
+
+    /**
+     * Sets the outcome, the first time; closes a response that is too late.
+     *
+     * @param given null when it failed
+     * @param why null when there is a response
+     * @param mayReuse whether no other thread uses the request any more
+     */
+    void complete(long number, Response given, Failure why, boolean mayReuse) {
+        if (!awaited.compareAndSet(number, -number)) {
+            if (given != null) {
+                given.close();
+            }
+            return;
+        }
+        if (future == null) {
+            Thread waits = dispatcher;
+            result = given;
+            failure = why;
+            reusable = mayReuse;
+            awaited.set(0);
+            LockSupport.unpark(waits);
+            return;
+        }
+        CallException error =
+                why == null ? null : new DispatchException(why, request.view().id());
+        InnerDelivery delivery = new InnerDelivery(future, given, error, request.outerEntry());
+        boolean here = isOnDispatcher();
+        awaited.set(0);
+        if (mayReuse) {
+            home.free(request);
+        }
+        delivery.deliver(here);
+    }
+
+    /**
+     * Returns the outcome to the waiting thread, and frees the request.
+     *
+     * @throws CallException the failure
+     */
+    Response take() {
+        Response given = result;
+        Failure why = failure;
+        long id = request.view().id();
+        result = null;
+        if (reusable) {
+            home.free(request);
+        }
+        if (why != null) {
+            throw new DispatchException(why, id);
+        }
+        return given;
+    }
+}

@@ -1,0 +1,366 @@
+package io.waybill.worker.inner;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Response;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.dispatch.Outcome;
+import io.waybill.handling.DispatchedResponse;
+import io.waybill.handling.Failure;
+import io.waybill.handling.HandlerInterception;
+import io.waybill.handling.InboundMessage;
+import io.waybill.handling.InnerMessage;
+import io.waybill.handling.OutgoingResponse;
+import io.waybill.wire.RecordView;
+import io.waybill.worker.poll.HandlerCall;
+import io.waybill.worker.poll.HandlerSlot;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * One message that a handler dispatched from inside the one that it handles. It ends twice: for the outer handler, with one outcome, which
+ * is a failure once the deadline passed; and for the inner one, when it is done. Pooled.
+ *
+ * <p><b>Threads.</b> Belongs to the dispatching thread, then to the inner handler's, and with a deferred response to the thread that
+ * responds.
+ */
+final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
+
+    private final InnerRequests home;
+    private final InnerMessage inner = new InnerMessage(deadlineNs -> outer().leftNs(deadlineNs));
+    private final OutgoingResponse response = new OutgoingResponse();
+    private final HandlerInterception interception;
+    private final InnerRequestOutbox outbox;
+    // The number of the request while its handler has not ended; 0 once a thread has claimed that.
+    private final AtomicLong open = new AtomicLong();
+    private final InnerOutcome outcome;
+
+    private EnclosingRequest outer;
+    private HandlerEntry outerEntry; // stays when the outer request ends first
+    private long number;
+    private boolean allowed; // by the access policies
+    private HandlerEntry entry; // null until a handler has counted it
+    private volatile boolean begun; // by its handler's thread; read by the one that ends its executor
+    private boolean inline; // whether the handler must not wait
+    private boolean intercepted;
+    private InnerLateResponse late; // null until the handler defers its response
+    private Thread inHandler; // null for none
+
+    InnerRequest(InnerRequests home) {
+        this.home = home;
+        this.outcome = new InnerOutcome(this, home);
+        this.outbox = new InnerRequestOutbox(this, home, response);
+        this.interception = new HandlerInterception(home.interceptors(), home.workerId());
+    }
+
+    /**
+     * Begins a request.
+     *
+     * @param toComplete null when the calling thread waits
+     */
+    void open(
+            EnclosingRequest enclosing,
+            long withNumber,
+            CompletableFuture<Response> toComplete,
+            MessageType type,
+            ByteBuffer payload,
+            List<Tensor> tensors,
+            List<? extends RRef> references) {
+        inner.open(enclosing.view(), type, payload, tensors, references);
+        outer = enclosing;
+        outerEntry = enclosing.entry();
+        number = withNumber;
+        allowed = false;
+        entry = null;
+        intercepted = false;
+        late = null;
+        enclosing.innerBegan();
+        outcome.open(withNumber, toComplete);
+    }
+
+    // ---- before its handler
+
+    RecordView view() {
+        return inner.view();
+    }
+
+    EnclosingRequest outer() {
+        return outer;
+    }
+
+    HandlerEntry outerEntry() {
+        return outerEntry;
+    }
+
+    InnerOutcome outcome() {
+        return outcome;
+    }
+
+    long number() {
+        return number;
+    }
+
+    int memoryBytes() {
+        return inner.memoryBytes();
+    }
+
+    boolean isAllowed() {
+        return allowed;
+    }
+
+    void allow() {
+        allowed = true;
+    }
+
+    /** Gives the request to a handler that has counted it. */
+    void admit(HandlerEntry chosen, boolean mustNotWait) {
+        entry = chosen;
+        begun = false;
+        inline = mustNotWait;
+        open.set(number);
+    }
+
+    /** Ends a request that no handler got. */
+    void refuse(Failure why) {
+        long mine = number;
+        inner.close();
+        outer.innerEnded();
+        outcome.complete(mine, null, why, true);
+    }
+
+    /** Ends a request whose handler has counted it, and does not get it. */
+    void refuseAdmitted(Failure why) {
+        end(number, null, why);
+    }
+
+    /** Takes back a request that no handler got, and whose caller gets an exception instead of an outcome. */
+    void takeBack() {
+        inner.close();
+        outer.innerEnded();
+        outcome.takeBack();
+    }
+
+    // ---- its handler
+
+    /** Runs the handler. */
+    @Override
+    public void run() {
+        if (home.isExpired(view())) { // while it waited for a thread
+            end(number, null, Failure.expired(view(), home.clock(), "a handler began"));
+            return;
+        }
+        HandlerSlot slot = home.slots().own();
+        boolean marks = inline && !slot.isInline();
+        if (marks) {
+            slot.beginInline();
+        }
+        try {
+            handle(slot);
+        } finally {
+            if (marks) {
+                slot.endInline();
+            }
+        }
+    }
+
+    private void handle(HandlerSlot slot) {
+        long mine = number;
+        HandlerEntry by = entry;
+        begun = true;
+        InboundMessage message = inner.openFor(by.key(), outer.delivered());
+        Thread thread = Thread.currentThread();
+        ClassLoader before = thread.getContextClassLoader();
+        ClassLoader wanted = by.contextClassLoader();
+        Failure failed;
+        if (wanted != before) {
+            thread.setContextClassLoader(wanted);
+        }
+        HandlerCall outside = slot.enter(this);
+        inHandler = thread;
+        try {
+            failed = call(by, message);
+        } catch (Throwable e) { // the boundary around a handler: any exception fails only its own request
+            failed = e instanceof RejectedMessageException refusal
+                    ? Failure.rejected(home.workerId(), refusal)
+                    : home.threw(by, e);
+        } finally {
+            inHandler = null;
+            slot.leave(outside);
+            if (wanted != before) {
+                thread.setContextClassLoader(before);
+            }
+        }
+        InnerLateResponse deferred = late;
+        if (deferred != null && failed == null) {
+            deferred.handlerReturned();
+            return;
+        }
+        if (deferred != null) {
+            deferred.handlerThrew();
+        }
+        end(mine, response, failed == null && response.isEmpty() ? Failure.noResponse(home.workerId(), by) : failed);
+    }
+
+    private Failure call(HandlerEntry by, InboundMessage message) throws RejectedMessageException {
+        if (home.interceptors().table().isEmpty()) {
+            by.handler().handle(message, outbox);
+            return null;
+        }
+        interception.open(view());
+        intercepted = true;
+        return interception.handle(by, message, outbox);
+    }
+
+    /**
+     * Ends the request with its deferred response.
+     *
+     * @param failed null when the body is the response
+     */
+    void completeLate(long mine, OutgoingResponse body, Failure failed) {
+        if (open.get() == mine) {
+            end(mine, body, intercepted ? interception.after(failed == null ? body : null, failed) : failed);
+        }
+    }
+
+    // ---- its ends
+
+    /**
+     * Ends the request for its handler, and for the outer one if that still waits.
+     *
+     * @param failed null when what the handler composed is the response
+     */
+    private void end(long mine, OutgoingResponse composed, Failure failed) {
+        if (!open.compareAndSet(mine, 0)) {
+            response.reset(); // abandoned: this object is not reused
+            inner.close();
+            return;
+        }
+        HandlerEntry ended = entry;
+        EnclosingRequest enclosing = outer;
+        Response given = null;
+        Failure why = failed;
+        if (failed == null) {
+            try {
+                given = DispatchedResponse.take(inner, composed, home.workerId());
+            } catch (RuntimeException | Error e) { // the heap may be full
+                why = Failure.threw(home.workerId(), e);
+            }
+        }
+        response.reset();
+        inner.close();
+        entry = null;
+        home.ended(mine);
+        enclosing.innerEnded();
+        ended.end(why == null ? Outcome.DONE : Outcome.FAILED);
+        outcome.complete(mine, given, why, !outbox.hasInside()); // last: this object may be reused afterwards
+    }
+
+    /** Fails the request for the outer handler because its deadline passed; the inner handler continues. */
+    void expire(long ofNumber) {
+        if (outcome.isAwaited(ofNumber)) {
+            outcome.complete(ofNumber, null, Failure.expired(view(), home.clock(), "its response came"), false);
+        }
+    }
+
+    /** Fails the request for the outer handler, whose thread was interrupted. */
+    void interrupted(long ofNumber) {
+        String text = "the thread of the handler that dispatched it was interrupted";
+        outcome.complete(ofNumber, null, home.failure(ErrorCode.HANDLER_GONE, text), false);
+    }
+
+    boolean isOpen(long ofNumber) {
+        return open.get() == ofNumber;
+    }
+
+    /** Returns whether only a deferred response is missing. */
+    boolean isDeferred() {
+        InnerLateResponse deferred = late;
+        return deferred != null && deferred.isAwaited();
+    }
+
+    @Override
+    public void abandoned() {
+        abandon(number);
+    }
+
+    @Override
+    public void abandon(long sequence) {
+        HandlerEntry ended = entry;
+        if (sequence == 0 || ended == null || !open.compareAndSet(sequence, 0)) {
+            return;
+        }
+        try {
+            if (!begun || isDeferred()) { // otherwise its thread may still be in the handler: this object is not reused
+                inner.close();
+            }
+            String text = ended.provider() + " did not finish " + ended.key() + " before it left";
+            Failure why = home.isExpired(view())
+                    ? Failure.expired(view(), home.clock(), "its response came")
+                    : home.failure(ErrorCode.HANDLER_STUCK, text);
+            outcome.complete(sequence, null, why, false);
+        } finally {
+            home.ended(sequence);
+            if (intercepted) {
+                interception.end();
+            }
+            ended.end(Outcome.FAILED);
+        }
+    }
+
+    // ---- HandlerCall, read by the housekeeper's thread
+
+    @Override
+    public long sequence() {
+        return open.get();
+    }
+
+    @Override
+    public HandlerEntry entry() {
+        return entry;
+    }
+
+    @Override
+    public long id() {
+        return open.get() == 0 ? MessageId.NONE : view().id();
+    }
+
+    @Override
+    public long deadlineNs() {
+        return view().deadlineNs();
+    }
+
+    @Override
+    public boolean isWaiting() {
+        return outbox.isWaiting();
+    }
+
+    // ---- for its outbox
+
+    /** Throws {@link IllegalStateException} unless the calling thread is inside the handler. */
+    void requireInHandler() {
+        if (inHandler != Thread.currentThread()) {
+            throw new IllegalStateException("an outbox takes a response from the thread of its handler, until that"
+                    + " returned; outbox.later() gives what any thread may respond with afterwards");
+        }
+    }
+
+    /** Returns the deferred response; null for none. */
+    InnerLateResponse deferred() {
+        return late;
+    }
+
+    /** Defers the response. */
+    InnerLateResponse defer() {
+        if (late == null) {
+            late = new InnerLateResponse(this, number, home.workerId());
+        }
+        return late;
+    }
+}

@@ -1,0 +1,369 @@
+package io.waybill.worker.inner;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
+import io.waybill.api.Response;
+import io.waybill.api.handler.Outbox;
+import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.dispatch.Absence;
+import io.waybill.dispatch.AccessPolicies;
+import io.waybill.dispatch.ExecutorRefusedException;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerTable;
+import io.waybill.dispatch.StuckSettings;
+import io.waybill.handling.DispatchException;
+import io.waybill.handling.Failure;
+import io.waybill.handling.Route;
+import io.waybill.host.Clock;
+import io.waybill.intercept.Interceptors;
+import io.waybill.wire.RecordView;
+import io.waybill.worker.poll.HandlerSlot;
+import io.waybill.worker.poll.HandlerSlots;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiConsumer;
+import org.agrona.concurrent.ManyToManyConcurrentArrayQueue;
+
+/**
+ * Finds the handlers of messages that other handlers dispatch, runs them, and keeps those that wait: for a handler that is replaced, an
+ * access policy, or a thread.
+ *
+ * <p>A blocking inner handler runs on the threads of its bundle. It runs on the dispatching thread if that belongs to the same bundle, or
+ * if the bundle takes no more tasks: so handlers that wait for each other can't exhaust threads.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class InnerRequests {
+
+    private static final int POOL_SIZE = 256;
+    private static final int LARGEST_POOLED_BYTES = 1 << 20;
+    private static final long MAX_WAIT_MS = 50; // not longer: the clock may be one that a test moves
+
+    private final int workerId;
+    private final HandlerRegistry registry;
+    private final HandlerRegistry ownHandlers;
+    private final Interceptors<HandlerInterceptor> interceptors;
+    private final HandlerSlots slots;
+    private final Clock clock;
+    private final InnerAccess access;
+    private final BiConsumer<HandlerEntry, Throwable> errors;
+    private final ManyToManyConcurrentArrayQueue<InnerRequest> pool = new ManyToManyConcurrentArrayQueue<>(POOL_SIZE);
+    private final AtomicLong numbers = new AtomicLong();
+    private final InnerFlights flights;
+    private final Object changed = new Object(); // notified when handlers, policies or threads changed
+
+    /**
+     * Creates an object for one worker.
+     *
+     * @param uid owner of all files that requests are read from
+     * @param ownHandlers those of the worker itself
+     * @param errors logs what handlers throw
+     */
+    public InnerRequests(
+            int workerId,
+            long uid,
+            HandlerRegistry registry,
+            HandlerRegistry ownHandlers,
+            Interceptors<HandlerInterceptor> interceptors,
+            HandlerSlots slots,
+            Clock clock,
+            StuckSettings stuck,
+            BiConsumer<HandlerEntry, Throwable> errors) {
+        this.workerId = workerId;
+        this.registry = registry;
+        this.ownHandlers = ownHandlers;
+        this.interceptors = interceptors;
+        this.slots = slots;
+        this.clock = clock;
+        this.access = new InnerAccess(uid);
+        this.flights = new InnerFlights(this, registry, clock, stuck);
+        this.errors = errors;
+        registry.onChange(this::signal);
+        registry.onRoom(this::signal);
+        registry.policies().onChange(this::signal);
+    }
+
+    private void signal() {
+        synchronized (changed) {
+            changed.notifyAll();
+        }
+    }
+
+    // ---- dispatching
+
+    /** Dispatches a message, and waits for its outcome; see {@link Outbox#dispatch}. */
+    public Response dispatch(
+            EnclosingRequest outer,
+            MessageType type,
+            ByteBuffer payload,
+            List<Tensor> tensors,
+            List<? extends RRef> references) {
+        requireDepth(outer, type);
+        InnerRequest request = take();
+        request.open(outer, numbers.incrementAndGet(), null, type, payload, tensors, references);
+        outer.waits(true);
+        try {
+            beginWaiting(request);
+            await(request);
+        } finally {
+            outer.waits(false);
+        }
+        return request.outcome().take();
+    }
+
+    /** Dispatches a message; see {@link Outbox#dispatchAsync}. */
+    public CompletableFuture<Response> dispatchAsync(
+            EnclosingRequest outer,
+            MessageType type,
+            ByteBuffer payload,
+            List<Tensor> tensors,
+            List<? extends RRef> references) {
+        CompletableFuture<Response> future = new CompletableFuture<>();
+        try {
+            requireDepth(outer, type);
+        } catch (DispatchException e) {
+            future.completeExceptionally(e);
+            return future;
+        }
+        InnerRequest request = take();
+        long number = numbers.incrementAndGet();
+        request.open(outer, number, future, type, payload, tensors, references);
+        if (!begin(request)) {
+            request.outcome().dispatcherLeaves();
+            flights.park(request, number);
+        } else if (!future.isDone()) {
+            flights.track(request, number);
+        }
+        return future;
+    }
+
+    private void requireDepth(EnclosingRequest outer, MessageType type) {
+        if (outer.depth() >= Outbox.MAX_DEPTH) {
+            Failure tooDeep = Failure.tooDeep(workerId, outer.path() + " > " + type);
+            throw new DispatchException(tooDeep, outer.view().id());
+        }
+    }
+
+    private InnerRequest take() {
+        InnerRequest free = pool.poll();
+        return free == null ? new InnerRequest(this) : free;
+    }
+
+    /** Begins a request whose dispatching thread waits. */
+    private void beginWaiting(InnerRequest request) {
+        long sinceNs = clock.monotonicNs();
+        boolean begun = tryBegin(request);
+        while (!begun) {
+            if (slots.own().isInline()) {
+                request.takeBack();
+                throw Failure.mustNotWait();
+            }
+            if (flights.isTooLong(sinceNs)) {
+                request.refuse(flights.waitedTooLong(request));
+                return;
+            }
+            try {
+                synchronized (changed) {
+                    changed.wait(MAX_WAIT_MS);
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                request.refuse(failure(ErrorCode.HANDLER_GONE, "the dispatching thread was interrupted"));
+                return;
+            }
+            begun = tryBegin(request);
+        }
+    }
+
+    private boolean tryBegin(InnerRequest request) {
+        try {
+            return begin(request);
+        } catch (IllegalStateException e) { // a non-blocking handler must not wait
+            request.takeBack();
+            throw e;
+        }
+    }
+
+    /** Waits for the outcome. */
+    private void await(InnerRequest request) {
+        long number = request.number();
+        long deadlineNs = request.view().deadlineNs();
+        if (request.outcome().isAwaited(number)) {
+            flights.track(request, number);
+        }
+        while (request.outcome().isMissing()) {
+            long leftNs = deadlineNs == 0 ? Long.MAX_VALUE : deadlineNs - clock.bootNs();
+            if (leftNs <= 0) {
+                request.expire(number);
+            } else if (Thread.interrupted()) {
+                request.interrupted(number);
+                Thread.currentThread().interrupt();
+            } else {
+                LockSupport.parkNanos(request, Math.min(leftNs, MAX_WAIT_MS * 1_000_000));
+            }
+        }
+    }
+
+    // ---- finding a handler
+
+    /** Gives a request to its handler, or refuses it; false when it has to wait. */
+    boolean begin(InnerRequest request) {
+        RecordView view = request.view();
+        if (isExpired(view)) {
+            request.refuse(Failure.expired(view, clock, "a handler began"));
+            return true;
+        }
+        if (!Route.isNamed(view)) {
+            String text =
+                    "the payload of a " + view.type() + " begins with the operation's name, and this one does not";
+            request.refuse(failure(ErrorCode.MALFORMED_BODY, text));
+            return true;
+        }
+        AccessPolicies.Required policies = registry.policies().current();
+        if (policies != null && !request.isAllowed()) {
+            if (!policies.isComplete()) {
+                return false;
+            }
+            String refused = access.ask(request, policies);
+            if (refused != null) {
+                request.refuse(failure(ErrorCode.ACCESS_DENIED, refused));
+                return true;
+            }
+            request.allow();
+        }
+        return find(request, view);
+    }
+
+    private boolean find(InnerRequest request, RecordView view) {
+        while (true) {
+            HandlerTable table = Route.isOfReferences(view.typeCode()) ? ownHandlers.table() : registry.table();
+            HandlerEntry entry = Route.find(table, view);
+            if (entry == null && Route.absence(table, view) == Absence.LEFT) {
+                HandlerEntry leaving = leavingWith(request, table);
+                return leaving != null && mayRun(request, leaving) && leaving.beginLeaving() && run(request, leaving);
+            }
+            if (entry == null) {
+                request.refuse(Failure.unknown(workerId, Route.key(table, view)));
+                return true;
+            }
+            if (entry.isOutOfService()) {
+                request.refuse(Failure.outOfService(workerId, entry));
+                return true;
+            }
+            if (!mayRun(request, entry)) {
+                return false;
+            }
+            if (entry.begin()) {
+                return run(request, entry);
+            }
+            Thread.onSpinWait(); // withdrawn between lookup and begin: the new table follows
+        }
+    }
+
+    /**
+     * Returns the handler in a bundle that leaves, when the outer handler is of the same bundle, whose drain waits for both; null for none.
+     */
+    private HandlerEntry leavingWith(InnerRequest request, HandlerTable table) {
+        HandlerEntry outer = request.outerEntry();
+        return outer.isWithdrawn() ? registry.leaving(Route.key(table, request.view()), outer.executor()) : null;
+    }
+
+    /** Returns whether there is a thread for the handler. */
+    private boolean mayRun(InnerRequest request, HandlerEntry entry) {
+        boolean onDispatcher = request.outcome().isOnDispatcher();
+        if (onDispatcher && entry.runsOnPoller()) {
+            return true;
+        }
+        boolean inline = slots.own().isInline();
+        if (onDispatcher && request.outcome().isBlocking() && inline) {
+            throw Failure.mustNotWait();
+        }
+        return onDispatcher && !inline || entry.executor().hasRoom();
+    }
+
+    /** Runs a handler that has counted the request. */
+    private boolean run(InnerRequest request, HandlerEntry entry) {
+        HandlerSlot slot = slots.own();
+        boolean onDispatcher = request.outcome().isOnDispatcher();
+        boolean nonBlocking = entry.runsOnPoller();
+        boolean isOwnBundle = entry.executor() == request.outerEntry().executor();
+        boolean here = onDispatcher
+                && (nonBlocking
+                        || !slot.isInline()
+                                && (request.outcome().isBlocking() && isOwnBundle
+                                        || !entry.executor().hasRoom()));
+        request.admit(entry, here && nonBlocking);
+        if (here) {
+            request.run();
+            return true;
+        }
+        try {
+            entry.executor().execute(request);
+        } catch (ExecutorRefusedException e) {
+            request.refuseAdmitted(failure(
+                    e.reason() == ExecutorRefusedException.Reason.CLOSED
+                            ? ErrorCode.HANDLER_GONE
+                            : ErrorCode.BACK_PRESSURE,
+                    e.getMessage()));
+        }
+        return true;
+    }
+
+    /** Completes what is due, and begins what waited. By the housekeeper. */
+    public void look() {
+        flights.look();
+    }
+
+    // ---- for its requests
+
+    int workerId() {
+        return workerId;
+    }
+
+    Interceptors<HandlerInterceptor> interceptors() {
+        return interceptors;
+    }
+
+    HandlerSlots slots() {
+        return slots;
+    }
+
+    Clock clock() {
+        return clock;
+    }
+
+    boolean isExpired(RecordView view) {
+        return view.deadlineNs() != 0 && clock.bootNs() >= view.deadlineNs();
+    }
+
+    /** Creates an error of the broker. */
+    Failure failure(ErrorCode code, String text) {
+        return new Failure(ErrorKind.UNKNOWN_ERROR, code, Failure.nodeError(workerId, text));
+    }
+
+    /** Logs what a handler threw, and returns the failure that it is. */
+    Failure threw(HandlerEntry entry, Throwable thrown) {
+        if (!(thrown instanceof DispatchException)) {
+            errors.accept(entry, thrown);
+        }
+        return Failure.threw(workerId, thrown);
+    }
+
+    /** Notes that the handler of a request ended. */
+    void ended(long number) {
+        flights.ended(number);
+    }
+
+    void free(InnerRequest ended) {
+        if (ended.memoryBytes() <= LARGEST_POOLED_BYTES) {
+            pool.offer(ended); // a full pool drops it
+        }
+    }
+}

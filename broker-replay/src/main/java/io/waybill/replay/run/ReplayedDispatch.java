@@ -1,0 +1,191 @@
+package io.waybill.replay.run;
+
+import io.waybill.api.CallException;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Response;
+import io.waybill.api.handler.LateResponse;
+import io.waybill.api.handler.Outbox;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.dispatch.HandlerEntry;
+import io.waybill.handling.Delivered;
+import io.waybill.handling.DispatchException;
+import io.waybill.handling.DispatchedResponse;
+import io.waybill.handling.Failure;
+import io.waybill.handling.HandlerInterception;
+import io.waybill.handling.InboundMessage;
+import io.waybill.handling.InnerMessage;
+import io.waybill.handling.InnerOutbox;
+import io.waybill.handling.OutgoingResponse;
+import io.waybill.handling.Route;
+import io.waybill.rref.id.FetchRequest;
+import io.waybill.wire.RecordView;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Messages that a handler dispatches in a replay: their handlers run again, on the thread of the one that dispatches them.
+ *
+ * <p><b>Threads.</b> The handler's.
+ */
+final class ReplayedDispatch {
+
+    private final ReplayCandidate candidate;
+    private final RequestRunner.Surroundings surroundings;
+    private final RecordView request;
+    private final ReplayOutbox run;
+
+    /**
+     * Creates the messages inside one request.
+     *
+     * @param request the record that is run
+     */
+    ReplayedDispatch(
+            ReplayCandidate candidate, RequestRunner.Surroundings surroundings, RecordView request, ReplayOutbox run) {
+        this.candidate = candidate;
+        this.surroundings = surroundings;
+        this.request = request;
+        this.run = run;
+    }
+
+    Response dispatch(
+            Outbox outer, MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        RunOutbox within = outer instanceof RunOutbox inner ? inner : null;
+        String path = (within == null ? request.type().name() : within.path) + " > " + type;
+        int depth = within == null ? 1 : within.depth + 1;
+        if (depth > Outbox.MAX_DEPTH) {
+            throw failed(Failure.tooDeep(candidate.worker().id(), path));
+        }
+        InnerMessage inner = new InnerMessage(deadlineNs -> run.leftNs());
+        inner.open(request, type, payload, tensors, references);
+        try {
+            return type == MessageType.SCRIPT_RREF_FETCH_CALL
+                    ? fetch(inner)
+                    : handle(new RunOutbox(outer, path, depth), inner);
+        } finally {
+            inner.close();
+        }
+    }
+
+    CompletableFuture<Response> dispatchAsync(
+            Outbox outer, MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+        try {
+            return CompletableFuture.completedFuture(dispatch(outer, type, payload, tensors, references));
+        } catch (CallException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    private Response fetch(InnerMessage inner) {
+        try {
+            return candidate.read(FetchRequest.decode(inner.view().payload()).id());
+        } catch (RejectedMessageException e) {
+            throw failed(Failure.rejected(candidate.worker().id(), e));
+        }
+    }
+
+    private Response handle(RunOutbox outbox, InnerMessage inner) {
+        RecordView view = inner.view();
+        HandlerEntry entry = Route.find(candidate.table(), view);
+        if (entry == null) {
+            run.stop(RunOutcome.failed(candidate.missing(Route.key(candidate.table(), view))));
+            throw failed(Failure.unknown(candidate.worker().id(), Route.key(candidate.table(), view)));
+        }
+        OutgoingResponse composed = outbox.composed();
+        InboundMessage message = inner.openFor(entry.key(), Delivered.FIRST);
+        HandlerInterception interception = candidate.newInterception();
+        interception.open(view);
+        ReplayedLateResponse late = null;
+        try {
+            Optional<Failure> failure = surroundings.supervision().call(entry, interception, message, outbox);
+            late = failure.isEmpty() ? outbox.late : null;
+            OutgoingResponse given = composed;
+            if (late != null) {
+                failure = outcome(late, interception);
+                given = late.response();
+            }
+            if (failure.isEmpty() && given.isEmpty()) {
+                failure = Optional.of(Failure.noResponse(candidate.worker().id(), entry));
+            }
+            if (failure.isPresent()) {
+                throw failed(failure.get());
+            }
+            return DispatchedResponse.take(inner, given, candidate.worker().id());
+        } finally {
+            interception.end();
+            composed.reset();
+            if (late != null) {
+                late.response().reset();
+            }
+        }
+    }
+
+    private Optional<Failure> outcome(ReplayedLateResponse late, HandlerInterception interception) {
+        long limitMs = surroundings.settings().limit().toMillis();
+        if (!late.await(surroundings.settings().limit())) {
+            String text =
+                    "no answer came within " + limitMs + " ms after a handler that it dispatched a message to returned";
+            run.stop(RunOutcome.failed(text));
+            throw ReplayCandidate.refused(text);
+        }
+        return surroundings.supervision().after(interception, late.response(), late.failure());
+    }
+
+    private DispatchException failed(Failure failure) {
+        return new DispatchException(failure, request.id());
+    }
+
+    /** Outbox of a handler that a message was dispatched to. */
+    private final class RunOutbox extends InnerOutbox {
+
+        private final Outbox outer;
+        private final String path; // the types of the messages that this one is inside of, and its own
+        private final int depth;
+        private ReplayedLateResponse late; // null until first use
+
+        RunOutbox(Outbox outer, String path, int depth) {
+            super(new OutgoingResponse());
+            this.outer = outer;
+            this.path = path;
+            this.depth = depth;
+        }
+
+        @Override
+        protected Outbox outer() {
+            return outer;
+        }
+
+        @Override
+        protected void requireInHandler() {
+            // a replay does not reuse outboxes
+        }
+
+        @Override
+        public boolean isDeferred() {
+            return late != null;
+        }
+
+        @Override
+        public LateResponse later() {
+            if (late == null) {
+                late = new ReplayedLateResponse(candidate.worker().id());
+            }
+            return late;
+        }
+
+        @Override
+        public Response dispatch(
+                MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+            return ReplayedDispatch.this.dispatch(this, type, payload, tensors, references);
+        }
+
+        @Override
+        public CompletableFuture<Response> dispatchAsync(
+                MessageType type, ByteBuffer payload, List<Tensor> tensors, List<? extends RRef> references) {
+            return ReplayedDispatch.this.dispatchAsync(this, type, payload, tensors, references);
+        }
+    }
+}

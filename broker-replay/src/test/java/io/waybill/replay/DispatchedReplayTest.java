@@ -1,0 +1,123 @@
+package io.waybill.replay;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.Value;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.replay.compare.Verdict;
+import io.waybill.worker.Worker;
+import io.waybill.worker.inner.Wrapping;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Messages inside others, whose handlers run again in a replay of the outer one. */
+@Timeout(120)
+class DispatchedReplayTest {
+
+    private static final int CALLS = 20;
+
+    @TempDir
+    private Path directory;
+
+    /** The outer and the inner handler both read inputs that are on record, and the inner one calls another worker. */
+    private static ReplayScenario scenario(MessageHandler envelope, String suffix) {
+        return new ReplayScenario()
+                .handles("a", "0x150", (message, outbox) -> {
+                    outbox.clock().instant();
+                    envelope.handle(message, outbox);
+                })
+                .handles("a", "text.inner", (message, outbox) -> {
+                    long drawn = outbox.random().nextLong();
+                    if (message.int64("n") == 7) {
+                        throw new RejectedMessageException(ErrorCode.REFUSED, "no sevens, at " + drawn);
+                    }
+                    try (Response response = outbox.caller().call(Request.operation("b", "text.other"))) {
+                        outbox.respond(Value.of(message.operation() + message.int64("n") + " "
+                                + outbox.clock().millis() + " " + drawn + " " + response.value() + suffix));
+                    }
+                })
+                .handles("b", "text.other", (message, outbox) -> outbox.respond(Value.of("other")));
+    }
+
+    private static void call(Worker caller) {
+        Wrapping.add(caller, "text.*", 0x50, 0);
+        for (int i = 0; i < CALLS; i++) {
+            Request request = Request.operation("a", "text.inner");
+            request.body().int64("n", i);
+            try {
+                caller.call(request).close();
+            } catch (CallException e) {
+                assertThat(e.code()).isEqualTo(ErrorCode.REFUSED);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"blocking", "async"})
+    void runsTheInnerHandlerAgain(String form) throws Exception {
+        MessageHandler envelope = form.equals("async") ? Wrapping.ASYNC : Wrapping.BLOCKING;
+        Path home = scenario(envelope, "").record(directory, DispatchedReplayTest::call);
+        ReplayReport same = scenario(Wrapping.BLOCKING, "").replay(home).run();
+        assertThat(same.calls()).isEqualTo(2 * CALLS - 1);
+        assertThat(same.isAllSame()).isTrue();
+
+        List<Verdict> verdicts = new ArrayList<>();
+        scenario(Wrapping.BLOCKING, "!")
+                .replay(home)
+                .run(call -> call.results().stream()
+                        .map(result -> result.verdict())
+                        .filter(verdict -> verdict != Verdict.SAME)
+                        .forEach(verdicts::add));
+        assertThat(verdicts)
+                .as("responses of a changed inner handler")
+                .hasSize(CALLS - 1)
+                .containsOnly(Verdict.DIFFERENT);
+    }
+
+    @Test
+    void namesTheInnerHandlerThatIsMissing() throws Exception {
+        Path home = scenario(Wrapping.BLOCKING, "").record(directory, DispatchedReplayTest::call);
+        List<String> reasons = new ArrayList<>();
+        new ReplayScenario()
+                .handles("a", "0x150", Wrapping.BLOCKING)
+                .handles("b", "text.other", (message, outbox) -> outbox.respond(Value.of("other")))
+                .replay(home)
+                .run(call -> call.results().stream()
+                        .filter(result -> result.verdict() != Verdict.SAME)
+                        .forEach(result -> reasons.add(result.reason())));
+        assertThat(reasons)
+                .hasSize(CALLS)
+                .allSatisfy(reason -> assertThat(reason).contains("there is no handler for text.inner"));
+    }
+
+    @Test
+    void refusesTheSameDepth() throws Exception {
+        ReplayScenario nested = new ReplayScenario().handles("a", "0x150", Wrapping.BLOCKING);
+        Path home = nested.record(directory, caller -> {
+            ByteBuffer payload = ByteBuffer.allocate(0);
+            for (int i = 0; i < 9; i++) {
+                payload = Wrapping.wrap(0x150, payload);
+            }
+            try {
+                caller.call(Request.raw("a", MessageType.userRequest(0x50), payload, List.of()))
+                        .close();
+            } catch (CallException e) {
+                assertThat(e.code()).isEqualTo(ErrorCode.REFUSED);
+            }
+        });
+        assertThat(nested.replay(home).run().isAllSame()).isTrue();
+    }
+}
