@@ -109,6 +109,8 @@ class ArchitectureTest {
             Map.entry("host", List.of()),
             Map.entry("host.failure", List.of()),
             Map.entry("host.agent", List.of("host")),
+            Map.entry("broker", List.of("broker.file")),
+            Map.entry("broker.file", List.of()),
             Map.entry("home", List.of("home.cursor", "home.error")),
             Map.entry("home.cursor", List.of("home.error")),
             Map.entry("home.error", List.of()),

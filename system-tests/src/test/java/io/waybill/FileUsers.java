@@ -58,6 +58,7 @@ final class FileUsers {
             "Salvage",
             "Segment",
             "SegmentMapping",
+            "StateFiles",
             "SharedStore",
             "ShippedBundles",
             "SliceFile",

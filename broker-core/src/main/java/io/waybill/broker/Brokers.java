@@ -25,6 +25,7 @@ public final class Brokers implements AutoCloseable {
     private final BrokerBackend backend;
     private final Host host;
     private final Timers timers;
+    private final KeptStates kept; // null if nothing is kept
     private final NamedCounters counters = new NamedCounters();
     private final Object lock = new Object();
     private final Set<OwnedBroker> open = new LinkedHashSet<>(); // guarded by lock
@@ -33,7 +34,18 @@ public final class Brokers implements AutoCloseable {
     private List<Peer> seen = List.of(); // the housekeeper's
     private boolean closed; // guarded by lock
 
+    /** Creates brokers whose state ends with them, whatever its policy says. */
     public Brokers(BrokerBackend backend, Host host) {
+        this(backend, host, null);
+    }
+
+    /**
+     * Creates brokers.
+     *
+     * @param kept state that is kept on disk; closed by the brokers
+     */
+    public Brokers(BrokerBackend backend, Host host, KeptStates kept) {
+        this.kept = kept;
         this.backend = backend;
         this.host = host;
         this.nextSweepNs = host.clock().monotonicNs();
@@ -98,7 +110,7 @@ public final class Brokers implements AutoCloseable {
 
     OwnerState state(Provider owner) {
         synchronized (lock) {
-            return states.computeIfAbsent(owner.name(), name -> new OwnerState(name, host.clock()));
+            return states.computeIfAbsent(owner.name(), name -> new OwnerState(name, host.clock(), kept));
         }
     }
 
@@ -113,6 +125,10 @@ public final class Brokers implements AutoCloseable {
         List<StateStatus> all = new ArrayList<>();
         allStates().forEach(each -> all.addAll(each.statuses()));
         return all;
+    }
+
+    KeptStates kept() {
+        return kept;
     }
 
     BrokerBackend backend() {
@@ -149,6 +165,10 @@ public final class Brokers implements AutoCloseable {
         for (OwnedBroker broker : open()) {
             steps.attempt(() -> broker.revoke("its worker has closed"));
         }
-        steps.attempt(timers::close).finishUnchecked();
+        steps.attempt(timers::close);
+        if (kept != null) {
+            steps.attempt(kept::close);
+        }
+        steps.finishUnchecked();
     }
 }

@@ -21,13 +21,15 @@ final class OwnerState {
 
     private final String owner;
     private final Clock clock;
+    private final KeptStates kept; // null if nothing is kept
     private final Map<String, StateTable> tables = new TreeMap<>(); // guarded by this
     private int entries; // guarded by this
     private long bytes; // guarded by this
 
-    OwnerState(String owner, Clock clock) {
+    OwnerState(String owner, Clock clock, KeptStates kept) {
         this.owner = owner;
         this.clock = clock;
+        this.kept = kept;
     }
 
     /** The store of a name, made when there is none. */
@@ -39,7 +41,11 @@ final class OwnerState {
             throw new IllegalStateException(
                     owner + " has " + StateStore.MAX_STORES + " stores, and at most as many are possible");
         }
-        return tables.computeIfAbsent(name, none -> new StateTable(name, this, clock));
+        return tables.computeIfAbsent(name, none -> new StateTable(name, this, clock, kept));
+    }
+
+    String name() {
+        return owner;
     }
 
     synchronized List<StateStatus> statuses() {
@@ -60,25 +66,33 @@ final class OwnerState {
      * @param addedEntries 1, or 0 when it replaces one
      */
     void makeRoom(StateTable table, String without, int addedEntries, long addedBytes) {
-        if (fits(addedEntries, addedBytes)) {
+        if (fits(table, addedEntries, addedBytes)) {
             return;
         }
         sweep();
-        while (!fits(addedEntries, addedBytes)
+        while (!fits(table, addedEntries, addedBytes)
                 && addedBytes <= StateStore.MAX_BYTES
                 && table.policy().whenFull() == StatePolicy.WhenFull.EVICT
                 && table.evictEldest(without)) {
             // one less
         }
-        if (!fits(addedEntries, addedBytes)) {
+        requireRoom(table, addedEntries, addedBytes);
+    }
+
+    /** Refuses what does not fit, under the lock. */
+    void requireRoom(StateTable table, int addedEntries, long addedBytes) {
+        if (!fits(table, addedEntries, addedBytes)) {
             throw new StateFullException("no room in the state of " + owner + " for " + addedBytes + " bytes more in "
                     + table.name() + ": it has " + entries + " of at most " + StateStore.MAX_ENTRIES + " entries, and "
-                    + bytes + " of at most " + StateStore.MAX_BYTES + " bytes");
+                    + bytes + " of at most " + StateStore.MAX_BYTES + " bytes"
+                    + (table.isKept() ? "; " + kept.room() : ""));
         }
     }
 
-    private boolean fits(int addedEntries, long addedBytes) {
-        return entries + addedEntries <= StateStore.MAX_ENTRIES && bytes + addedBytes <= StateStore.MAX_BYTES;
+    private boolean fits(StateTable table, int addedEntries, long addedBytes) {
+        return entries + addedEntries <= StateStore.MAX_ENTRIES
+                && bytes + addedBytes <= StateStore.MAX_BYTES
+                && (!table.isKept() || kept.fits(addedBytes));
     }
 
     /** Counts what was added or removed, under the lock. */

@@ -11,9 +11,13 @@ final class StateCell {
     long usedNs;
 
     StateCell(Value value, long bytes, long nowNs) {
+        this(value, bytes, nowNs, nowNs);
+    }
+
+    StateCell(Value value, long bytes, long setNs, long usedNs) {
         this.value = value;
         this.bytes = bytes;
-        this.setNs = nowNs;
-        this.usedNs = nowNs;
+        this.setNs = setNs;
+        this.usedNs = usedNs;
     }
 }

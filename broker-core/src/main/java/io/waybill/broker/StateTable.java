@@ -2,8 +2,10 @@ package io.waybill.broker;
 
 import io.waybill.api.Value;
 import io.waybill.api.state.StateEntry;
+import io.waybill.api.state.StateFullException;
 import io.waybill.api.state.StatePolicy;
 import io.waybill.api.state.StateUsage;
+import io.waybill.broker.file.StateRecord;
 import io.waybill.host.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,15 +25,27 @@ final class StateTable {
     private final String name;
     private final OwnerState owner;
     private final Clock clock;
+    private final KeptStates kept; // null if nothing is kept
     private final Map<String, StateCell> cells = new LinkedHashMap<>(16, 0.75f, true); // least recently used first
     private StatePolicy policy = StatePolicy.KEEP;
     private long bytes;
     private long evicted;
+    private boolean isKept;
+    private boolean isLoaded; // it was kept in this incarnation: the file has nothing that is not here
+    private boolean isChanged; // since the file was written
 
-    StateTable(String name, OwnerState owner, Clock clock) {
+    /** What is to be written to the file; if it is not kept, the file is to be removed. */
+    record Changes(boolean isKept, List<StateRecord> entries) {}
+
+    StateTable(String name, OwnerState owner, Clock clock, KeptStates kept) {
         this.name = name;
         this.owner = owner;
         this.clock = clock;
+        this.kept = kept;
+    }
+
+    String ownerName() {
+        return owner.name();
     }
 
     String name() {
@@ -44,9 +58,90 @@ final class StateTable {
         }
     }
 
+    /**
+     * Sets the policy. A store that is kept from now on gets the entries of its file; one that is no longer kept loses the file.
+     *
+     * @throws io.waybill.api.state.StateFileException when the file can't be used; nothing is changed
+     * @throws io.waybill.api.state.StateFullException when there is no room for what it holds; nothing is changed
+     */
     void policy(StatePolicy other) {
+        boolean keeps = kept != null && other.lifetime() == StatePolicy.Lifetime.ON_DISK;
+        boolean reads;
         synchronized (owner) {
+            reads = keeps && !isLoaded;
+        }
+        List<StateRecord> stored =
+                reads ? kept.read(owner.name(), name) : List.of(); // the disk may be slow: not under the lock
+        synchronized (owner) {
+            if (keeps && !isKept) {
+                keep(stored);
+            } else if (!keeps && (isKept || kept != null && !isLoaded && kept.takeUnopened(owner.name(), name))) {
+                kept.count(isKept ? -bytes : 0);
+                isKept = false;
+                isChanged = true;
+                kept.follow(this);
+            }
             policy = other;
+        }
+    }
+
+    /** Adds what the file has, unless it is there. */
+    private void keep(List<StateRecord> stored) {
+        Map<String, StateCell> added = new LinkedHashMap<>();
+        long addedBytes = 0;
+        long nowNs = clock.monotonicNs();
+        for (StateRecord entry : isLoaded ? List.<StateRecord>of() : stored) {
+            if (!cells.containsKey(entry.key())) {
+                long size = StateValues.bytes(entry.key(), entry.value());
+                added.put(
+                        entry.key(), new StateCell(entry.value(), size, nowNs - entry.ageNs(), nowNs - entry.idleNs()));
+                addedBytes += size;
+            }
+        }
+        isKept = true;
+        kept.count(bytes);
+        try {
+            owner.requireRoom(this, added.size(), addedBytes);
+        } catch (StateFullException e) {
+            kept.count(-bytes);
+            isKept = false;
+            throw e;
+        }
+        isLoaded = true;
+        isChanged |= !cells.isEmpty();
+        cells.putAll(added);
+        boolean changes = isChanged;
+        count(added.size(), addedBytes);
+        isChanged = changes;
+        kept.follow(this);
+    }
+
+    /** Returns whether it is kept on disk. Under the lock of the owner. */
+    boolean isKept() {
+        return isKept;
+    }
+
+    /** Returns what is to be written; null for nothing. */
+    Changes takeChanges() {
+        synchronized (owner) {
+            if (!isChanged) {
+                return null;
+            }
+            isChanged = false;
+            List<StateRecord> entries = new ArrayList<>();
+            long nowNs = clock.monotonicNs();
+            if (isKept) {
+                cells.forEach((key, cell) ->
+                        entries.add(new StateRecord(key, cell.value, nowNs - cell.setNs, nowNs - cell.usedNs)));
+            }
+            return new Changes(isKept, entries);
+        }
+    }
+
+    /** Notes that what was taken could not be written. */
+    void markChanged() {
+        synchronized (owner) {
+            isChanged = true;
         }
     }
 
@@ -88,8 +183,16 @@ final class StateTable {
         owner.makeRoom(this, key, before == null ? 1 : 0, now.bytes - (before == null ? 0 : before.bytes));
         StateCell replaced = cells.put(key, now); // null if the one before has expired meanwhile
         long addedBytes = now.bytes - (replaced == null ? 0 : replaced.bytes);
+        count(replaced == null ? 1 : 0, addedBytes);
+    }
+
+    private void count(int addedEntries, long addedBytes) {
         bytes += addedBytes;
-        owner.count(replaced == null ? 1 : 0, addedBytes);
+        owner.count(addedEntries, addedBytes);
+        if (isKept) {
+            kept.count(addedBytes);
+            isChanged = true;
+        }
     }
 
     private StateCell live(String key) {
@@ -113,8 +216,7 @@ final class StateTable {
     private boolean drop(String key) {
         StateCell dropped = cells.remove(key);
         if (dropped != null) {
-            bytes -= dropped.bytes;
-            owner.count(-1, -dropped.bytes);
+            count(-1, -dropped.bytes);
         }
         return dropped != null;
     }

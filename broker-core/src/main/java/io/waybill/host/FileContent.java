@@ -1,6 +1,7 @@
 package io.waybill.host;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 
 /** Writes the content of a new file, which gets its name when it is whole. */
@@ -13,4 +14,13 @@ public interface FileContent {
      * @param channel of the empty file, owned by the callee until it returns
      */
     void writeTo(FileChannel channel) throws IOException;
+
+    /** Returns content that is written at once. */
+    static FileContent of(byte[] content) {
+        return channel -> {
+            for (ByteBuffer bytes = ByteBuffer.wrap(content); bytes.hasRemaining(); ) {
+                channel.write(bytes);
+            }
+        };
+    }
 }

@@ -181,13 +181,18 @@ public final class SafeFiles {
      * cut. For files with one writer.
      */
     public void replaceAtomically(Path file, byte[] content) throws IOException {
-        replace(file, whole(content), Sync.TO_DISK);
+        replaceAtomically(file, FileContent.of(content));
+    }
+
+    /** Replaces like {@link #replaceAtomically(Path, byte[])} with content that is written in pieces. */
+    public void replaceAtomically(Path file, FileContent content) throws IOException {
+        replace(file, content, Sync.TO_DISK);
         syncParent(file);
     }
 
-    /** Replaces like {@link #replaceAtomically}, faster, but after a power cut the file may be missing or damaged. */
+    /** Replaces like {@link #replaceAtomically(Path, byte[])}, faster, but after a power cut the file may be missing or damaged. */
     public void replaceUnsynced(Path file, byte[] content) throws IOException {
-        replaceUnsynced(file, whole(content));
+        replaceUnsynced(file, FileContent.of(content));
     }
 
     /**
@@ -196,15 +201,6 @@ public final class SafeFiles {
      */
     public void replaceUnsynced(Path file, FileContent content) throws IOException {
         replace(file, content, Sync.LATER);
-    }
-
-    private static FileContent whole(byte[] content) {
-        return channel -> {
-            ByteBuffer bytes = ByteBuffer.wrap(content);
-            while (bytes.hasRemaining()) {
-                channel.write(bytes);
-            }
-        };
     }
 
     private enum Sync {
@@ -222,14 +218,14 @@ public final class SafeFiles {
     }
 
     /**
-     * Creates a file like {@link #replaceAtomically}, unless it exists; false when it does. For any number of writers.
+     * Creates a file like {@link #replaceAtomically(Path, byte[])}, unless it exists; false when it does. For any number of writers.
      */
     public boolean createAtomically(Path file, byte[] content) throws IOException {
         try (PinnedDirectory location = pin(file)) {
             byte[] temporary = temporaryName(
                     file, calls.processId() + "-" + System.nanoTime() + "-" + temporaryNames.incrementAndGet());
             location.remove(temporary);
-            writeNew(location, file, temporary, whole(content), Sync.TO_DISK);
+            writeNew(location, file, temporary, FileContent.of(content), Sync.TO_DISK);
             boolean created = location.createBy(temporary);
             if (created) {
                 syncParent(file);

@@ -3,6 +3,7 @@ package io.waybill.worker;
 import io.waybill.api.MessageId;
 import io.waybill.archive.Archive;
 import io.waybill.broker.Brokers;
+import io.waybill.broker.KeptStates;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
@@ -221,7 +222,8 @@ final class WorkerParts {
                 counters);
         references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
         rpc = new WorkerRpc(calls, references, CallOrigin.PROGRAM);
-        brokers = new Brokers(new WorkerBackend(directory, calls, rpc, links), host);
+        KeptStates states = KeptStates.of(directory, settings.state());
+        brokers = new Brokers(new WorkerBackend(directory, calls, rpc, links), host, states);
         groupShutdown = new GroupShutdown(directory, host, waiting, pending, registry, counters);
         links.onIncarnation(references);
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);

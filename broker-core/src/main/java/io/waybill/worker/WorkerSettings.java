@@ -1,6 +1,7 @@
 package io.waybill.worker;
 
 import io.waybill.archive.ArchiveSettings;
+import io.waybill.broker.StateSettings;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
@@ -30,6 +31,7 @@ import java.util.Objects;
  * @param references settings of remote references
  * @param injection settings of fault injection
  * @param recovery settings of calls whose worker ends and returns
+ * @param state settings of stores that are kept on disk
  * @param drainLimit how long {@link Worker#close} waits for requests that were begun; {@link Duration#ZERO} for no wait
  */
 public record WorkerSettings(
@@ -46,6 +48,7 @@ public record WorkerSettings(
         RRefSettings references,
         InjectionSettings injection,
         RecoverySettings recovery,
+        StateSettings state,
         Duration drainLimit) {
 
     /** Default timeout, as in PyTorch. */
@@ -63,7 +66,19 @@ public record WorkerSettings(
 
     public WorkerSettings {
         Object[] required = {
-            role, waiting, journal, retention, limits, parking, stuck, tensors, archive, references, injection, recovery
+            role,
+            waiting,
+            journal,
+            retention,
+            limits,
+            parking,
+            stuck,
+            tensors,
+            archive,
+            references,
+            injection,
+            recovery,
+            state
         };
         for (Object each : required) {
             Objects.requireNonNull(each);
@@ -102,6 +117,7 @@ public record WorkerSettings(
                 .references(references)
                 .injection(injection)
                 .recovery(recovery)
+                .state(state)
                 .drainLimit(drainLimit);
     }
 
@@ -120,6 +136,7 @@ public record WorkerSettings(
         private RRefSettings references = RRefSettings.DEFAULTS;
         private InjectionSettings injection = InjectionSettings.NONE;
         private RecoverySettings recovery = RecoverySettings.DEFAULTS;
+        private StateSettings state = StateSettings.DEFAULTS;
         private Duration drainLimit = DRAIN_LIMIT_DEFAULT;
 
         private Builder() {}
@@ -202,6 +219,12 @@ public record WorkerSettings(
             return this;
         }
 
+        /** Sets {@link WorkerSettings#state}. */
+        public Builder state(StateSettings other) {
+            state = other;
+            return this;
+        }
+
         /** Sets {@link WorkerSettings#drainLimit}. */
         public Builder drainLimit(Duration other) {
             drainLimit = other;
@@ -228,6 +251,7 @@ public record WorkerSettings(
                     references,
                     injection,
                     recovery,
+                    state,
                     drainLimit);
         }
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.MessageType;
 import io.waybill.archive.ArchiveSettings;
+import io.waybill.broker.StateSettings;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
@@ -34,6 +35,7 @@ class WorkerSettingsTest {
             Duration.ofSeconds(1), Duration.ofSeconds(2), Duration.ofSeconds(3), ControlRetries.DEFAULTS, Keeping.ALL);
     private static final InjectionSettings INJECTION = InjectionSettings.NONE.withFail(MessageType.SCRIPT_CALL);
     private static final RecoverySettings RECOVERY = new RecoverySettings(Duration.ofSeconds(4));
+    private static final StateSettings STATE = new StateSettings(Duration.ofSeconds(7), 8);
 
     private static final WorkerSettings OTHERS = WorkerSettings.builder()
             .role(WorkerSettings.Role.CALLS_ONLY)
@@ -49,6 +51,7 @@ class WorkerSettingsTest {
             .references(REFERENCES)
             .injection(INJECTION)
             .recovery(RECOVERY)
+            .state(STATE)
             .drainLimit(Duration.ofSeconds(6))
             .build();
 
@@ -69,6 +72,7 @@ class WorkerSettingsTest {
                         REFERENCES,
                         INJECTION,
                         RECOVERY,
+                        STATE,
                         Duration.ofSeconds(6)));
     }
 

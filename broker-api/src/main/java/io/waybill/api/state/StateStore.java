@@ -9,7 +9,7 @@ import org.osgi.annotation.versioning.ProviderType;
 
 /**
  * A map from texts to values that the worker holds for a bundle. The next version of the bundle finds what the previous one put there. It
- * ends with the worker's process.
+ * ends with the worker's process, unless its {@link StatePolicy} keeps it on disk.
  *
  * <p>A value is made of numbers, texts, bytes, lists, tuples, dicts, devices and dtypes. Tensors and references are refused: their lifetime would
  * have to be counted on every read. So no object of a class of the bundle's can get in, which would keep the bundle's class loader.
@@ -34,7 +34,7 @@ public interface StateStore {
     /** Max characters of a key. */
     int MAX_KEY_LENGTH = 256;
     /** Max depth of nested lists, tuples and dicts. */
-    int MAX_DEPTH = 64;
+    int MAX_DEPTH = 32;
 
     /** Returns the store's name. */
     String name();

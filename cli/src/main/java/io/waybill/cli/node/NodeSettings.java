@@ -3,6 +3,7 @@ package io.waybill.cli.node;
 import io.waybill.archive.ArchiveOverflow;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
+import io.waybill.broker.StateSettings;
 import io.waybill.cli.show.MarkdownTable;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
@@ -125,6 +126,8 @@ public record NodeSettings(
                         values.value("inject.delay", InjectedTypes::delays),
                         values.value("inject.duplicate", InjectedTypes::types),
                         values.value("inject.reorder", InjectedTypes::types))))
+                .state(values.area(() ->
+                        new StateSettings(values.time("state.write-interval"), values.size("state.max-kept-bytes"))))
                 .recovery(new RecoverySettings(values.time("recovery.return-limit")))
                 .drainLimit(values.time("osgi.drain-limit"));
     }

@@ -8,6 +8,7 @@ import io.waybill.api.MessageType;
 import io.waybill.archive.ArchiveOverflow;
 import io.waybill.archive.ArchivePolicy;
 import io.waybill.archive.ArchiveSettings;
+import io.waybill.broker.StateSettings;
 import io.waybill.dispatch.ParkingSettings;
 import io.waybill.dispatch.StuckSettings;
 import io.waybill.injection.InjectionSettings;
@@ -99,6 +100,8 @@ class NodeSettingsTest {
         values.put("rref.slow-retry-wait", "22s");
         values.put("rref.attempt-timeout", "23s");
         values.put("rref.keep", "all");
+        values.put("state.write-interval", "25ms");
+        values.put("state.max-kept-bytes", "6MiB");
 
         NodeSettings settings = NodeSettings.of(values);
 
@@ -122,6 +125,7 @@ class NodeSettingsTest {
         assertThat(worker.parking()).isEqualTo(new ParkingSettings(10, 11_000_000_000L));
         assertThat(worker.stuck()).isEqualTo(new StuckSettings(15_000_000_000L, 16_000_000_000L, 17));
         assertThat(worker.recovery()).isEqualTo(new RecoverySettings(Duration.ofSeconds(24)));
+        assertThat(worker.state()).isEqualTo(new StateSettings(Duration.ofMillis(25), 6 << 20));
         assertThat(worker.references())
                 .isEqualTo(new RRefSettings(
                         Duration.ofSeconds(18),

@@ -1,0 +1,180 @@
+package io.waybill.broker;
+
+import io.waybill.broker.file.StateFiles;
+import io.waybill.broker.file.StateRecord;
+import io.waybill.home.WorkerDirectory;
+import io.waybill.host.Host;
+import io.waybill.host.Threads;
+import io.waybill.host.agent.AgentThread;
+import io.waybill.host.agent.ParkingIdleStrategy;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.agrona.concurrent.Agent;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The stores of a worker that are kept on disk. Has a thread from the first one on, which writes those that changed. A store that can't be written
+ * stays in memory and is tried again.
+ *
+ * <p><b>Threads.</b> Thread-safe. Files are read by the thread that opens a store, and written by the own thread.
+ */
+public final class KeptStates implements Agent, AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(KeptStates.class);
+
+    private final StateFiles files;
+    private final StateSettings settings;
+    private final String workerName;
+    private final Threads threads;
+    private final ParkingIdleStrategy idle;
+    private final AtomicLong bytes =
+            new AtomicLong(); // of the kept stores, and of the files that no store was opened for
+    private final Map<Path, Long> unopened = new HashMap<>(); // guarded by itself
+    private final Set<StateTable> tables =
+            new LinkedHashSet<>(); // guarded by itself: kept, or to be removed from the disk
+    private final Set<StateTable> failing = ConcurrentHashMap.newKeySet(); // written by the own thread
+    private AgentThread thread; // guarded by tables; null before the first store
+    private boolean closed; // guarded by tables
+
+    KeptStates(StateFiles files, StateSettings settings, String workerName, Host host) {
+        this.files = files;
+        this.settings = settings;
+        this.workerName = workerName;
+        this.threads = host.threads();
+        this.idle = new ParkingIdleStrategy(host.clock(), threads);
+        try {
+            unopened.putAll(files.sizes());
+        } catch (IOException e) {
+            LOG.warn(
+                    "The state that worker {} keeps on disk can't be listed; opening a store will fail", workerName, e);
+        }
+        unopened.values().forEach(bytes::addAndGet);
+    }
+
+    /** Opens what a worker keeps. */
+    public static KeptStates of(WorkerDirectory directory, StateSettings settings) {
+        Host host = directory.home().host();
+        StateFiles files =
+                new StateFiles(directory.path(), directory.id(), (int) directory.epoch(), host.files(), host.clock());
+        return new KeptStates(files, settings, directory.name(), host);
+    }
+
+    /** Returns the entries of a store's file, and counts the file no more. */
+    List<StateRecord> read(String owner, String store) {
+        List<StateRecord> entries = files.read(owner, store);
+        takeUnopened(owner, store);
+        return entries;
+    }
+
+    /** Returns whether a store had a file that was not opened, and counts it no more. */
+    boolean takeUnopened(String owner, String store) {
+        synchronized (unopened) {
+            Long size = unopened.isEmpty() ? null : unopened.remove(files.file(owner, store));
+            if (size != null) {
+                bytes.addAndGet(-size);
+            }
+            return size != null;
+        }
+    }
+
+    /** Returns whether the kept stores may grow by so much. */
+    boolean fits(long addedBytes) {
+        return addedBytes <= 0 || bytes.get() + addedBytes <= settings.maxKeptBytes();
+    }
+
+    /** Returns what is used of the room, for an error. */
+    String room() {
+        return "the stores that are kept on disk have " + bytes.get() + " of at most " + settings.maxKeptBytes()
+                + " bytes (state.max-kept-bytes)";
+    }
+
+    void count(long addedBytes) {
+        bytes.addAndGet(addedBytes);
+    }
+
+    /** Has a store written, or its file removed, as its policy says. */
+    void follow(StateTable table) {
+        synchronized (tables) {
+            if (!closed && tables.add(table) && thread == null) {
+                thread = new AgentThread(workerName + "-state", this, idle);
+                thread.start(threads);
+            }
+        }
+    }
+
+    /** Returns the number of stores that could not be written lately. */
+    public int failing() {
+        return failing.size();
+    }
+
+    @Override
+    public String roleName() {
+        return "state";
+    }
+
+    @Override
+    public int doWork() {
+        List<StateTable> all;
+        synchronized (tables) {
+            all = new ArrayList<>(tables);
+        }
+        int written = 0;
+        for (StateTable table : all) {
+            written += write(table);
+        }
+        idle.rest(settings.writeInterval().toNanos());
+        return written;
+    }
+
+    private int write(StateTable table) {
+        StateTable.Changes changes = table.takeChanges();
+        if (changes == null) {
+            return 0;
+        }
+        try {
+            if (changes.isKept()) {
+                files.write(table.ownerName(), table.name(), changes.entries());
+            } else {
+                files.remove(table.ownerName(), table.name());
+            }
+            if (failing.remove(table)) {
+                LOG.info("The store {} of {} is on disk again", table.name(), table.ownerName());
+            }
+        } catch (IOException | RuntimeException e) {
+            table.markChanged();
+            if (failing.add(table)) {
+                LOG.warn(
+                        "The store {} of {} can't be written to {}; a restart would find what it was before. It is tried again every {}",
+                        table.name(),
+                        table.ownerName(),
+                        files.file(table.ownerName(), table.name()),
+                        settings.writeInterval(),
+                        e);
+            }
+        }
+        return 1;
+    }
+
+    /** Writes what has changed, and ends. */
+    @Override
+    public void close() {
+        AgentThread ending;
+        synchronized (tables) {
+            closed = true;
+            ending = thread;
+        }
+        if (ending != null) {
+            ending.close();
+            doWork();
+        }
+    }
+}
