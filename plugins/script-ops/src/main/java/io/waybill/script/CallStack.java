@@ -57,12 +57,17 @@ final class CallStack {
         stack.push_back(convert(parameter.type(), value));
     }
 
-    /** Returns the single result of a run. */
-    IValue onlyResult() {
-        if (stack.size() != 1) {
-            throw new IllegalStateException("one result was declared, and " + stack.size() + " were left");
+    /**
+     * Returns what a run left: its result, or a tuple of several in their order.
+     *
+     * @param count number of results in the schema
+     */
+    IValue results(int count) {
+        if (stack.size() != count) {
+            throw new IllegalStateException(
+                    "the schema declares " + count + " results, and the run left " + stack.size());
         }
-        return stack.get(0);
+        return count == 1 ? stack.get(0) : new IValue(Tuple.create(stack));
     }
 
     /** libtorch's form of a value that fits the type. */

@@ -22,7 +22,7 @@ record Operator(OperatorName name, List<Overload> overloads) {
      * result can be called, but PyTorch seeds before it detects this, and a caller has no other way to seed a node.
      */
     boolean respondsNothing(Overload overload) {
-        return name.qualified().equals(SEEDING) && !overload.signature().hasResults();
+        return name.qualified().equals(SEEDING) && overload.signature().returnCount() == 0;
     }
 
     /**

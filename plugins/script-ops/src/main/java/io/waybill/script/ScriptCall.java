@@ -11,7 +11,7 @@ import org.osgi.service.component.annotations.Component;
 import org.osgi.service.component.annotations.Reference;
 
 /**
- * Serves SCRIPT_CALL to operators: runs the one that the call names, and responds with its one result. Functions of scripts have
+ * Serves SCRIPT_CALL to operators: runs the one that the call names, and responds with its result, a tuple if it has several. Functions of scripts have
  * handlers of their own; a call to one that is not here comes here and is refused.
  *
  * <p><b>Threads.</b> Any number at once. <b>Errors.</b> Those of {@link ScriptEngine#runOperator}.

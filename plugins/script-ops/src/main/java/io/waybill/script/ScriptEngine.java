@@ -112,7 +112,7 @@ public final class ScriptEngine implements NativeOperators {
         Overload overload = operator.choose(call);
         Signature signature = overload.signature();
         if (!operator.respondsNothing(overload)) {
-            signature.requireOneResult();
+            signature.requireResult();
         }
         requireDirect(call);
         try (PointerScope scope = new PointerScope()) {
@@ -122,7 +122,7 @@ public final class ScriptEngine implements NativeOperators {
             if (operator.respondsNothing(overload)) {
                 return Value.NONE;
             }
-            return new Results(tensors).take(stack.onlyResult(), signature.returnsDType());
+            return new Results(tensors).take(stack.results(signature.returnCount()), signature.returnsDType());
         } catch (RuntimeException e) {
             throw TorchError.refusal(e);
         } finally {
@@ -153,7 +153,7 @@ public final class ScriptEngine implements NativeOperators {
         if (signature.fit(call.positional(), call.named()) == ParameterType.NO_FIT) {
             throw Signature.noMatch(function.name(), List.of(signature), call);
         }
-        signature.requireOneResult();
+        signature.requireResult();
         if (!function.script().enter()) {
             throw new RejectedMessageException(
                     ErrorCode.HANDLER_GONE, "the script of " + function.name() + " left before this call began");
@@ -174,7 +174,7 @@ public final class ScriptEngine implements NativeOperators {
             calls.begin(tensors);
             function.signature().push(call, stack);
             function.run(stack.asVector());
-            IValue result = stack.onlyResult();
+            IValue result = stack.results(1);
             return new Results(tensors, calls)
                     .take(call.mode() == Invocation.Mode.ASYNC ? awaited(result, calls) : result, false);
         } catch (RuntimeException e) {

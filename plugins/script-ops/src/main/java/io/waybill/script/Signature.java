@@ -159,17 +159,18 @@ final class Signature {
         return new RejectedMessageException(ErrorCode.NO_MATCHING_SCHEMA, text.toString());
     }
 
-    boolean hasResults() {
-        return returnCount > 0;
+    /** Returns the number of results. */
+    int returnCount() {
+        return returnCount;
     }
 
-    /** Fails unless a run leaves one value: what a response can carry. */
-    void requireOneResult() throws RejectedMessageException {
-        if (returnCount != 1) {
+    /** Fails if a run leaves no value, in PyTorch's words. */
+    void requireResult() throws RejectedMessageException {
+        if (returnCount == 0) {
             throw new RejectedMessageException(
                     ErrorCode.REFUSED,
                     "Return value of a builtin operator or a TorchScript function should be a single IValue, got a vector"
-                            + " of size " + returnCount);
+                            + " of size 0");
         }
     }
 
