@@ -42,6 +42,34 @@ final class GuardedConverter implements DeviceConverter {
     }
 
     @Override
+    public List<DeviceStream> streams(Device device) throws RejectedMessageException {
+        List<DeviceStream> streams;
+        try {
+            streams = guarded.streams(device);
+            if (streams != null) {
+                streams = List.copyOf(streams); // with a null in it, it throws
+                for (DeviceStream stream : streams) {
+                    if (!isOn(device, stream.device())) {
+                        throw new IllegalArgumentException(
+                                "expected streams of " + device + ", found one of " + stream.device());
+                    }
+                }
+            }
+        } catch (Throwable e) { // the boundary around a converter
+            throw rejected("streams", e);
+        }
+        if (streams == null) {
+            throw failed(returnedNull("streams"));
+        }
+        return streams;
+    }
+
+    private static boolean isOn(Device expected, Device found) {
+        return expected.type().equals(found.type())
+                && (expected.index() == Device.ANY_INDEX || expected.index() == found.index());
+    }
+
+    @Override
     public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers)
             throws RejectedMessageException {
         Optional<Storage> copy;

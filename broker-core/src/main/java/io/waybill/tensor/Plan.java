@@ -47,7 +47,7 @@ public final class Plan {
     private final TensorSender sender;
     private final SegmentPool pool;
     private final NativeMemory memory;
-    private final Converters converters;
+    private final DeviceMoves moves;
 
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<Storage> sources = new ArrayList<>();
@@ -70,7 +70,7 @@ public final class Plan {
         this.sender = sender;
         this.pool = pool;
         this.memory = pool.memory();
-        this.converters = converters;
+        this.moves = new DeviceMoves(converters);
     }
 
     /** On an exception the sender abandons it. */
@@ -128,10 +128,7 @@ public final class Plan {
 
     private Storage hostOf(Storage storage) {
         try {
-            Storage copy = converters
-                    .forSending(storage.device())
-                    .prepareForSending(storage, List.of(), pool)
-                    .orElse(null);
+            Storage copy = moves.prepare(storage, pool).orElse(null);
             if (copy == null) {
                 return storage;
             }
@@ -372,6 +369,7 @@ public final class Plan {
         sources.clear();
         hosts.clear();
         devices.clear();
+        moves.clear();
         leases.clear();
         keeper = SentStorages.NONE;
         sender.done(this);

@@ -2,7 +2,6 @@ package io.waybill.tensor;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
-import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
@@ -15,7 +14,6 @@ import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -219,8 +217,9 @@ public final class TensorReceiver {
         }
 
         private List<Tensor> convert(List<Storage> arrived) throws RejectedMessageException {
+            DeviceMoves moves = new DeviceMoves(converters);
             for (int i = 0; i < arrived.size(); i++) {
-                convert(i, view.targetDevice(i));
+                convert(i, view.targetDevice(i), moves);
             }
             try {
                 return tensors();
@@ -262,13 +261,12 @@ public final class TensorReceiver {
             return arrived;
         }
 
-        private void convert(int storage, Device target) throws RejectedMessageException {
+        private void convert(int storage, Device target, DeviceMoves moves) throws RejectedMessageException {
             if (target.isCpu()) {
                 return;
             }
-            DeviceConverter converter = converters.forReceiving(target);
             Storage host = storages.get(storage);
-            Storage converted = convert(host, target, converter);
+            Storage converted = convert(host, target, moves);
             storages.set(storage, converted);
             boolean cut = isCut(host);
             giveBack(host, target);
@@ -277,10 +275,9 @@ public final class TensorReceiver {
             }
         }
 
-        private Storage convert(Storage host, Device target, DeviceConverter converter)
-                throws RejectedMessageException {
+        private Storage convert(Storage host, Device target, DeviceMoves moves) throws RejectedMessageException {
             try {
-                return converter.allocateForReceiving(host, target, Collections.emptyList());
+                return moves.allocate(host, target);
             } catch (RejectedMessageException e) {
                 throw isCut(host) ? cutShort() : e;
             }

@@ -11,7 +11,9 @@ import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.TensorBuffers;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -23,6 +25,29 @@ class DeviceRegistryTest {
 
     /** A converter that only says whether it is there. */
     private record Named(Optional<String> unavailable) implements DeviceConverter {
+        @Override
+        public Optional<Storage> prepareForSending(Storage s, List<DeviceStream> streams, TensorBuffers buffers) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
+            throw new UnsupportedOperationException();
+        }
+    }
+
+    /** A converter that makes streams. */
+    private record Streaming(Supplier<List<DeviceStream>> made) implements DeviceConverter {
+        @Override
+        public Optional<String> unavailable() {
+            return Optional.empty();
+        }
+
+        @Override
+        public List<DeviceStream> streams(Device device) {
+            return made.get();
+        }
+
         @Override
         public Optional<Storage> prepareForSending(Storage s, List<DeviceStream> streams, TensorBuffers buffers) {
             throw new UnsupportedOperationException();
@@ -72,6 +97,28 @@ class DeviceRegistryTest {
                         e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_LOST))
                 .hasMessageContaining("the converter for cuda")
                 .hasMessageContaining("allocateForReceiving");
+    }
+
+    @Test
+    void refusesStreamsThatAreNone() {
+        DeviceStream elsewhere = () -> Device.parse("cuda:7");
+        Map<String, Supplier<List<DeviceStream>>> wrong = Map.of(
+                "returned null from streams", () -> null,
+                "NullPointerException", () -> java.util.Collections.singletonList(null),
+                "expected streams of cuda:1, found one of cuda:7", () -> List.of(elsewhere),
+                "no driver",
+                        () -> {
+                            throw new LinkageError("no driver");
+                        });
+        wrong.forEach((text, streams) -> {
+            registry.register("cuda", new Streaming(streams));
+            assertThatThrownBy(() -> registry.forSending(cuda).streams(cuda))
+                    .isInstanceOfSatisfying(
+                            RejectedMessageException.class,
+                            e -> assertThat(e.code()).isEqualTo(ErrorCode.DEVICE_LOST))
+                    .hasMessageContaining("the converter for cuda")
+                    .hasMessageContaining(text);
+        });
     }
 
     @Test

@@ -17,6 +17,7 @@ import io.waybill.tensor.memory.UseCount;
 import io.waybill.wire.MessageBuffer;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
@@ -97,10 +98,19 @@ class DeviceTensorsTest {
         }
     }
 
+    private record Stream(Device device, String name) implements DeviceStream {
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+
     /** Moves bytes to and from the device, and flips them on the way down so that one sees that it was asked. */
     private final class Flipping implements DeviceConverter {
         private Optional<String> reason = Optional.empty();
         private ErrorCode failure;
+        /** What was called, with which streams. */
+        private final List<String> calls = new ArrayList<>();
 
         @Override
         public Optional<String> unavailable() {
@@ -108,9 +118,16 @@ class DeviceTensorsTest {
         }
 
         @Override
+        public List<DeviceStream> streams(Device device) {
+            calls.add("streams of " + device);
+            return List.of(new Stream(device, "s" + calls.size()));
+        }
+
+        @Override
         public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers)
                 throws RejectedMessageException {
             preparations++;
+            calls.add("send with " + streams);
             if (failure != null) {
                 throw new RejectedMessageException(failure, "the device is on fire");
             }
@@ -128,6 +145,7 @@ class DeviceTensorsTest {
             if (failure != null) {
                 throw new RejectedMessageException(failure, "the device is on fire");
             }
+            calls.add("receive with " + streams);
             DeviceMemory memory = new DeviceMemory(target, (int) arrived.sizeBytes());
             arrived.bytes(0, memory.content.length).get(memory.content);
             return memory;
@@ -202,6 +220,38 @@ class DeviceTensorsTest {
         }
         transit.sender.reclaim();
         assertThat(transit.pool.usedBytes()).isZero();
+    }
+
+    @Test
+    void passesOneSetOfStreamsPerMessageAndDevice() throws Exception {
+        Flipping converter = new Flipping();
+        transit.devices.register("toy", converter);
+        Tensor first = onDevice("toy:0", 50);
+        Tensor second = onDevice("toy:1", 60);
+        Tensor third = onDevice("toy:0", 100_000);
+
+        MessageBuffer record = transit.send(first, second, third);
+        assertThat(converter.calls)
+                .containsExactly(
+                        "streams of toy:0", "send with [s1]", "streams of toy:1", "send with [s3]", "send with [s1]");
+        converter.calls.clear();
+        ReceivedTensors received = transit.receive(record);
+        assertThat(converter.calls)
+                .containsExactly(
+                        "streams of toy:0",
+                        "receive with [s1]",
+                        "streams of toy:1",
+                        "receive with [s3]",
+                        "receive with [s1]");
+        converter.calls.clear();
+        transit.receive(transit.send(first)).release();
+        assertThat(converter.calls)
+                .as("the next message")
+                .containsExactly("streams of toy:0", "send with [s1]", "streams of toy:0", "receive with [s3]");
+        received.release();
+        for (Tensor tensor : List.of(first, second, third)) {
+            tensor.storage().release();
+        }
     }
 
     @Test

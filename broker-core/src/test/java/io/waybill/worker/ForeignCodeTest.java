@@ -75,6 +75,7 @@ class ForeignCodeTest {
         HANDLER_AFTER_LATER,
         HANDLER_AFTER_LATE_RESPONSE,
         CALLEE_CONVERTER_UNAVAILABLE,
+        CALLEE_CONVERTER_STREAMS,
         CALLEE_CONVERTER_ALLOCATE,
         CALLEE_CONVERTER_ALLOCATE_FOR_NON_BLOCKING,
         CALLEE_CONVERTER_PREPARE,
@@ -85,6 +86,7 @@ class ForeignCodeTest {
         CALLEE_STORAGE_RETAIN,
         CALLEE_STORAGE_RELEASE,
         CALLER_CONVERTER_UNAVAILABLE,
+        CALLER_CONVERTER_STREAMS,
         CALLER_CONVERTER_ALLOCATE,
         CALLER_CONVERTER_PREPARE,
         CALLER_STORAGE_DEVICE,
@@ -284,6 +286,11 @@ class ForeignCodeTest {
         @Override
         public Optional<String> unavailable() {
             return maybe(side, "CONVERTER_UNAVAILABLE", Optional.empty());
+        }
+
+        @Override
+        public List<DeviceStream> streams(Device device) {
+            return maybe(side, "CONVERTER_STREAMS", List.of());
         }
 
         @Override
@@ -490,6 +497,7 @@ class ForeignCodeTest {
     private boolean hangsInTheProgram() {
         return fault == Fault.HANG
                 && List.of(
+                                Position.CALLER_CONVERTER_STREAMS,
                                 Position.CALLER_CONVERTER_PREPARE,
                                 Position.CALLER_CONVERTER_UNAVAILABLE,
                                 Position.CALLER_STORAGE_DEVICE,
