@@ -12,6 +12,7 @@ import io.waybill.api.intercept.InterceptedCall;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.intercept.InterceptorChain;
 import io.waybill.intercept.InterceptorEntry;
+import java.time.Duration;
 import java.util.Arrays;
 
 /**
@@ -33,6 +34,7 @@ public final class CallHooks implements InterceptedCall {
     private long parent = MessageId.NONE;
     private Object[] attachments = new Object[FIRST_CAPACITY];
     private boolean[] wrapping = new boolean[FIRST_CAPACITY]; // which of them wrapped the request
+    private KeptRequest kept; // null unless an interceptor keeps the request
     private int open; // how many of them had the request, and were not notified of the outcome
     private int at; // the one that is called
     private Thread inside; // the thread inside it; null for none
@@ -82,7 +84,52 @@ public final class CallHooks implements InterceptedCall {
             outgoing.seal();
             leave();
         }
+        if (kept != null) {
+            kept.copy(outgoing.request());
+        }
         return outgoing.request();
+    }
+
+    /** Returns whether an interceptor kept the request, so that a failed attempt may be repeated. */
+    public boolean isKept() {
+        return kept != null && kept.isCopied();
+    }
+
+    /**
+     * Asks the interceptors that kept the request whether it is repeated. Does not throw.
+     *
+     * @param leftNs until the call's deadline; {@link Long#MAX_VALUE} for none
+     * @return after how many nanoseconds it is repeated; negative when the failure is the outcome
+     */
+    public long attemptFailed(CallException failure, long leftNs) {
+        kept.failed(failure, leftNs);
+        enter();
+        for (at = open - 1; at >= 0 && !kept.isRepeated(); at--) {
+            CallInterceptor interceptor = kept.isKeptBy(at) ? chain.get(at).interceptor() : null;
+            try {
+                if (interceptor != null) {
+                    interceptor.onAttemptFailed(kept);
+                }
+            } catch (Throwable e) { // the boundary around an interceptor
+                kept.notRepeated();
+                chain.get(at).threw("onAttemptFailed", text(failure.messageId()), e);
+            }
+        }
+        leave();
+        return kept.decided();
+    }
+
+    /** Returns the kept request for another attempt. */
+    public Request repeated(Duration timeout) {
+        return kept.again(timeout);
+    }
+
+    /** Keeps the request no longer. Does not throw. */
+    public void releaseKept() {
+        if (kept != null) {
+            kept.release();
+            kept = null;
+        }
     }
 
     /** Gives back what interceptors passed with the request, after it was written or dropped. Does not throw. */
@@ -142,6 +189,16 @@ public final class CallHooks implements InterceptedCall {
     /** Returns the interceptors. */
     public InterceptorChain<CallInterceptor> chain() {
         return chain;
+    }
+
+    /** Returns the id of the request whose handler makes the call. */
+    public long parent() {
+        return parent;
+    }
+
+    /** Returns the receiver as the program wrote it. */
+    public String receiver() {
+        return to;
     }
 
     /** Forgets the call, and what a bundle attached to it. */
@@ -210,6 +267,13 @@ public final class CallHooks implements InterceptedCall {
 
     void wrapped() {
         wrapping[at] = true;
+    }
+
+    void keep() {
+        if (kept == null) {
+            kept = new KeptRequest(this, chain.size());
+        }
+        kept.keptBy(at);
     }
 
     void attach(Object attachment) {

@@ -136,6 +136,12 @@ final class OutgoingMessage implements OutgoingCall {
     }
 
     @Override
+    public void keep() {
+        current();
+        call.keep();
+    }
+
+    @Override
     public void wrap(MessageType type, ByteBuffer payload) {
         request = replaced(type, payload, current().tensors(), request.references());
         call.wrapped();

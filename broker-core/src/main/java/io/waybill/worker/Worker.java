@@ -172,7 +172,7 @@ public final class Worker implements Caller, AutoCloseable {
 
     /** Returns the number of this worker's calls without an outcome. */
     public int pendingCalls() {
-        return parts.pending.size();
+        return parts.pending.size() + parts.repeated.size();
     }
 
     /** Returns the number of leases of peers' regions that are in use here. */

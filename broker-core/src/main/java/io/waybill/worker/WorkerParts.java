@@ -25,6 +25,7 @@ import io.waybill.worker.call.InterceptingWriter;
 import io.waybill.worker.call.OutcomeDelivery;
 import io.waybill.worker.call.PendingCalls;
 import io.waybill.worker.call.RecordPool;
+import io.waybill.worker.call.RepeatedCalls;
 import io.waybill.worker.call.RequestSender;
 import io.waybill.worker.call.RequestWriter;
 import io.waybill.worker.call.ResponseReceiver;
@@ -113,6 +114,7 @@ final class WorkerParts {
     final RequestWriter requestWriter;
     final Calls calls;
     final PendingCalls pending;
+    final RepeatedCalls repeated;
     final WorkerReferences references;
     final WorkerRpc rpc;
     final Brokers brokers;
@@ -205,13 +207,10 @@ final class WorkerParts {
                 waiting,
                 counters,
                 sender);
-        calls = new Calls(
-                new InterceptingWriter(
-                        requestWriter, interceptors.calls(), pending, callSettings, host.clock(), waiting, counters),
-                settings.defaultTimeout(),
-                host.clock(),
-                poller,
-                waiting);
+        InterceptingWriter intercepting = new InterceptingWriter(
+                requestWriter, interceptors.calls(), pending, callSettings, host.clock(), poller, waiting, counters);
+        repeated = intercepting.repeated();
+        calls = new Calls(intercepting, settings.defaultTimeout(), host.clock(), poller, waiting);
         responseWriter = new ResponseWriter(
                 id,
                 responseAppender,
@@ -300,6 +299,7 @@ final class WorkerParts {
                 quarantine,
                 reader,
                 new AwaitedReturns(links, settings.recovery().returnLimit()),
+                repeated,
                 delivery,
                 deviceResponses,
                 records,

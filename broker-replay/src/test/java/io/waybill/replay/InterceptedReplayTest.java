@@ -11,6 +11,7 @@ import io.waybill.api.Response;
 import io.waybill.api.Value;
 import io.waybill.api.handler.Outbox;
 import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.api.intercept.FailedAttempt;
 import io.waybill.api.intercept.HandledMessage;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.intercept.IncomingResponse;
@@ -20,6 +21,7 @@ import io.waybill.replay.compare.Verdict;
 import io.waybill.worker.Worker;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -126,6 +128,45 @@ class InterceptedReplayTest {
         });
         ReplayReport report = refusing.replay(home).run();
         assertThat(report.calls()).isEqualTo(100);
+        assertThat(report.isAllSame()).isTrue();
+    }
+
+    /** Repeats each call that fails. */
+    private static final class Repeating implements CallInterceptor {
+        @Override
+        public void onRequest(OutgoingCall call) {
+            call.keep();
+        }
+
+        @Override
+        public void onAttemptFailed(FailedAttempt attempt) {
+            attempt.repeat(Duration.ZERO);
+        }
+    }
+
+    @Test
+    void replaysEachAttemptOfARepeatedNestedCall() throws Exception {
+        ReplayScenario repeating = new ReplayScenario()
+                .handles("a", "text.outer", (message, outbox) -> {
+                    Request inner = Request.operation("b", "text.flaky");
+                    try (Response response = outbox.caller().call(inner.timeout(Duration.ofSeconds(60)))) {
+                        outbox.respond(response.value());
+                    }
+                })
+                .handles("b", "text.flaky", (message, outbox) -> {
+                    if (outbox.random().nextInt(4) != 0) {
+                        throw new RejectedMessageException(ErrorCode.REFUSED, "not yet");
+                    }
+                    outbox.respond(Value.of(outbox.random().nextInt()));
+                })
+                .interceptsCalls("a", "text.flaky", new Repeating());
+        Path home = repeating.record(directory, caller -> {
+            for (int i = 0; i < 20; i++) {
+                caller.call(Request.operation("a", "text.outer")).close();
+            }
+        });
+        ReplayReport report = repeating.replay(home).run();
+        assertThat(report.calls()).isGreaterThan(40);
         assertThat(report.isAllSame()).isTrue();
     }
 }

@@ -7,7 +7,7 @@ import org.osgi.annotation.versioning.ConsumerType;
 
 /**
  * Stands around the outgoing calls of a worker: may wrap a request in another type, add tensors and references, see and unwrap the
- * response, and fail the call. A service with {@link InterceptsMessage}, or given to a worker by its program.
+ * response, repeat and fail the call. A service with {@link InterceptsMessage}, or given to a worker by its program.
  *
  * <p><b>Calls.</b> Blocking calls, futures and calls with a listener, by a program, a handler, a {@code Broker} or a remote reference, alike.
  * Calls that an interceptor makes inside one of these methods are not intercepted.
@@ -48,6 +48,17 @@ public interface CallInterceptor {
      * @throws RejectedMessageException to fail the call
      */
     default void onResponse(IncomingResponse response) throws RejectedMessageException {}
+
+    /**
+     * Called when an attempt of a call failed whose request this interceptor {@linkplain OutgoingCall#keep kept}, and may repeat it. If no
+     * interceptor does, the failure is that of the call. Of several that kept the request, the one that saw it last is asked first.
+     * Not called when the deadline has passed, the worker is closing, its journal failed, or an interceptor failed the call. The default
+     * does nothing.
+     *
+     * <p>An exception counts as a failure of the interceptor, which does not repeat the call. A method that does not return holds the
+     * thread that called it until the call's deadline ends the call.
+     */
+    default void onAttemptFailed(FailedAttempt attempt) {}
 
     /**
      * Called when the call failed: with an error response, a timeout, the end of its receiver, or because it could not be sent, or

@@ -36,6 +36,13 @@ public interface OutgoingCall extends InterceptedCall {
     void attach(Object attachment);
 
     /**
+     * Keeps the request as it will be sent, so that {@link CallInterceptor#onAttemptFailed} can repeat it. Until the call's outcome the broker
+     * holds a copy of the payload, a count of the storage of each tensor, and a handle of each reference: the elements of the
+     * tensors must not change meanwhile. Has no effect on a request that creates a remote value.
+     */
+    void keep();
+
+    /**
      * Replaces type and payload, and keeps the tensors and references.
      *
      * @param payload the buffer's remaining bytes, copied at once

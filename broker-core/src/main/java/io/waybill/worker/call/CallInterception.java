@@ -10,6 +10,7 @@ import io.waybill.handling.InterceptorDepth;
 import io.waybill.intercept.InterceptorChain;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 
 /**
  * One intercepted call, from its request to its outcome: the listener that passes the outcome through the interceptors to the program's
@@ -30,6 +31,9 @@ final class CallInterception implements ResponseListener {
     private ResponseListener target;
     // Whether interceptors see the response. Written while the call is taken, and published by giving it back.
     private boolean arriving;
+    // Of a call whose request is kept, for its repetition:
+    private long deadlineNs; // on CLOCK_BOOTTIME; 0 for none
+    private long timeoutNs; // as the program set it
 
     CallInterception(InterceptingWriter owner, InterceptorDepth depth) {
         this.owner = owner;
@@ -55,11 +59,42 @@ final class CallInterception implements ResponseListener {
         return hooks.request();
     }
 
-    /** Notifies the interceptors that the request was not sent. */
-    void notSent(Throwable why) {
-        if (completed.compareAndSet(false, true)) {
-            hooks.failed(CallHooks.notSent(why));
-            ended();
+    /** Returns whether an interceptor keeps the request to repeat it. */
+    boolean isKept() {
+        return hooks.isKept();
+    }
+
+    /** Sets until when the request may be repeated. */
+    void keepUntil(long callDeadlineNs, long callTimeoutNs) {
+        deadlineNs = callDeadlineNs;
+        timeoutNs = callTimeoutNs;
+    }
+
+    /** Keeps the request no longer. */
+    void doNotRepeat() {
+        hooks.releaseKept();
+    }
+
+    /**
+     * Notifies the interceptors that the request was not sent.
+     *
+     * @return whether it is sent later; otherwise the exception is the call's outcome
+     */
+    boolean notSent(Throwable why) {
+        if (!completed.compareAndSet(false, true)) {
+            return false;
+        }
+        CallException failure = CallHooks.notSent(why);
+        switch (RepeatedCalls.mayBeSentLater(failure) ? decide(failure) : RepeatedCalls.Decision.FAILED) {
+            case REPEATED:
+                return true;
+            case ENDED:
+                dropped();
+                return true; // its listener was notified
+            default:
+                hooks.failed(failure);
+                ended();
+                return false;
         }
     }
 
@@ -90,7 +125,7 @@ final class CallInterception implements ResponseListener {
             // reused
             owner.countLate();
             view.releaseRetained();
-            hooks.chain().end();
+            dropped();
             return;
         }
         owner.pending().free(slot);
@@ -115,16 +150,95 @@ final class CallInterception implements ResponseListener {
         if (arriving) { // interceptors are seeing the response on another thread, which drops it
             target.onFailure(failure);
         } else if (completed.compareAndSet(false, true)) {
-            try {
-                target.onFailure(failure);
-            } finally {
-                hooks.failed(failure);
-                ended();
-            }
+            attemptFailed(failure, decide(failure));
         }
     }
 
+    private void attemptFailed(CallException failure, RepeatedCalls.Decision decision) {
+        if (decision == RepeatedCalls.Decision.FAILED) {
+            fail(failure);
+        } else if (decision == RepeatedCalls.Decision.ENDED) {
+            dropped();
+        }
+    }
+
+    private void fail(CallException failure) {
+        try {
+            target.onFailure(failure);
+        } finally {
+            hooks.failed(failure);
+            ended();
+        }
+    }
+
+    /** Leaves a call that ended on another thread, which may still read this object: it is not reused. */
+    private void dropped() {
+        hooks.releaseKept();
+        hooks.chain().end();
+    }
+
+    // ---- another attempt
+
+    private RepeatedCalls.Decision decide(CallException failure) {
+        return hooks.isKept() ? owner.repeated().decide(this, failure, deadlineNs) : RepeatedCalls.Decision.FAILED;
+    }
+
+    long attemptFailed(CallException failure, long leftNs) {
+        return hooks.attemptFailed(failure, leftNs);
+    }
+
+    /** Sends the request again. */
+    void repeat() {
+        users.getAndIncrement(); // before the completing thread can leave
+        completed.set(false);
+        try {
+            owner.repeat(hooks, this, deadlineNs);
+        } catch (RuntimeException | Error e) {
+            if (completed.compareAndSet(false, true)) {
+                CallException failure = CallHooks.notSent(e);
+                attemptFailed(
+                        failure,
+                        RepeatedCalls.mayBeSentLater(failure) ? decide(failure) : RepeatedCalls.Decision.FAILED);
+            }
+        } finally {
+            left();
+        }
+    }
+
+    /** Returns the listener for a call that ends while it waits to be repeated. */
+    ResponseListener decided() {
+        return new Ending(this::fail);
+    }
+
+    /** Returns the listener for a call that ends while its interceptors decide whether to repeat it. */
+    ResponseListener undecided() {
+        return new Ending(target::onFailure);
+    }
+
+    /** The end of a call between two attempts. */
+    private record Ending(Consumer<CallException> failing) implements ResponseListener {
+
+        @Override
+        public void onResponse(Response response) {
+            throw new IllegalStateException("a call between two attempts has no response");
+        }
+
+        @Override
+        public void onFailure(CallException failure) {
+            failing.accept(failure);
+        }
+    }
+
+    long timeoutNs() {
+        return timeoutNs;
+    }
+
+    String receiver() {
+        return hooks.receiver();
+    }
+
     private void ended() {
+        hooks.releaseKept();
         hooks.chain().end();
         left();
     }

@@ -1,14 +1,17 @@
 package io.waybill.worker.call;
 
+import io.waybill.api.MessageId;
 import io.waybill.api.Request;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.handling.CallHooks;
 import io.waybill.handling.InterceptorDepth;
 import io.waybill.host.Clock;
 import io.waybill.intercept.InterceptorChain;
 import io.waybill.intercept.InterceptorTable;
 import io.waybill.intercept.Interceptors;
 import io.waybill.worker.metrics.WorkerCounters;
+import io.waybill.worker.poll.Poller;
 import io.waybill.worker.poll.WaitingCallers;
 import io.waybill.worker.reference.SentReferences;
 import java.time.Duration;
@@ -32,6 +35,7 @@ public final class InterceptingWriter {
     private final Clock clock;
     private final Backpressure backpressure;
     private final WorkerCounters counters;
+    private final RepeatedCalls repeated;
     private final ManyToManyConcurrentArrayQueue<CallInterception> pool =
             new ManyToManyConcurrentArrayQueue<>(POOL_SIZE);
     private final InterceptorDepth depth = new InterceptorDepth();
@@ -42,6 +46,7 @@ public final class InterceptingWriter {
             PendingCalls pending,
             CallSettings settings,
             Clock clock,
+            Poller poller,
             WaitingCallers waits,
             WorkerCounters counters) {
         this.writer = writer;
@@ -51,6 +56,7 @@ public final class InterceptingWriter {
         this.clock = clock;
         this.backpressure = new Backpressure(settings.limits().overflow(), waits, clock, counters);
         this.counters = counters;
+        this.repeated = new RepeatedCalls(clock, poller);
     }
 
     /** Throws when the writer is closed. */
@@ -88,13 +94,37 @@ public final class InterceptingWriter {
         }
         call.open(chain, request, listener, parent);
         try {
-            return writer.write(call.intercepted(), call, parent, parentDeadlineNs, creation);
+            Request intercepted = call.intercepted();
+            if (call.isKept()) {
+                prepareToRepeat(call, request, parentDeadlineNs, creation);
+            }
+            return writer.write(intercepted, call, parent, parentDeadlineNs, creation);
         } catch (RuntimeException | Error e) {
-            call.notSent(e);
+            if (call.notSent(e)) {
+                return MessageId.NONE;
+            }
             throw e;
         } finally {
             call.written();
         }
+    }
+
+    private void prepareToRepeat(
+            CallInterception call, Request request, long parentDeadlineNs, SentReferences.Creation creation) {
+        if (creation != null) { // the id of the request is that of the reference
+            call.doNotRepeat();
+        } else {
+            call.keepUntil(deadlineNs(request, parentDeadlineNs), timeoutNs(request));
+        }
+    }
+
+    /** Sends the kept request of a call again. */
+    void repeat(CallHooks hooks, CallInterception call, long deadlineNs) {
+        long leftNs = deadlineNs == 0 ? Request.NO_TIMEOUT : deadlineNs - clock.bootNs();
+        if (deadlineNs != 0 && leftNs == Request.NO_TIMEOUT) {
+            leftNs = -1;
+        }
+        writer.write(hooks.repeated(Duration.ofNanos(leftNs)), call, hooks.parent(), 0, null);
     }
 
     /**
@@ -132,6 +162,11 @@ public final class InterceptingWriter {
         long sum = clock.bootNs() + timeoutNs;
         long ownNs = timeoutNs == Request.NO_TIMEOUT || sum < 0 && timeoutNs > 0 ? 0 : Math.max(1, sum);
         return parentDeadlineNs != 0 && (ownNs == 0 || parentDeadlineNs < ownNs) ? parentDeadlineNs : ownNs;
+    }
+
+    /** Returns the calls between two attempts. */
+    public RepeatedCalls repeated() {
+        return repeated;
     }
 
     PendingCalls pending() {

@@ -76,6 +76,21 @@ public final class OutcomeDelivery {
         leave(entered);
     }
 
+    /**
+     * Sends a call again, which may fail at once.
+     *
+     * @throws PermitRevokedException when this thread had the permit and lost it
+     */
+    void repeat(CallInterception call) {
+        long entered = enter(call);
+        try {
+            call.repeat();
+        } catch (Throwable e) { // the boundary around a listener
+            threw(MessageId.NONE, e);
+        }
+        leave(entered);
+    }
+
     /** Creates the failure of a call whose response arrived and can't be used. */
     static CallException unreadable(long id, ErrorCode code, String why, Throwable cause) {
         return new CallException(

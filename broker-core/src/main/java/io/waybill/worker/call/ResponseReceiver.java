@@ -40,6 +40,7 @@ public final class ResponseReceiver {
     private final Quarantine quarantine;
     private final RecordReader reader;
     private final AwaitedReturns returns;
+    private final RepeatedCalls repeated;
     private final OutcomeDelivery delivery;
     private final DeviceResponses deviceResponses;
     private final RecordPool records;
@@ -57,6 +58,7 @@ public final class ResponseReceiver {
             Quarantine quarantine,
             RecordReader reader,
             AwaitedReturns returns,
+            RepeatedCalls repeated,
             OutcomeDelivery delivery,
             DeviceResponses deviceResponses,
             RecordPool records,
@@ -69,6 +71,7 @@ public final class ResponseReceiver {
         this.quarantine = quarantine;
         this.reader = reader;
         this.returns = returns;
+        this.repeated = repeated;
         this.delivery = delivery;
         this.deviceResponses = deviceResponses;
         this.records = records;
@@ -231,7 +234,7 @@ public final class ResponseReceiver {
 
     // ---- calls without a response
 
-    /** Fails calls whose deadline has passed. */
+    /** Fails calls whose deadline has passed, and repeats those that are due. */
     public void expire(long nowNs) {
         if (!returns.isEmpty()) {
             returns.look(nowNs, this::failNotReturned);
@@ -241,6 +244,7 @@ public final class ResponseReceiver {
         }
         deadlines.restart();
         deadlines.add(zeroForNever(pending.expire(nowNs, this::timedOut)));
+        deadlines.add(repeated.run(nowNs, delivery));
     }
 
     private static long zeroForNever(long deadlineNs) {
@@ -282,6 +286,7 @@ public final class ResponseReceiver {
 
     /** Fails all calls when the worker closes. */
     public void failAll(CallFailure failure) {
+        repeated.close(delivery, failure); // first: what fails from here on is not repeated
         pending.takeWhere(slot -> true, (slot, id) -> delivery.fail(pending.free(slot), failure.of(id)));
     }
 

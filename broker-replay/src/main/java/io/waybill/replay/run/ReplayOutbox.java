@@ -132,6 +132,7 @@ final class ReplayOutbox implements ComposedOutbox {
             return new ReplayedNestedCall(this, match(hooks.request()), hooks);
         } catch (RuntimeException | Error e) {
             hooks.failed(CallHooks.notSent(e));
+            hooks.releaseKept();
             throw e;
         } finally {
             hooks.releaseRequest();
@@ -159,6 +160,19 @@ final class ReplayOutbox implements ComposedOutbox {
             return asked;
         } catch (NestedCallMatcher.UnmatchedCallException e) {
             throw stopWith(RunOutcome.failed(e.getMessage()));
+        } catch (NotRecordedException | RejectedMessageException | IOException e) {
+            throw stopWith(RunOutcome.notReplayable(e.getMessage()));
+        }
+    }
+
+    /** Returns the call on record that another attempt is; null when there is none with an outcome. */
+    NestedCall attempt(Request request) {
+        try {
+            NestedCall asked = nested().take(request);
+            candidate.bind(asked.request().references(), request.references());
+            return asked.response().isPresent() ? asked : null;
+        } catch (NestedCallMatcher.UnmatchedCallException e) {
+            return null;
         } catch (NotRecordedException | RejectedMessageException | IOException e) {
             throw stopWith(RunOutcome.notReplayable(e.getMessage()));
         }

@@ -5,6 +5,7 @@ import io.waybill.api.Response;
 import io.waybill.handling.CallHooks;
 import io.waybill.handling.HeldResponse;
 import io.waybill.handling.UnwrappedResponse;
+import java.time.Duration;
 import java.util.Optional;
 
 /**
@@ -29,21 +30,42 @@ record ReplayedNestedCall(ReplayOutbox outbox, NestedCall recorded, CallHooks ho
      * @throws CallException the error on record, or of an interceptor
      */
     Response response() {
-        HeldResponse arrived;
-        try {
-            arrived = outbox.response(recorded);
-        } catch (CallException e) {
-            if (hooks != null) {
-                hooks.failed(e);
+        HeldResponse arrived = null;
+        NestedCall attempt = recorded;
+        while (arrived == null) {
+            try {
+                arrived = outbox.response(attempt);
+            } catch (CallException e) {
+                attempt = next(e);
             }
-            throw e;
         }
         return hooks == null ? arrived : unwrapped(arrived);
+    }
+
+    /**
+     * Returns the next attempt on record of a call that its interceptors repeat. How long the call had, the record alone knows.
+     *
+     * @throws CallException the failure, when it is that of the call
+     */
+    private NestedCall next(CallException failure) {
+        NestedCall next = null;
+        if (hooks != null && hooks.isKept() && hooks.attemptFailed(failure, Long.MAX_VALUE) >= 0) {
+            next = outbox.attempt(hooks.repeated(Duration.ZERO));
+        }
+        if (next == null && hooks != null) {
+            hooks.failed(failure);
+            hooks.releaseKept();
+        }
+        if (next == null) {
+            throw failure;
+        }
+        return next;
     }
 
     private Response unwrapped(HeldResponse arrived) {
         UnwrappedResponse response = new UnwrappedResponse(arrived);
         CallException failure = hooks.respond(response);
+        hooks.releaseKept();
         if (failure == null) {
             return response;
         }
