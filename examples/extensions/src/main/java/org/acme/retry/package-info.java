@@ -1,0 +1,2 @@
+/** Calls that are repeated when their receiver could not serve them yet. */
+package org.acme.retry;
