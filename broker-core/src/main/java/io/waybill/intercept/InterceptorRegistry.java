@@ -2,7 +2,9 @@ package io.waybill.intercept;
 
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.dispatch.Provider;
 import io.waybill.host.Clock;
+import java.util.stream.Stream;
 
 /** The interceptors of a worker. Thread-safe. */
 public final class InterceptorRegistry {
@@ -23,5 +25,13 @@ public final class InterceptorRegistry {
     /** Returns the interceptors around handlers. */
     public Interceptors<HandlerInterceptor> handlers() {
         return handlers;
+    }
+
+    /** Returns how often the interceptors of a provider threw something other than a rejection. */
+    public long failures(Provider provider) {
+        return Stream.concat(calls.statuses().stream(), handlers.statuses().stream())
+                .filter(status -> status.provider().equals(provider))
+                .mapToLong(InterceptorStatus::failed)
+                .sum();
     }
 }

@@ -13,6 +13,7 @@ import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.failure.CloseSteps;
+import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.script.ScriptShelf;
 import io.waybill.osgi.script.ScriptStatus;
@@ -29,8 +30,8 @@ import java.util.Map;
  * The control operations that an operator's command calls by name.
  *
  * <pre>
- * control:bundle.list                     {bundles: [{name, version, kind, state, since, sha256, source, problem, stuck}],
- *                                          refused: [{path, problem}]}
+ * control:bundle.list                     {bundles: [{name, version, kind, state, since, sha256, source, problem, stuck,
+ *                                          failures}], refused: [{path, problem}]}
  * control:bundle.install    path          {bundle: {…}}
  * control:bundle.update     path, [name]  {bundle: {…}}
  * control:bundle.start      name          {bundle: {…}}
@@ -54,6 +55,7 @@ final class ControlOperations implements AutoCloseable {
     private final BundleDirectory watched;
     private final ScriptShelf scripts;
     private final HandlerRegistry handlers;
+    private final InterceptorRegistry interceptors;
     private final ToolCommands tools;
     private final LoaderWatch loaders;
     private final HandlerExecutor executor;
@@ -64,6 +66,7 @@ final class ControlOperations implements AutoCloseable {
             BundleDirectory watched,
             ScriptShelf scripts,
             HandlerRegistry handlers,
+            InterceptorRegistry interceptors,
             ToolCommands tools,
             LoaderWatch loaders,
             String version,
@@ -72,6 +75,7 @@ final class ControlOperations implements AutoCloseable {
         this.watched = watched;
         this.scripts = scripts;
         this.handlers = handlers;
+        this.interceptors = interceptors;
         this.tools = tools;
         this.loaders = loaders;
         Provider self = new Provider("waybill", version);
@@ -186,12 +190,13 @@ final class ControlOperations implements AutoCloseable {
         put(fields, "sha256", Value.of(bundle.sha256()));
         put(fields, "source", Value.of(bundle.source()));
         put(fields, "problem", bundle.problem().<Value>map(Value::of).orElse(Value.NONE));
-        put(fields, "stuck", Value.of(stuckIn(bundle)));
+        Provider provider = new Provider(bundle.symbolicName(), bundle.version());
+        put(fields, "stuck", Value.of(stuckIn(provider)));
+        put(fields, "failures", Value.of(interceptors.failures(provider)));
         return new Value.Dict(fields);
     }
 
-    private long stuckIn(BundleStatus bundle) {
-        Provider provider = new Provider(bundle.symbolicName(), bundle.version());
+    private long stuckIn(Provider provider) {
         long stuckHandlers = handlers.statuses().stream()
                 .filter(status -> status.provider().equals(provider))
                 .mapToLong(HandlerStatus::stuck)

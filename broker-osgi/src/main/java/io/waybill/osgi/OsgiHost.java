@@ -179,7 +179,8 @@ public final class OsgiHost implements AutoCloseable {
         watched = new BundleDirectory(settings.watched(), staging, bundles, kept);
         conf = new ConfDirectory(settings.conf(), context);
         String version = SystemPackages.exportedVersion(MessageHandler.class);
-        operations = new ControlOperations(bundles, watched, scripts, registry, tools, loaders, version, executors);
+        operations = new ControlOperations(
+                bundles, watched, scripts, registry, interceptors, tools, loaders, version, executors);
     }
 
     private static Path privateDirectory(Path directory) throws IOException {

@@ -19,12 +19,15 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -33,6 +36,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(240)
 class InterceptorBundleTest {
 
+    private static final int CALLERS = 2;
+    private static final int IN_FLIGHT = 32; // of each caller
     private static final MessageType PLAIN = MessageType.userRequest(0x43);
 
     /** Puts its version before the payload, and checks that it is there again in the response. */
@@ -64,6 +69,7 @@ class InterceptorBundleTest {
     @TempDir
     Path directory;
 
+    private final AtomicLong served = new AtomicLong();
     private final CountDownLatch hold = new CountDownLatch(1);
     private BundleForge forge;
     private Workers workers;
@@ -78,7 +84,10 @@ class InterceptorBundleTest {
         HandlerRegistry own = workers.registry();
         worker = workers.join("node", own);
         HandlerRegistry registry = workers.registry();
-        workers.handle(registry, "0x142", (message, outbox) -> outbox.respond(message.payload()));
+        workers.handle(registry, "0x142", (message, outbox) -> {
+            served.incrementAndGet();
+            outbox.respond(message.payload());
+        });
         workers.handle(registry, "0x144", (message, outbox) -> {
             await();
             outbox.respond(message.payload());
@@ -173,27 +182,80 @@ class InterceptorBundleTest {
     }
 
     @Test
-    void losesNoCallWhileItIsUpdated() throws Exception {
-        node.bundles().install(envelope(1));
+    void losesDoublesAndFailsNoCallWhileItIsUpdated() throws Exception {
+        updateUnderCalls(20);
+    }
+
+    @Test
+    @Tag("ci")
+    void losesDoublesAndFailsNoCallInManyUpdates() throws Exception {
+        updateUnderCalls(200);
+    }
+
+    private void updateUnderCalls(int updates) throws Exception {
+        Path[] versions = {envelope(1), envelope(2)};
+        node.bundles().install(versions[0]);
         AtomicBoolean stopped = new AtomicBoolean();
         AtomicLong responses = new AtomicLong();
-        CompletableFuture<Void> calling = CompletableFuture.runAsync(() -> {
-            while (!stopped.get()) {
-                try (Response response = worker.call(plain())) { // bare it would go to a type that no handler takes
-                    isPlain(response);
-                    responses.incrementAndGet();
-                }
-            }
-        });
-        for (int version = 2; version < 22; version++) {
-            node.bundles().update(envelope(version));
+        List<CompletableFuture<Void>> calling = IntStream.range(0, CALLERS)
+                .mapToObj(each -> CompletableFuture.runAsync(() -> {
+                    while (!stopped.get()) {
+                        callAll(responses);
+                    }
+                }))
+                .toList();
+        for (int update = 1; update <= updates; update++) {
+            node.bundles().update(versions[update % 2]);
             long before = responses.get();
-            eventually("calls go on", () -> responses.get() > before || calling.isDone());
+            eventually(
+                    "calls go on",
+                    () -> responses.get() > before || calling.stream().anyMatch(CompletableFuture::isDone));
         }
         stopped.set(true);
-        calling.get();
+        for (CompletableFuture<Void> each : calling) {
+            each.get();
+        }
+        assertThat(served).hasValue(responses.get());
         assertThat(worker.pendingCalls()).isZero();
-        assertThat(statuses()).allMatch(status -> status.inFlight() == 0 && status.failed() == 0);
+        assertThat(statuses()).hasSize(1).allMatch(status -> status.inFlight() == 0 && status.failed() == 0);
+        eventually("the old class loaders are unreachable", () -> {
+            System.gc();
+            return node.host.loaders().leaked(Duration.ZERO).isEmpty();
+        });
+    }
+
+    /** Has some calls in flight at once, and waits for their responses. */
+    private void callAll(AtomicLong responses) {
+        List<CompletableFuture<Response>> calls = IntStream.range(0, IN_FLIGHT)
+                .mapToObj(each -> worker.callAsync(plain()))
+                .toList();
+        for (CompletableFuture<Response> call : calls) {
+            try (Response response = call.join()) { // bare it would go to a type that no handler takes
+                isPlain(response);
+                responses.incrementAndGet();
+            }
+        }
+    }
+
+    @Test
+    void showsFailuresInTheListOfBundles() throws Exception {
+        node.bundles()
+                .install(forge.bundle("org.acme.envelope", "1.0.0")
+                        .source(
+                                "Envelope",
+                                "@Component @InterceptsMessage public final class Envelope implements CallInterceptor {"
+                                        + " @Override public void onRequest(OutgoingCall call) {"
+                                        + " throw new AssertionError(\"planted\"); } }")
+                        .build());
+        for (int i = 0; i < 3; i++) {
+            assertThatExceptionOfType(CallException.class).isThrownBy(() -> worker.call(plain()));
+        }
+        Value bundles = node.call("control:bundle.list", Map.of()).field("bundles");
+        assertThat(((Value.Items) bundles).values())
+                .map(bundle -> ((Value.Dict) bundle).entries())
+                .filteredOn(bundle -> bundle.get(Value.of("name")).equals(Value.of("org.acme.envelope")))
+                .extracting(bundle -> bundle.get(Value.of("failures")))
+                .containsExactly(Value.of(3));
     }
 
     @Test

@@ -229,7 +229,7 @@ final class BundleCommand implements Runnable {
     }
 
     private void printBundles(Value bundles) {
-        Table table = new Table("NAME", "VERSION", "KIND", "STATE", "SINCE", "STUCK", "PROBLEM");
+        Table table = new Table("NAME", "VERSION", "KIND", "STATE", "SINCE", "STUCK", "FAILURES", "PROBLEM");
         for (Value bundle : items(bundles)) {
             table.row(
                     text(bundle, "name"),
@@ -238,6 +238,7 @@ final class BundleCommand implements Runnable {
                     text(bundle, "state").toLowerCase(Locale.ROOT),
                     since(bundle),
                     text(bundle, "stuck"),
+                    text(bundle, "failures"),
                     text(bundle, "problem"));
         }
         table.print(surroundings.out());
