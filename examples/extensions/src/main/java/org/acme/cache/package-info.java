@@ -1,0 +1,2 @@
+/** Responses that were given before, without their handler. */
+package org.acme.cache;

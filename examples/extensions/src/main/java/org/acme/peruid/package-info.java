@@ -1,0 +1,2 @@
+/** Which users a worker serves. */
+package org.acme.peruid;
