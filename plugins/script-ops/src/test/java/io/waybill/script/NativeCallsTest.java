@@ -301,6 +301,27 @@ class NativeCallsTest {
     }
 
     @Test
+    void manyGraphsAreHeldAtATime() throws Exception {
+        List<Value> held = new ArrayList<>();
+        NativeTensor x = leaf(1, 2);
+        Value argument = described(x);
+        List<Tensor> messages = new ArrayList<>();
+        for (int i = 0; i < 1_000; i++) {
+            messages.add(floats(new long[] {2}, i, i));
+            held.add(CALLS.call("aten::mul", argument, messages.get(i)));
+        }
+        assertThat(NATIVES.storageCount()).as("each saved its message's bytes").isEqualTo(1_001);
+        assertThat(gradient(live(held.get(999)), x)).containsExactly(999, 999);
+        handles.remove(handles.size() - 1).release();
+
+        held.forEach(NativeCallsTest::release);
+        assertThat(NATIVES.storageCount()).as("the leaf's").isEqualTo(1);
+        for (Tensor message : messages) {
+            assertThat(((DirectStorage) message.storage()).count).hasValue(1);
+        }
+    }
+
+    @Test
     void memoryIsFlatOverManyWrappedCalls() throws Exception {
         wrappedCalls(1_000);
         long pointers = Pointer.totalCount();

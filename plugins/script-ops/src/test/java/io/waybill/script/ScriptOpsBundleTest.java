@@ -15,15 +15,18 @@ import io.waybill.testing.core.TestMessage;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.ref.WeakReference;
+import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.jar.Attributes;
 import java.util.jar.JarOutputStream;
 import java.util.jar.Manifest;
 import java.util.stream.Stream;
@@ -36,6 +39,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
+import org.osgi.framework.Constants;
 import org.osgi.framework.ServiceReference;
 import org.osgi.framework.ServiceRegistration;
 import org.osgi.framework.launch.Framework;
@@ -241,6 +245,21 @@ class ScriptOpsBundleTest {
         return outbox.value();
     }
 
+    /** The packages of broker-api in their versions, which the framework exports as a node does. */
+    private static String exportsOfApi() throws IOException {
+        for (URL url :
+                Collections.list(ScriptOpsBundleTest.class.getClassLoader().getResources("META-INF/MANIFEST.MF"))) {
+            try (InputStream in = url.openStream()) {
+                Attributes manifest = new Manifest(in).getMainAttributes();
+                String exports = manifest.getValue(Constants.EXPORT_PACKAGE);
+                if (exports != null && exports.contains(Script.class.getPackageName() + ";")) {
+                    return exports;
+                }
+            }
+        }
+        throw new AssertionError("no manifest on the class path exports " + Script.class.getPackageName());
+    }
+
     private static Framework start(Path storage, String natives) throws Exception {
         Map<String, String> properties = Map.of(
                 "waybill.torch.natives",
@@ -248,7 +267,7 @@ class ScriptOpsBundleTest {
                 "org.osgi.framework.storage",
                 storage.toString(),
                 "org.osgi.framework.system.packages.extra",
-                "io.waybill.api;version=2.0.0,io.waybill.api.handler;version=2.0.0,io.waybill.api.device;version=2.0.0,io.waybill.api.tensor;version=2.0.0",
+                exportsOfApi(),
                 "felix.log.level",
                 "1");
         Framework started = new FrameworkFactory().newFramework(properties);

@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
-import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Tensor;
 
 /**
@@ -26,10 +25,15 @@ final class CountedBytes {
     private static final Logger LOG = System.getLogger(CountedBytes.class.getName());
 
     /** Max uses checked at a time; with more, a check continues where the last one ended. */
-    private static final int MAX_CHECKED = 256;
+    private static final int MAX_CHECKED = 64;
 
-    /** A storage with the tensor over all of it. */
-    private record Use(Storage storage, Tensor bytes) {}
+    /** A storage, the tensor over all of it, and libtorch's storage inside that tensor. */
+    private record Use(Storage storage, Tensor bytes, org.bytedeco.pytorch.Storage inside) {
+
+        boolean isOver() {
+            return inside.use_count() <= 1;
+        }
+    }
 
     private static final ReentrantLock LOCK = new ReentrantLock();
     /** Held while storages are released, which is foreign code, without the other one. */
@@ -45,23 +49,17 @@ final class CountedBytes {
      * @param bytes the tensor over all of it, whose reference is taken over
      */
     static void letGo(Storage storage, Tensor bytes) {
-        if (!isUsed(bytes)) {
+        Use use = new Use(storage, bytes, bytes.storage());
+        if (use.isOver()) {
             bytes.releaseReference();
             return;
         }
         storage.retain();
         LOCK.lock();
         try {
-            USES.add(new Use(storage, bytes));
+            USES.add(use);
         } finally {
             LOCK.unlock();
-        }
-    }
-
-    @SuppressWarnings("try")
-    private static boolean isUsed(Tensor bytes) {
-        try (PointerScope scope = new PointerScope()) {
-            return bytes.storage().use_count() > 1;
         }
     }
 
@@ -94,7 +92,7 @@ final class CountedBytes {
         List<Use> ended = List.of();
         for (int left = Math.min(max, USES.size()); left > 0; left--) {
             Use use = USES.poll();
-            if (isUsed(use.bytes)) {
+            if (!use.isOver()) {
                 USES.add(use);
             } else {
                 ended = ended.isEmpty() ? new ArrayList<>() : ended;
