@@ -474,4 +474,30 @@ class CallInterceptorTest {
                         .mapToLong(InterceptorStatus::inFlight)
                         .allMatch(count -> count == 0));
     }
+
+    @Test
+    void timesOutARequestWhoseHandlerHangsInAnInterceptor() throws Exception {
+        HandlerRegistry own = workers.registry();
+        Worker middle = workers.join("middle", own);
+        workers.handle(own, "text.outer", (message, outbox) -> {
+            try (Response response = outbox.caller().call(echo())) {
+                outbox.respond(response.value());
+            }
+        });
+        workers.handle(own, "text.other", (message, outbox) -> outbox.respond(Value.of("other")));
+        middle.interceptors().calls().add(InterceptorSpec.ofAll(call -> hold(), new Provider("hanging", "1.0.0")));
+
+        assertThatThrownBy(() ->
+                        caller.call(Request.operation("middle", "text.outer").timeout(Duration.ofMillis(500))))
+                .isInstanceOfSatisfying(
+                        CallException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.TIMED_OUT));
+        try (Response response = caller.call(Request.operation("middle", "text.other"))) {
+            assertThat(response.value()).isEqualTo(Value.of("other"));
+        }
+        hold.countDown();
+        Waits.until(
+                "nothing is in flight",
+                () -> middle.pendingCalls() == 0
+                        && middle.interceptors().calls().statuses().get(0).inFlight() == 0);
+    }
 }
