@@ -33,7 +33,7 @@ class PerUidPolicyTest {
     }
 
     @Test
-    void servesNoOtherUserUnlessToldSo(TestBroker broker) {
+    void servesNoOtherUserByDefault(TestBroker broker) {
         broker.handle(TestBroker.SERVER, "text.count", (message, outbox) -> outbox.respond(Value.of(1)));
         assertThatThrownBy(() -> broker.call(broker.request("text.count")))
                 .hasMessageContaining("is not among the uids of this node");
