@@ -1,6 +1,7 @@
 /**
  * Test doubles for handlers without a broker: a {@linkplain io.waybill.testing.core.TestMessage message}, an
  * {@linkplain io.waybill.testing.core.RecordingOutbox outbox} that keeps the response,
+ * a {@linkplain io.waybill.testing.core.ManualBroker broker} whose time and peers are the test's,
  * {@linkplain io.waybill.testing.core.Seeds seeds} of random tests, and
  * {@linkplain io.waybill.testing.core.Waits waits} for other threads.
  *
