@@ -69,6 +69,10 @@ final class OperatorPolicy {
             "_quantized::linear_prepack_legacy", OBJECTS,
             "_quantized::linear_prepack_fp16_legacy", OBJECTS);
 
+    /** Operators that use the generator of the process, and that libtorch does not tag so. */
+    private static final Set<String> UNTAGGED_RANDOM =
+            Set.of("aten::manual_seed", "aten::quantized_gru", "aten::quantized_lstm", "quantized::dropout");
+
     private static final Pattern NAME = Pattern.compile("\\w+::(\\w+|\\*)");
 
     private final Set<String> allowed;
@@ -124,6 +128,11 @@ final class OperatorPolicy {
                     qualified + " is not run for calls: it " + reach + "; to allow it, name it in " + SETTING
                             + " of the node");
         }
+    }
+
+    /** Whether an operator uses the generator of the process without libtorch's tag. */
+    static boolean isUntaggedRandom(String qualified) {
+        return UNTAGGED_RANDOM.contains(qualified);
     }
 
     /** Returns the effects of an operator besides computing; null when there are none. */

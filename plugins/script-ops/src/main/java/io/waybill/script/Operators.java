@@ -113,7 +113,13 @@ final class Operators {
         }
         List<Overload> overloads = new ArrayList<>(ofDispatcher);
         overloads.addAll(ofInterpreter);
-        return new Operator(name, selected(name, overloads));
+        return new Operator(
+                name,
+                selected(
+                        name,
+                        overloads.stream()
+                                .map(overload -> overload.withTwin(overloads))
+                                .toList()));
     }
 
     private static List<Overload> selected(OperatorName name, List<Overload> overloads)

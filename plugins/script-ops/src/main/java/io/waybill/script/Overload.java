@@ -1,28 +1,50 @@
 package io.waybill.script;
 
+import java.util.List;
 import org.bytedeco.pytorch.Dispatcher;
 import org.bytedeco.pytorch.FunctionSchema;
+import org.bytedeco.pytorch.Generator;
+import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.IValueVector;
 import org.bytedeco.pytorch.Operation;
 import org.bytedeco.pytorch.OperatorHandle;
+import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.global.torch.Tag;
 
 /**
  * One overload of an operator. Immutable, and safe for several threads.
+ *
+ * <p><b>Random numbers.</b> A run draws from a generator of its own: from the argument of an overload that takes one, or of its twin that
+ * does. Overloads without either draw from the generator of the process, which is seeded for each run, one run at a time.
  *
  * <p><b>Ownership.</b> Holds a handle as small as a pointer. It is freed when the overload is no longer reachable, because a call may still be running when its component is deactivated.
  */
 final class Overload implements Routine {
 
+    /** Guards the generator of the process; an object of libtorch's, so that it is one for all versions of this bundle. */
+    private static final Object PROCESS_GENERATOR = Generator.class;
+
     private final String name;
     private final Signature signature;
     private final OperatorHandle handle;
     private final Operation operation;
+    private final boolean isRandom;
+    /** The overload that takes a generator besides the same arguments; null without one. */
+    private final Overload twin;
 
-    private Overload(FunctionSchema schema, OperatorHandle handle, Operation operation) {
-        this.name = Signature.text(schema.overload_name());
-        this.signature = Signature.of(schema);
+    private Overload(
+            String name,
+            Signature signature,
+            OperatorHandle handle,
+            Operation operation,
+            boolean isRandom,
+            Overload twin) {
+        this.name = name;
+        this.signature = signature;
         this.handle = handle;
         this.operation = operation;
+        this.isRandom = isRandom;
+        this.twin = twin;
     }
 
     /**
@@ -32,15 +54,73 @@ final class Overload implements Routine {
      */
     static Overload of(org.bytedeco.pytorch.Operator operator) {
         FunctionSchema schema = operator.schema();
+        String qualified = Signature.text(schema.name());
+        String name = Signature.text(schema.overload_name());
+        Signature signature = Signature.of(schema);
+        boolean isRandom = signature.generatorIndex() >= 0 || OperatorPolicy.isUntaggedRandom(qualified);
         if (operator.isC10Op()) {
-            OperatorHandle handle = Dispatcher.singleton()
-                    .findSchemaOrThrow(Signature.text(schema.name()), Signature.text(schema.overload_name()));
+            OperatorHandle handle = Dispatcher.singleton().findSchemaOrThrow(qualified, name);
             handle.retainReference();
-            return new Overload(schema, handle, null);
+            boolean isTagged = handle.hasTag(Tag.nondeterministic_seeded);
+            return new Overload(name, signature, handle, null, isRandom || isTagged, null);
         }
         Operation operation = operator.getOperation();
         operation.retainReference();
-        return new Overload(schema, null, operation);
+        return new Overload(name, signature, null, operation, isRandom, null);
+    }
+
+    /** Returns this overload with its twin among the overloads of the operator, if it needs one and there is one. */
+    Overload withTwin(List<Overload> overloads) {
+        if (!isRandom || signature.generatorIndex() >= 0) {
+            return this;
+        }
+        return overloads.stream()
+                .filter(other -> other.signature.isWithGenerator(signature))
+                .findFirst()
+                .map(found -> new Overload(name, signature, handle, operation, isRandom, found))
+                .orElse(this);
+    }
+
+    /** Whether a run draws random numbers, or may do so, and needs a seed. */
+    boolean isRandom() {
+        return isRandom;
+    }
+
+    /**
+     * Runs on the arguments on the stack.
+     *
+     * @param seed of the numbers that the run draws, unless an argument is a generator
+     */
+    void run(IValueVector stack, long seed) {
+        int generator = signature.generatorIndex();
+        if (generator >= 0) {
+            if (stack.get(generator).isNone()) {
+                stack.put(generator, generator(seed));
+            }
+            run(stack);
+        } else if (twin != null) {
+            stack.insert(iterator(stack, twin.signature.generatorIndex()), generator(seed));
+            twin.run(stack);
+        } else if (isRandom) {
+            synchronized (PROCESS_GENERATOR) {
+                torch.manual_seed(seed);
+                run(stack);
+            }
+        } else {
+            run(stack);
+        }
+    }
+
+    private static IValue generator(long seed) {
+        return new IValue(torch.createCPUGenerator(seed));
+    }
+
+    private static IValueVector.Iterator iterator(IValueVector stack, int index) {
+        IValueVector.Iterator at = stack.begin();
+        for (int i = 0; i < index; i++) {
+            at.increment();
+        }
+        return at;
     }
 
     /** Empty for the overload without a name. */

@@ -30,6 +30,6 @@ public final class ScriptCall implements MessageHandler {
 
     @Override
     public void handle(Message message, Outbox outbox) throws RejectedMessageException {
-        outbox.respond(engine.runOperator(message.invocation()));
+        outbox.respond(engine.runOperator(message.invocation(), outbox));
     }
 }

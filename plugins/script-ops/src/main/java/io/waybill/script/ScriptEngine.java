@@ -4,12 +4,15 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import io.waybill.api.handler.Outbox;
 import io.waybill.script.source.TorchError;
 import io.waybill.torch.LeasedTensors;
 import io.waybill.torch.NativeOperators;
 import io.waybill.torch.NativeTensors;
 import java.util.List;
 import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.random.RandomGenerator;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Future;
 import org.bytedeco.pytorch.IValue;
@@ -31,6 +34,9 @@ import org.osgi.service.component.annotations.Reference;
  */
 @Component(service = {ScriptEngine.class, NativeOperators.class})
 public final class ScriptEngine implements NativeOperators {
+
+    /** For operators that draw nothing. */
+    private static final long UNUSED_SEED = 0;
 
     private final Operators operators;
     private final Functions functions = new Functions();
@@ -68,8 +74,8 @@ public final class ScriptEngine implements NativeOperators {
     /** Calls an operator twice, so that no request waits until classes are loaded, and a libtorch that does not compute is found here. */
     private void rehearse() {
         try {
-            Value one = runOperator(new Invocation("aten::ones", List.of(Value.ints(1)), Map.of()));
-            Value two = runOperator(new Invocation("aten::add", List.of(one, one), Map.of()));
+            Value one = rehearsed(new Invocation("aten::ones", List.of(Value.ints(1)), Map.of()));
+            Value two = rehearsed(new Invocation("aten::add", List.of(one, one), Map.of()));
             for (Value tensor : List.of(one, two)) {
                 ((Value.OfTensor) tensor).value().storage().release();
             }
@@ -78,38 +84,61 @@ public final class ScriptEngine implements NativeOperators {
         }
     }
 
+    private Value rehearsed(Invocation call) throws RejectedMessageException {
+        Operator operator = operator(call);
+        return run(operator, operator.choose(call), call, LeasedTensors.forCall(), UNUSED_SEED);
+    }
+
     /** The component ends. Calls that run go on. */
     @Deactivate
     void leave() {
         left = true;
     }
 
-    /** Runs an operator or a function on live tensors. A function can't call other workers. */
     @Override
     public Value run(Invocation call) throws RejectedMessageException {
+        return run(call, new SplittableRandom());
+    }
+
+    /** Runs an operator or a function on live tensors. A function can't call other workers. */
+    @Override
+    public Value run(Invocation call, RandomGenerator random) throws RejectedMessageException {
         if (left) {
             throw new RejectedMessageException(
                     ErrorCode.HANDLER_GONE,
                     "this version of script-ops has left: take the service that is registered now");
         }
         if (OperatorName.isOne(call.name())) {
-            return runOperator(call, natives.leases());
+            Operator operator = operator(call);
+            Overload overload = operator.choose(call);
+            long seed = overload.isRandom() ? random.nextLong() : UNUSED_SEED;
+            return run(operator, overload, call, natives.leases(), seed);
         }
         return run(functions.find(call.name()), call, ScriptCalls.none(), natives.leases());
     }
 
-    /** Runs the operator that the call names, in the overload that its arguments fit. */
-    public Value runOperator(Invocation call) throws RejectedMessageException {
-        return runOperator(call, NativeTensors.isAnyIn(call) ? natives.leases() : LeasedTensors.forCall());
+    /**
+     * Runs the operator that a message calls, in the overload that its arguments fit. If it draws random numbers, the outbox gives the
+     * seed.
+     */
+    public Value runOperator(Invocation call, Outbox outbox) throws RejectedMessageException {
+        Operator operator = operator(call);
+        Overload overload = operator.choose(call);
+        long seed = overload.isRandom() ? outbox.random().nextLong() : UNUSED_SEED;
+        LeasedTensors tensors = NativeTensors.isAnyIn(call) ? natives.leases() : LeasedTensors.forCall();
+        return run(operator, overload, call, tensors, seed);
     }
 
-    @SuppressWarnings("try")
-    private Value runOperator(Invocation call, LeasedTensors tensors) throws RejectedMessageException {
+    private Operator operator(Invocation call) throws RejectedMessageException {
         if (!OperatorName.isOne(call.name())) {
             throw functions.unknown(call.name());
         }
-        Operator operator = operators.find(call.name());
-        Overload overload = operator.choose(call);
+        return operators.find(call.name());
+    }
+
+    @SuppressWarnings("try")
+    private static Value run(Operator operator, Overload overload, Invocation call, LeasedTensors tensors, long seed)
+            throws RejectedMessageException {
         Signature signature = overload.signature();
         if (!operator.respondsNothing(overload)) {
             signature.requireResult();
@@ -118,7 +147,7 @@ public final class ScriptEngine implements NativeOperators {
         try (PointerScope scope = new PointerScope()) {
             CallStack stack = new CallStack(tensors);
             signature.push(call, stack);
-            overload.run(stack.asVector());
+            overload.run(stack.asVector(), seed);
             if (operator.respondsNothing(overload)) {
                 return Value.NONE;
             }

@@ -27,6 +27,7 @@ final class Signature {
     private final String text;
     private final List<Parameter> parameters;
     private final int positionalCount;
+    private final int generatorIndex;
     private final int returnCount;
     private final boolean returnsDType;
 
@@ -35,8 +36,16 @@ final class Signature {
         this.parameters = parameters;
         this.positionalCount =
                 (int) parameters.stream().filter(p -> !p.isKeywordOnly()).count();
+        this.generatorIndex = parameters.stream()
+                .map(parameter -> isOptionalGenerator(parameter.type()))
+                .toList()
+                .indexOf(true);
         this.returnCount = returns == null ? 0 : (int) returns.limit();
         this.returnsDType = returnCount == 1 && returns.real_type().get().kind().intern() == TypeKind.ScalarTypeType;
+    }
+
+    private static boolean isOptionalGenerator(ParameterType type) {
+        return type.kind() == ParameterType.Kind.OPTIONAL && type.element().kind() == ParameterType.Kind.GENERATOR;
     }
 
     /** Reads a schema. What is kept outlives the caller's {@code PointerScope}. */
@@ -157,6 +166,28 @@ final class Signature {
             text.append("\n  ").append(signature).append("\n    ").append(signature.misfit(call));
         }
         return new RejectedMessageException(ErrorCode.NO_MATCHING_SCHEMA, text.toString());
+    }
+
+    /** Returns the index of the parameter that takes a generator or none; negative if there is none. */
+    int generatorIndex() {
+        return generatorIndex;
+    }
+
+    /** Whether these are the parameters of another signature, and a generator. */
+    boolean isWithGenerator(Signature other) {
+        if (generatorIndex < 0 || parameters.size() != other.parameters.size() + 1) {
+            return false;
+        }
+        List<Parameter> others = new ArrayList<>(parameters);
+        others.remove(generatorIndex);
+        for (int i = 0; i < others.size(); i++) {
+            Parameter theirs = other.parameters.get(i);
+            if (!others.get(i).name().equals(theirs.name())
+                    || !others.get(i).type().toString().equals(theirs.type().toString())) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Returns the number of results. */

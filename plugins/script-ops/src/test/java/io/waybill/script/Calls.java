@@ -16,6 +16,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.random.RandomGenerator;
 
 /** A handler over real libtorch, and short words for calling it and for reading what it answers. */
 final class Calls {
@@ -54,8 +56,12 @@ final class Calls {
         }
         Map<String, Value> byName = new java.util.LinkedHashMap<>();
         named.forEach((key, argument) -> byName.put(key, value(argument)));
-        RecordingOutbox outbox = new RecordingOutbox();
-        handler.handle(TestMessage.of(MessageType.SCRIPT_CALL, new Invocation(name, values, byName)), outbox);
+        return callOrRefuse(new Invocation(name, values, byName), new Random());
+    }
+
+    Value callOrRefuse(Invocation call, RandomGenerator random) throws RejectedMessageException {
+        RecordingOutbox outbox = new RecordingOutbox(null, random);
+        handler.handle(TestMessage.of(MessageType.SCRIPT_CALL, call), outbox);
         return outbox.value();
     }
 

@@ -245,44 +245,9 @@ class OperatorsTest {
         return new Value.Dict(entries);
     }
 
-    /** The numbers are those that PyTorch draws after {@code torch.manual_seed(0)}. */
     @Test
-    void drawsThePeersNumbersAfterASeed() {
-        for (int again = 0; again < 2; again++) {
-            assertThat(CALLS.call("aten::manual_seed", 0)).isEqualTo(Value.NONE);
-            assertElements(CALLS.call("aten::rand", List.of(3)), 0.4962566, 0.7682218, 0.0884774);
-            assertElements(CALLS.call("aten::rand", List.of(2)), 0.1320305, 0.3074228);
-            CALLS.call("torch.ops.aten.manual_seed", 0);
-            assertElements(CALLS.call("aten::randn", List.of(3)), 1.5409961, -0.2934289, -2.1787894);
-        }
-    }
-
-    @Test
-    void seedsDropoutAsAnythingElse() {
-        Tensor ones = floats(new long[] {64}, new double[64]);
-        CALLS.call("aten::manual_seed", 7);
-        double[] first = elements(CALLS.call("aten::dropout", CALLS.call("aten::add", ones, 1), 0.5, true));
-        CALLS.call("aten::manual_seed", 7);
-        double[] second = elements(CALLS.call("aten::dropout", CALLS.call("aten::add", ones, 1), 0.5, true));
-        assertThat(second).containsExactly(first).contains(0, 2);
-    }
-
-    @Test
-    void takesASeedForAGeneratorOfOneCallsOwn() {
-        CALLS.call("aten::manual_seed", 1);
-        double[] undisturbed = elements(CALLS.call("aten::rand", List.of(2)));
-        CALLS.call("aten::manual_seed", 1);
-        for (int again = 0; again < 2; again++) {
-            Value drawn = CALLS.call("aten::rand", Map.of("generator", 0), List.of(3));
-            assertElements(drawn, 0.4962566, 0.7682218, 0.0884774);
-        }
-        Tensor halves = floats(new long[] {32}, new double[32]);
-        double[] coins = elements(CALLS.call("aten::bernoulli.p", Map.of("generator", 3), halves, 0.5));
-        assertThat(elements(CALLS.call("aten::bernoulli.p", Map.of("generator", 3), halves, 0.5)))
-                .containsExactly(coins)
-                .contains(0, 1);
-        assertThat(elements(CALLS.call("aten::rand", List.of(2))))
-                .as("the process's own numbers")
-                .containsExactly(undisturbed);
+    void respondsWithNoneToASeed() {
+        assertThat(CALLS.call("aten::manual_seed", 0)).isEqualTo(Value.NONE);
+        assertThat(CALLS.call("torch.ops.aten.manual_seed", 0)).isEqualTo(Value.NONE);
     }
 }

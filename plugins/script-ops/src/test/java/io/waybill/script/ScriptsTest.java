@@ -83,7 +83,7 @@ class ScriptsTest {
 
     private static Value run(Invocation call) throws RejectedMessageException {
         return OperatorName.isOne(call.name())
-                ? ENGINE.runOperator(call)
+                ? ENGINE.run(call)
                 : ENGINE.run(ENGINE.functions().find(call.name()), call, ScriptCalls.none());
     }
 

@@ -4,6 +4,7 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.Invocation;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
+import java.util.random.RandomGenerator;
 import org.osgi.annotation.versioning.ProviderType;
 
 /**
@@ -22,4 +23,12 @@ public interface NativeOperators {
      * @throws RejectedMessageException as a call would be, and {@link ErrorCode#HANDLER_GONE} when this version of script-ops has left
      */
     Value run(Invocation call) throws RejectedMessageException;
+
+    /**
+     * Does the same with given random numbers: the seed of an operator that draws some is the next of them. A handler passes
+     * {@code Outbox.random()}, so that a replay draws the same; {@link #run(Invocation)} takes numbers that no replay repeats.
+     *
+     * @param random asked only if the operator draws random numbers
+     */
+    Value run(Invocation call, RandomGenerator random) throws RejectedMessageException;
 }
