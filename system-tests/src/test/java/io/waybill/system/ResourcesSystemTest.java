@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What is left of workers when they are closed: nothing but their directories. */
-@Timeout(120)
+@Timeout(300)
 class ResourcesSystemTest {
 
     private static final int CYCLES = 50;
