@@ -74,7 +74,9 @@ class ResourcesSystemTest {
             Waits.until(
                     () -> "no descriptor that a cycle left: " + more(filesBefore),
                     () -> descriptorList().size() <= filesBefore.size() + OPENED_LATE);
-            Waits.until("no thread more than before", () -> threadsBefore.containsAll(threads()));
+            Waits.until(
+                    () -> "no thread more than " + threadsBefore + ": " + threads(),
+                    () -> threadsBefore.containsAll(threads()));
         }
         Waits.until(
                 () -> "no thread of a worker that left: " + threads(),

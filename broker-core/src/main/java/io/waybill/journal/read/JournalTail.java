@@ -90,7 +90,11 @@ public final class JournalTail implements Closeable {
         tail.tailer.direction(TailerDirection.BACKWARD);
         for (int cycle : tail.cyclesNewestFirst()) {
             long records = tail.tailer.excerptsInCycle(cycle);
-            if (records > 0 && tail.tailer.moveToIndex(tail.queue.rollCycle().toIndex(cycle, records - 1))) {
+            MappedFaults.surface(); // before Chronicle releases a mapping, where it would drop the error
+            boolean isThere = records > 0
+                    && tail.tailer.moveToIndex(tail.queue.rollCycle().toIndex(cycle, records - 1));
+            MappedFaults.surface();
+            if (isThere) {
                 break;
             }
         }
