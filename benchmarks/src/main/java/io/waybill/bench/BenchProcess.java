@@ -49,6 +49,8 @@ public final class BenchProcess {
             case ReplayRate.ROLE -> ReplayRate::measure;
             case InterceptorCost.SERVER_ROLE -> InterceptorCost::server;
             case InterceptorCost.ROLE -> InterceptorCost::client;
+            case EnvelopeCost.SERVER_ROLE -> EnvelopeCost::server;
+            case EnvelopeCost.ROLE -> EnvelopeCost::client;
             case Pairs.ROLE -> Pairs::call;
             default -> throw new IllegalArgumentException("no role is named " + name);
         };

@@ -12,7 +12,8 @@ package io.waybill.wire;
  *   7     1   flags           bit 0: the sender repeats a request that it had sent before; bit 1: references stand at the
  *                            end of the payload; bit 2: requests: a later incarnation of the receiver may run it; responses: an
  *                            earlier incarnation of the sender may have begun the request; bit 3: responses: what the handler
- *                            observed stands at the end of the payload, in front of the references; other bits 0
+ *                            observed stands at the end of the payload, in front of the references; bit 4: requests: the last reference is the one to the value that a
+ *                            message inside this one creates; other bits 0
  *   8     8   sequence        number of this record in its queue, from 0
  *  16     8   id              of the message: worker id of the caller (16 bits), the caller's counter (48 bits)
  *  24     2   from            worker id of the sender, the owner of the journal
@@ -90,8 +91,11 @@ public final class Envelope {
     /** The flag of a response whose payload ends with what its handler observed, in front of the references. */
     public static final int OBSERVATIONS = 8;
 
+    /** The flag of a request whose last reference is the one to the value that a message inside it creates. */
+    public static final int CREATES = 16;
+
     /** All known flags. */
-    public static final int KNOWN_FLAGS = REPEATED | REFERENCES | ACROSS_INCARNATIONS | OBSERVATIONS;
+    public static final int KNOWN_FLAGS = REPEATED | REFERENCES | ACROSS_INCARNATIONS | OBSERVATIONS | CREATES;
 
     /**
      * Trailer of the references: their count (u16), zeros (u16), and their size in bytes including this trailer (u32).

@@ -125,6 +125,11 @@ public final class MessageBuffer {
         return this;
     }
 
+    /** Returns the type of the record that was begun. */
+    public MessageType type() {
+        return MessageType.of(Short.toUnsignedInt(memory.getShort(Envelope.TYPE, ByteOrder.LITTLE_ENDIAN)));
+    }
+
     public MessageBuffer flags(int flags) {
         memory.putByte(Envelope.FLAGS, (byte) flags);
         return this;

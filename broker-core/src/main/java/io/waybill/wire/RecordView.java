@@ -16,6 +16,8 @@ import org.agrona.concurrent.UnsafeBuffer;
  */
 public final class RecordView {
 
+    private static final int SCRIPT_REMOTE_CALL = MessageType.SCRIPT_REMOTE_CALL.code();
+
     private final MessageBuffer buffer;
     private final UnsafeBuffer memory;
 
@@ -73,6 +75,9 @@ public final class RecordView {
         if (hasObservations()) {
             checkObservations(payload - buffer.referencesLength());
         }
+        if (isAroundCreation() && (!hasReferences() || (typeCode() & MessageType.REQUEST_FLAG) == 0)) {
+            throw new MalformedRecordException("a request with references is around a creation, and this is not one");
+        }
         if ((memory.getByte(Envelope.FLAGS) & ~Envelope.KNOWN_FLAGS) != 0
                 || memory.getByte(Envelope.RESERVED_BYTE) != 0) {
             throw new MalformedRecordException("a flag or a reserved byte is set that version 1 does not know");
@@ -128,6 +133,16 @@ public final class RecordView {
     /** Whether references stand at the end of the payload. */
     public boolean hasReferences() {
         return (memory.getByte(Envelope.FLAGS) & Envelope.REFERENCES) != 0;
+    }
+
+    /** Returns whether the last reference is the one to the value that this request, or a message inside it, creates. */
+    public boolean isCreation() {
+        return typeCode() == SCRIPT_REMOTE_CALL || isAroundCreation();
+    }
+
+    /** Returns whether a message inside this request creates a value. */
+    public boolean isAroundCreation() {
+        return (memory.getByte(Envelope.FLAGS) & Envelope.CREATES) != 0;
     }
 
     /** Returns a copy of the references at the end of the payload. */

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
 import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -17,6 +19,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -119,5 +122,24 @@ class DispatchedReplayTest {
             }
         });
         assertThat(nested.replay(home).run().isAllSame()).isTrue();
+    }
+
+    @Test
+    void createsValuesInsideEnvelopesAgain() throws Exception {
+        ReplayScenario creating = new ReplayScenario()
+                .handles("a", "0x150", Wrapping.BLOCKING)
+                .handles("a", "SCRIPT_CALL", (message, outbox) -> outbox.respond(Value.of(7)));
+        Path home = creating.record(directory, caller -> {
+            Wrapping.add(caller, "type:*", 0x50, 0);
+            for (int i = 0; i < CALLS; i++) {
+                try (RRef created = caller.rpc().remote("a", new Invocation("test::seven", List.of(), Map.of()));
+                        Response value = created.toHere()) {
+                    assertThat(value.value()).isEqualTo(Value.of(7));
+                }
+            }
+        });
+        ReplayReport same = creating.replay(home).run();
+        assertThat(same.calls()).isEqualTo(2 * CALLS);
+        assertThat(same.isAllSame()).isTrue();
     }
 }

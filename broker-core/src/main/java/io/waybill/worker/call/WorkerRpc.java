@@ -171,7 +171,13 @@ public final class WorkerRpc implements Rpc {
         @Override
         public void onResponse(Response response) {
             if (reference instanceof UserReference user) {
-                List<Value> ids = response.value() instanceof Value.Tuple tuple ? tuple.values() : List.of();
+                List<Value> ids;
+                try {
+                    ids = response.value() instanceof Value.Tuple tuple ? tuple.values() : List.of();
+                } catch (CallException e) { // of another content than that of a REMOTE_RET
+                    onFailure(e);
+                    return;
+                }
                 if (ids.size() == 4 && ids.stream().allMatch(Value.Int.class::isInstance)) {
                     references
                             .creations()

@@ -32,6 +32,9 @@ public interface EnclosingRequest {
     /** Returns the time until a deadline on CLOCK_BOOTTIME; the reading is recorded. */
     long leftNs(long deadlineNs);
 
+    /** Returns the creation of a value, for one message inside this request; null when there is none, or it was taken. */
+    InnerCreation takeCreation();
+
     /** Returns how many messages this request is inside of. */
     int depth();
 

@@ -45,6 +45,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
     private EnclosingRequest outer;
     private HandlerEntry outerEntry; // stays when the outer request ends first
     private long number;
+    private InnerCreation creation; // null when it creates no value
     private boolean allowed; // by the access policies
     private HandlerEntry entry; // null until a handler has counted it
     private volatile boolean begun; // by its handler's thread; read by the one that ends its executor
@@ -81,6 +82,7 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         entry = null;
         intercepted = false;
         late = null;
+        creation = type == MessageType.SCRIPT_REMOTE_CALL ? enclosing.takeCreation() : null;
         enclosing.innerBegan();
         outcome.open(withNumber, toComplete);
     }
@@ -111,6 +113,11 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         return inner.memoryBytes();
     }
 
+    /** Returns whether it creates the value of a reference. */
+    boolean isCreating() {
+        return creation != null;
+    }
+
     boolean isAllowed() {
         return allowed;
     }
@@ -130,6 +137,9 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
     /** Ends a request that no handler got. */
     void refuse(Failure why) {
         long mine = number;
+        if (creation != null) {
+            creation.createFailed(why.kind(), why.code(), why.text());
+        }
         inner.close();
         outer.innerEnded();
         outcome.complete(mine, null, why, true);
@@ -245,10 +255,10 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         HandlerEntry ended = entry;
         EnclosingRequest enclosing = outer;
         Response given = null;
-        Failure why = failed;
-        if (failed == null) {
+        Failure why = creation == null ? failed : created(composed, failed);
+        if (why == null) {
             try {
-                given = DispatchedResponse.take(inner, composed, home.workerId());
+                given = DispatchedResponse.take(inner, creation == null ? composed : response, home.workerId());
             } catch (RuntimeException | Error e) { // the heap may be full
                 why = Failure.threw(home.workerId(), e);
             }
@@ -260,6 +270,19 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
         enclosing.innerEnded();
         ended.end(why == null ? Outcome.DONE : Outcome.FAILED);
         outcome.complete(mine, given, why, !outbox.hasInside()); // last: this object may be reused afterwards
+    }
+
+    /** Stores the result as the created value, or its failure, and makes the response one that names the reference. */
+    private Failure created(OutgoingResponse composed, Failure failed) {
+        if (failed == null) {
+            creation.create(composed);
+        } else {
+            creation.createFailed(failed.kind(), failed.code(), failed.text());
+        }
+        if (failed != null || composed != response) {
+            creation.nameCreated(response);
+        }
+        return null;
     }
 
     /** Fails the request for the outer handler because its deadline passed; the inner handler continues. */
@@ -304,6 +327,9 @@ final class InnerRequest implements HandlerCall, HandlerExecutor.Abandonable {
             Failure why = home.isExpired(view())
                     ? Failure.expired(view(), home.clock(), "its response came")
                     : home.failure(ErrorCode.HANDLER_STUCK, text);
+            if (creation != null) {
+                creation.createFailed(why.kind(), why.code(), why.text());
+            }
             outcome.complete(sequence, null, why, false);
         } finally {
             home.ended(sequence);

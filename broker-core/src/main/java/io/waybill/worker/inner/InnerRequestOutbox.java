@@ -118,6 +118,11 @@ final class InnerRequestOutbox extends InnerOutbox implements EnclosingRequest {
     }
 
     @Override
+    public InnerCreation takeCreation() {
+        return request.outer().takeCreation();
+    }
+
+    @Override
     public int depth() {
         return request.outer().depth() + 1;
     }

@@ -226,6 +226,11 @@ public final class InnerRequests {
             request.refuse(failure(ErrorCode.MALFORMED_BODY, text));
             return true;
         }
+        if (view.type() == MessageType.SCRIPT_REMOTE_CALL && !request.isCreating()) {
+            String text = "the message that it was inside of has no reference to the value that it creates";
+            request.refuse(failure(ErrorCode.MALFORMED_BODY, text));
+            return true;
+        }
         AccessPolicies.Required policies = registry.policies().current();
         if (policies != null && !request.isAllowed()) {
             if (!policies.isComplete()) {

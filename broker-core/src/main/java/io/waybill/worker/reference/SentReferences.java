@@ -1,5 +1,6 @@
 package io.waybill.worker.reference;
 
+import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.rref.id.ForkData;
 import io.waybill.rref.id.ForkTable;
@@ -27,6 +28,7 @@ public final class SentReferences {
     private final List<ReferenceHandle> shared = new ArrayList<>();
     private final List<ForkData> forks = new ArrayList<>();
     private byte[] table;
+    private boolean creates;
 
     private SentReferences() {}
 
@@ -54,6 +56,7 @@ public final class SentReferences {
         }
         List<ForkData> all = new ArrayList<>(forks);
         if (creation != null) {
+            creates = true;
             all.add(creation.begin(to));
         }
         table = ForkTable.encode(all);
@@ -65,7 +68,10 @@ public final class SentReferences {
 
     /** Writes the references after the payload of a record that was begun with room for them. */
     public void write(MessageBuffer record, int payloadLength) {
-        record.addFlag(Envelope.REFERENCES).memory().putBytes(Envelope.HEADER_LENGTH + payloadLength, table);
+        boolean isAround = creates && record.type() != MessageType.SCRIPT_REMOTE_CALL; // an interceptor wrapped it
+        record.addFlag(isAround ? Envelope.REFERENCES | Envelope.CREATES : Envelope.REFERENCES)
+                .memory()
+                .putBytes(Envelope.HEADER_LENGTH + payloadLength, table);
     }
 
     /** Releases the forks of a message that was not sent. */

@@ -3,7 +3,6 @@ package io.waybill.worker.serve;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
-import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.host.failure.ForeignErrors;
@@ -36,7 +35,7 @@ final class Admission {
                     ? null
                     : transit.receiver().arrive(exchange.view(), exchange.link().segments());
             exchange.admit(entry, ++sequence, tensors);
-            if (exchange.view().hasReferences() || exchange.view().type() == MessageType.SCRIPT_REMOTE_CALL) {
+            if (exchange.view().hasReferences() || exchange.view().isCreation()) {
                 exchange.takeReferences();
             }
             return true;

@@ -12,6 +12,7 @@ import io.waybill.tensor.ReceivedTensors;
 import io.waybill.wire.Envelope;
 import io.waybill.wire.MessageBuffer;
 import io.waybill.wire.RecordView;
+import io.waybill.worker.inner.InnerCreation;
 import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.poll.HandlerCall;
 import java.util.concurrent.atomic.AtomicLong;
@@ -127,6 +128,13 @@ public final class Exchange implements HandlerCall {
     void takeReferences() throws RejectedMessageException {
         attachments.takeReferences(view, link);
         message.references(attachments.references().held());
+    }
+
+    /** Returns the creation of a value for a message inside this request, once; null when there is none. */
+    InnerCreation takeCreation() {
+        return attachments.references() == null
+                ? null
+                : attachments.references().takeCreation();
     }
 
     /** Returns whether a converter has to copy its tensors to a device before the handler runs. */
@@ -249,7 +257,9 @@ public final class Exchange implements HandlerCall {
     /** Sends the body. Returns whether it was the response. */
     private boolean respond(ResponseBody body) {
         if (attachments.creates()) {
-            attachments.references().create(body);
+            attachments.references().create(body.content());
+        } else if (attachments.references() != null) {
+            attachments.references().ended(ErrorCode.NO_RESPONSE, "no message inside its request created the value");
         }
         return send(body);
     }
@@ -258,9 +268,12 @@ public final class Exchange implements HandlerCall {
         if (attachments.creates()) {
             attachments.references().createFailed(kind, code, text);
             ResponseBody body = new ResponseBody(releaseErrors);
-            attachments.references().nameCreated(body);
+            attachments.references().nameCreated(body.content());
             send(body);
         } else {
+            if (attachments.references() != null) {
+                attachments.references().ended(code, text);
+            }
             ResponseWriter.Error error = new ResponseWriter.Error(kind, code, text, task.begunNs(), outbox.observed());
             context.responses().fail(link, view.id(), view.parent(), handlerSequence, flags(), error);
         }

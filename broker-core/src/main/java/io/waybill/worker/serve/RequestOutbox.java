@@ -19,6 +19,7 @@ import io.waybill.wire.Observations;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.call.NestedCaller;
 import io.waybill.worker.inner.EnclosingRequest;
+import io.waybill.worker.inner.InnerCreation;
 import java.nio.ByteBuffer;
 import java.time.InstantSource;
 import java.util.List;
@@ -238,6 +239,11 @@ final class RequestOutbox implements ComposedOutbox, EnclosingRequest {
     @Override
     public Delivered delivered() {
         return exchange.delivered();
+    }
+
+    @Override
+    public InnerCreation takeCreation() {
+        return exchange.takeCreation();
     }
 
     @Override

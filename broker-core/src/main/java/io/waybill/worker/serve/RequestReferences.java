@@ -4,13 +4,14 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
-import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.handling.OutgoingResponse;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.rref.CreationDecision;
 import io.waybill.rref.id.ForkData;
 import io.waybill.rref.status.Holder;
 import io.waybill.wire.RecordView;
+import io.waybill.worker.inner.InnerCreation;
 import io.waybill.worker.peer.PeerLink;
 import io.waybill.worker.reference.ReceivedReferences;
 import io.waybill.worker.reference.ReferenceHandle;
@@ -25,16 +26,19 @@ import java.util.function.Consumer;
  *
  * <p>Belongs to the thread that owns the {@link Exchange}.
  */
-final class RequestReferences {
+final class RequestReferences implements InnerCreation {
 
     private final WorkerReferences home;
     private final ReceivedReferences arguments;
-    private ForkData creates; // null when the request creates no value, or has created it
+    private final ForkData creates; // null when the request creates no value
+    private final boolean around; // whether a message inside the request creates it
+    private boolean taken; // by that message; guarded by this
 
-    private RequestReferences(WorkerReferences home, ReceivedReferences arguments, ForkData creates) {
+    private RequestReferences(WorkerReferences home, ReceivedReferences arguments, ForkData creates, boolean around) {
         this.home = home;
         this.arguments = arguments;
         this.creates = creates;
+        this.around = around;
     }
 
     static RequestReferences take(WorkerReferences home, RecordView request, PeerLink link)
@@ -42,7 +46,7 @@ final class RequestReferences {
         List<ForkData> table = ReceivedReferences.table(request);
         Holder from = WorkerReferences.holder(link);
         ForkData creates = null;
-        if (request.type() == MessageType.SCRIPT_REMOTE_CALL) {
+        if (request.isCreation()) {
             creates = last(table, home, request);
             table = table.subList(0, table.size() - 1);
             if (home.references().creations().begin(creates.rref(), creates.fork(), from, creates.type())
@@ -51,7 +55,8 @@ final class RequestReferences {
                         ErrorCode.REFERENCE_DELETED, creates.rref() + " was created or given up before");
             }
         }
-        return new RequestReferences(home, ReceivedReferences.take(home, table, from), creates);
+        return new RequestReferences(
+                home, ReceivedReferences.take(home, table, from), creates, request.isAroundCreation());
     }
 
     private static ForkData last(List<ForkData> table, WorkerReferences home, RecordView request)
@@ -72,7 +77,7 @@ final class RequestReferences {
         }
         try {
             List<ForkData> table = ReceivedReferences.table(request);
-            boolean creates = request.type() == MessageType.SCRIPT_REMOTE_CALL;
+            boolean creates = request.isCreation();
             List<ForkData> arguments = table.subList(0, Math.max(0, creates ? table.size() - 1 : table.size()));
             ReceivedReferences.decline(home, arguments, WorkerReferences.holder(link));
         } catch (RejectedMessageException e) {
@@ -96,14 +101,29 @@ final class RequestReferences {
         arguments.release();
     }
 
+    /** Returns whether the handler's result is the created value. */
     boolean creates() {
-        return creates != null;
+        return creates != null && !around;
     }
 
-    /** Stores the handler's result as the created value, and makes the body the response that names it. */
-    void create(ResponseBody body) {
+    /** Returns the creation for a message inside the request, once; null when there is none. */
+    synchronized InnerCreation takeCreation() {
+        boolean isFirst = creates != null && around && !taken;
+        taken |= isFirst;
+        return isFirst ? this : null;
+    }
+
+    /** Completes the reference of a request that ended, if no message inside it was to create the value. */
+    void ended(ErrorCode code, String text) {
+        if (takeCreation() != null) {
+            createFailed(ErrorKind.UNKNOWN_ERROR, code, text);
+        }
+    }
+
+    @Override
+    public void create(OutgoingResponse result) {
         try {
-            StoredValue value = home.store(body.array(), body.length(), body.tensors(), body.references());
+            StoredValue value = home.store(result.array(), result.length(), result.tensors(), result.references());
             home.keeper().finish(creates.rref(), creates.type(), value);
         } catch (CallException e) {
             home.references().creations().finishFailed(creates.rref(), e);
@@ -113,11 +133,12 @@ final class RequestReferences {
                     ErrorCode.HANDLER_FAILED,
                     "the value can't be stored: " + ForeignErrors.describe(e));
         }
-        nameCreated(body);
+        nameCreated(result);
     }
 
     /** Completes the reference with an error instead of a value. */
-    void createFailed(ErrorKind kind, ErrorCode code, String text) {
+    @Override
+    public void createFailed(ErrorKind kind, ErrorCode code, String text) {
         if (creates != null) {
             home.references()
                     .creations()
@@ -125,8 +146,8 @@ final class RequestReferences {
         }
     }
 
-    /** Makes the body a {@code REMOTE_RET}. */
-    void nameCreated(ResponseBody body) {
-        body.value(creates.ids());
+    @Override
+    public void nameCreated(OutgoingResponse response) {
+        response.value(creates.ids());
     }
 }

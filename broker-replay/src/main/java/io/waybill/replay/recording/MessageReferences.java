@@ -19,7 +19,7 @@ public final class MessageReferences {
     /** The reference to the value that a request makes. */
     public static Optional<RRefId> created(RecordView request) {
         List<ForkData> table = table(request);
-        return request.type() == MessageType.SCRIPT_REMOTE_CALL && !table.isEmpty()
+        return request.isCreation() && !table.isEmpty()
                 ? Optional.of(table.get(table.size() - 1).rref())
                 : Optional.empty();
     }
@@ -31,7 +31,7 @@ public final class MessageReferences {
         }
         List<RRefId> needed = new ArrayList<>();
         table(request).forEach(fork -> needed.add(fork.rref()));
-        if (request.type() == MessageType.SCRIPT_REMOTE_CALL && !needed.isEmpty()) {
+        if (request.isCreation() && !needed.isEmpty()) {
             needed.remove(needed.size() - 1);
         }
         return needed;

@@ -1,7 +1,6 @@
 package io.waybill.replay.recording;
 
 import io.waybill.api.MessageId;
-import io.waybill.api.MessageType;
 import io.waybill.journal.JournalQueue;
 import io.waybill.query.stored.StoredJournal;
 import io.waybill.query.stored.StoredJournals;
@@ -46,9 +45,7 @@ final class ValueCreations {
     private void read(StoredJournal journal, Long2LongHashMap found) throws IOException {
         try (QueueScan requests = QueueScan.quiet(journals, journal, JournalQueue.REQUESTS)) {
             while (found.size() < MAX_VALUES && requests.next()) {
-                if (requests.record().typeCode() == MessageType.SCRIPT_REMOTE_CALL.code()
-                        && !requests.record().isRepeated()
-                        && requests.isWhole()) {
+                if (requests.record().isCreation() && !requests.record().isRepeated() && requests.isWhole()) {
                     MessageReferences.created(requests.record())
                             .ifPresent(created -> found.put(
                                     created.localId(), requests.record().id()));

@@ -23,6 +23,7 @@ import io.waybill.handling.OutgoingResponse;
 import io.waybill.intercept.InterceptorChain;
 import io.waybill.replay.recording.NotRecordedException;
 import io.waybill.replay.recording.RecordedCall;
+import io.waybill.rref.id.ForkData;
 import io.waybill.wire.MalformedRecordException;
 import io.waybill.wire.Observations;
 import io.waybill.wire.RecordView;
@@ -71,6 +72,11 @@ final class ReplayOutbox implements ComposedOutbox {
 
     ReplayCandidate candidate() {
         return candidate;
+    }
+
+    /** Sets the reference whose value a message inside the request creates; null for none. */
+    void creates(ForkData created) {
+        inner.creates(created);
     }
 
     /** Marks the result as meaningless, for this reason; the first reason counts. */

@@ -1,6 +1,9 @@
 package io.waybill.replay.run;
 
 import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.RejectedMessageException;
@@ -20,8 +23,10 @@ import io.waybill.handling.InnerOutbox;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.handling.Route;
 import io.waybill.rref.id.FetchRequest;
+import io.waybill.rref.id.ForkData;
 import io.waybill.wire.RecordView;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -37,6 +42,7 @@ final class ReplayedDispatch {
     private final RequestRunner.Surroundings surroundings;
     private final RecordView request;
     private final ReplayOutbox run;
+    private ForkData created; // null when no message inside the request creates a value, or one has
 
     /**
      * Creates the messages inside one request.
@@ -49,6 +55,10 @@ final class ReplayedDispatch {
         this.surroundings = surroundings;
         this.request = request;
         this.run = run;
+    }
+
+    void creates(ForkData inside) {
+        created = inside;
     }
 
     Response dispatch(
@@ -94,6 +104,18 @@ final class ReplayedDispatch {
             run.stop(RunOutcome.failed(candidate.missing(Route.key(candidate.table(), view))));
             throw failed(Failure.unknown(candidate.worker().id(), Route.key(candidate.table(), view)));
         }
+        ForkData creates = null;
+        if (view.type() == MessageType.SCRIPT_REMOTE_CALL) {
+            creates = created;
+            created = null;
+            if (creates == null) {
+                String text = "the message that it was inside of has no reference to the value that it creates";
+                throw failed(new Failure(
+                        ErrorKind.UNKNOWN_ERROR,
+                        ErrorCode.MALFORMED_BODY,
+                        Failure.nodeError(candidate.worker().id(), text)));
+            }
+        }
         OutgoingResponse composed = outbox.composed();
         InboundMessage message = inner.openFor(entry.key(), Delivered.FIRST);
         HandlerInterception interception = candidate.newInterception();
@@ -110,6 +132,12 @@ final class ReplayedDispatch {
             if (failure.isEmpty() && given.isEmpty()) {
                 failure = Optional.of(Failure.noResponse(candidate.worker().id(), entry));
             }
+            if (creates != null) {
+                keep(creates, given, failure);
+                composed.value(creates.ids());
+                return DispatchedResponse.take(
+                        inner, composed, candidate.worker().id());
+            }
             if (failure.isPresent()) {
                 throw failed(failure.get());
             }
@@ -121,6 +149,23 @@ final class ReplayedDispatch {
                 late.response().reset();
             }
         }
+    }
+
+    /** Stores the outcome as the created value. */
+    private void keep(ForkData creates, OutgoingResponse given, Optional<Failure> failure) {
+        if (failure.isPresent()) {
+            CallException why = failure.get().toException(MessageId.NONE);
+            candidate.values().put(creates.rref(), ReplayedValue.failed(why));
+            return;
+        }
+        List<Tensor> tensors = List.copyOf(given.tensors());
+        tensors.forEach(tensor -> tensor.storage().retain());
+        byte[] payload = Arrays.copyOf(given.array(), given.length());
+        candidate
+                .values()
+                .put(
+                        creates.rref(),
+                        new ReplayedValue(payload, tensors, List.copyOf(given.references()), Optional.empty()));
     }
 
     private Optional<Failure> outcome(ReplayedLateResponse late, HandlerInterception interception) {

@@ -104,7 +104,7 @@ final class RequestRunner {
             return RunOutcome.failed(candidate.missing(Route.key(candidate.table(), view)));
         }
         List<ForkData> recorded = view.hasReferences() ? ForkTable.decode(view.copyReferences()) : List.of();
-        boolean creates = view.type() == MessageType.SCRIPT_REMOTE_CALL && !recorded.isEmpty();
+        boolean creates = view.isCreation() && !recorded.isEmpty();
         List<ForkData> arguments = creates ? recorded.subList(0, recorded.size() - 1) : recorded;
         for (ForkData argument : arguments) {
             if (argument.owner() == candidate.worker().id()) {
@@ -116,8 +116,9 @@ final class RequestRunner {
         try {
             message.open(entry.key(), delivered(call), tensors);
             message.references(candidate.references(arguments));
-            RunOutcome outcome = runHandler(entry, call);
-            return creates ? keep(recorded.get(recorded.size() - 1), outcome) : outcome;
+            ForkData created = creates ? recorded.get(recorded.size() - 1) : null;
+            RunOutcome outcome = runHandler(entry, call, view.isAroundCreation() ? created : null);
+            return creates && !view.isAroundCreation() ? keep(created, outcome) : outcome;
         } finally {
             message.close();
             response.reset();
@@ -158,8 +159,10 @@ final class RequestRunner {
                         "the value of " + id + " could not be made by running the request again that made it"));
     }
 
-    private RunOutcome runHandler(HandlerEntry entry, RecordedCall call) throws RejectedMessageException {
+    private RunOutcome runHandler(HandlerEntry entry, RecordedCall call, ForkData createdInside)
+            throws RejectedMessageException {
         ReplayOutbox attempt = new ReplayOutbox(call, candidate, surroundings, !entry.nonBlocking(), view, response);
+        attempt.creates(createdInside);
         outbox = attempt;
         ReplayOutbox before = candidate.begin(attempt);
         interception.open(view);

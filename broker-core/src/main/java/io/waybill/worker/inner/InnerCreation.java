@@ -1,0 +1,22 @@
+package io.waybill.worker.inner;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.handling.OutgoingResponse;
+
+/**
+ * Creation of the value of a remote reference by a message inside the request that has the reference.
+ *
+ * <p><b>Threads.</b> Belongs to the thread that ends the message.
+ */
+public interface InnerCreation {
+
+    /** Stores a handler's result as the value, and makes it the response that names the reference. */
+    void create(OutgoingResponse result);
+
+    /** Completes the reference with an error instead of a value. */
+    void createFailed(ErrorKind kind, ErrorCode code, String text);
+
+    /** Makes the response the one that names the reference. */
+    void nameCreated(OutgoingResponse response);
+}

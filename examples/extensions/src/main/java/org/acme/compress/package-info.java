@@ -1,0 +1,2 @@
+/** Large calls of some operations travel compressed. */
+package org.acme.compress;
