@@ -1,7 +1,9 @@
 package io.waybill.broker;
 
+import io.waybill.api.broker.Counter;
 import io.waybill.api.broker.Incarnation;
 import io.waybill.dispatch.Provider;
+import io.waybill.dispatch.ProviderErrors;
 import io.waybill.home.Peer;
 import io.waybill.host.Host;
 import io.waybill.host.failure.CloseSteps;
@@ -20,9 +22,13 @@ import java.util.TreeMap;
  */
 public final class Brokers implements AutoCloseable {
 
+    /** The worker's own counter of each owner. */
+    private static final String CALLBACK_ERRORS = "callback-errors";
+
     private static final long SWEEP_NS = 1_000_000_000;
 
     private final BrokerBackend backend;
+    private final ProviderErrors errors;
     private final Host host;
     private final Timers timers;
     private final KeptStates kept; // null if nothing is kept
@@ -34,19 +40,21 @@ public final class Brokers implements AutoCloseable {
     private List<Peer> seen = List.of(); // the housekeeper's
     private boolean closed; // guarded by lock
 
-    /** Creates brokers whose state ends with them, whatever its policy says. */
+    /** Creates brokers whose state ends with them, whatever its policy says, and that count failures of owners for themselves alone. */
     public Brokers(BrokerBackend backend, Host host) {
-        this(backend, host, null);
+        this(backend, new ProviderErrors(), host, null);
     }
 
     /**
      * Creates brokers.
      *
+     * @param errors counts what callbacks throw
      * @param kept state that is kept on disk; closed by the brokers
      */
-    public Brokers(BrokerBackend backend, Host host, KeptStates kept) {
+    public Brokers(BrokerBackend backend, ProviderErrors errors, Host host, KeptStates kept) {
         this.kept = kept;
         this.backend = backend;
+        this.errors = errors;
         this.host = host;
         this.nextSweepNs = host.clock().monotonicNs();
         this.timers = new Timers(backend.self().worker().name(), host);
@@ -141,6 +149,15 @@ public final class Brokers implements AutoCloseable {
 
     Timers timers() {
         return timers;
+    }
+
+    /** Returns what counts a callback of an owner that threw or does not return. */
+    Runnable charging(Provider owner) {
+        Counter callbackErrors = counters.of(owner.name(), CALLBACK_ERRORS);
+        return () -> {
+            callbackErrors.increment();
+            errors.charge(owner);
+        };
     }
 
     NamedCounters counters() {

@@ -28,7 +28,13 @@ final class InFlightCalls {
     private final Set<CompletableFuture<?>> futures = ConcurrentHashMap.newKeySet();
     private final Set<LeasedListener> listeners = ConcurrentHashMap.newKeySet();
     private final Map<RRef, Boolean> references = new WeakHashMap<>(); // guarded by itself
+    private final Runnable failed;
     private volatile String revoked = ""; // why; set before what was added is failed
+
+    /** @param failed called for each listener that throws */
+    InFlightCalls(Runnable failed) {
+        this.failed = failed;
+    }
 
     /** Fails with {@link ErrorCode#CLOSED} unless the reason is empty. */
     static void requireNotRevoked(String why) {
@@ -53,7 +59,7 @@ final class InFlightCalls {
     }
 
     LeasedListener lease(ResponseListener listener) {
-        LeasedListener leased = new LeasedListener(Objects.requireNonNull(listener), listeners::remove);
+        LeasedListener leased = new LeasedListener(Objects.requireNonNull(listener), listeners::remove, failed);
         listeners.add(leased);
         if (!revoked.isEmpty()) {
             leased.take();

@@ -11,8 +11,10 @@ final class LeasedListener implements ResponseListener {
 
     private final AtomicReference<ResponseListener> listener;
     private final Consumer<LeasedListener> endListener;
+    private final Runnable failed; // called when it throws
 
-    LeasedListener(ResponseListener listener, Consumer<LeasedListener> endListener) {
+    LeasedListener(ResponseListener listener, Consumer<LeasedListener> endListener, Runnable failed) {
+        this.failed = failed;
         this.listener = new AtomicReference<>(listener);
         this.endListener = endListener;
     }
@@ -27,16 +29,34 @@ final class LeasedListener implements ResponseListener {
     @Override
     public void onResponse(Response response) {
         ResponseListener taken = take();
-        if (taken != null) {
-            taken.onResponse(response);
+        boolean returned = false;
+        try {
+            if (taken != null) {
+                taken.onResponse(response);
+            }
+            returned = true;
+        } finally { // what it throws is logged by the worker, with the id of the call
+            count(returned);
         }
     }
 
     @Override
     public void onFailure(CallException failure) {
         ResponseListener taken = take();
-        if (taken != null) {
-            taken.onFailure(failure);
+        boolean returned = false;
+        try {
+            if (taken != null) {
+                taken.onFailure(failure);
+            }
+            returned = true;
+        } finally {
+            count(returned);
+        }
+    }
+
+    private void count(boolean returned) {
+        if (!returned) {
+            failed.run();
         }
     }
 }

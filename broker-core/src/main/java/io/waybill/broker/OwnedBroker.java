@@ -47,8 +47,9 @@ public final class OwnedBroker implements Broker {
     OwnedBroker(Provider owner, Brokers shared) {
         this.owner = owner;
         this.shared = shared;
-        this.threads = new OwnerThreads(owner, shared.host(), shared.counters().of(owner.name(), "callback-errors"));
-        this.calls = new InFlightCalls();
+        Runnable failed = shared.charging(owner);
+        this.threads = new OwnerThreads(owner, shared.host(), failed);
+        this.calls = new InFlightCalls(failed);
         this.caller = new OwnedCaller(shared.backend().caller(), this, calls);
     }
 

@@ -1,6 +1,5 @@
 package io.waybill.broker;
 
-import io.waybill.api.broker.Counter;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
@@ -30,14 +29,15 @@ final class OwnerThreads {
 
     private final Provider owner;
     private final Clock clock;
-    private final Counter errors;
+    private final Runnable failed;
     private final HandlerExecutor executor;
     private final Set<Callback> running = ConcurrentHashMap.newKeySet();
 
-    OwnerThreads(Provider owner, Host host, Counter errors) {
+    /** @param failed called for each callback that threw or does not return */
+    OwnerThreads(Provider owner, Host host, Runnable failed) {
         this.owner = owner;
         this.clock = host.clock();
-        this.errors = errors;
+        this.failed = failed;
         ExecutorSettings settings = new ExecutorSettings(
                 1, MAX_CALLBACKS, ExecutorSettings.GROW_DELAY_NS_DEFAULT, 0, ExecutorSettings.KEEP_ALIVE_DEFAULT);
         this.executor = new HandlerExecutor(owner.name() + "-broker", settings, host.threads(), host.clock(), () -> {});
@@ -67,7 +67,7 @@ final class OwnerThreads {
             thread.setContextClassLoader(of.getClass().getClassLoader());
             callback.run();
         } catch (Throwable e) { // the boundary around foreign code
-            errors.increment();
+            failed.run();
             ForeignErrors.warn(LOG, owner + ": its " + what + " failed", e);
         } finally {
             thread.setContextClassLoader(before);
@@ -80,6 +80,7 @@ final class OwnerThreads {
         for (Callback call : running) {
             if (!call.reported && nowNs - call.sinceNs >= STUCK_NS) {
                 call.reported = true;
+                failed.run();
                 StackTraceElement[] stack = call.thread.getStackTrace();
                 LOG.warn(
                         "{} has not returned from its {} for {} ms, on thread {}, at {}",

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
 
 /**
  * One converter per device type. The last one registered wins, and removing it does not restore the previous one.
@@ -32,8 +33,18 @@ public final class DeviceRegistry implements Converters {
 
     /** Registers a converter for a type, and returns the previous one. */
     public Optional<DeviceConverter> register(String type, DeviceConverter converter) {
+        return register(type, converter, (text, error) -> {});
+    }
+
+    /**
+     * Registers a converter for a type, and returns the previous one.
+     *
+     * @param failures is given a text for each failure of the converter, and what it threw; null when it threw nothing
+     */
+    public Optional<DeviceConverter> register(
+            String type, DeviceConverter converter, BiConsumer<String, Throwable> failures) {
         String checked = new Device(type, Device.ANY_INDEX).type();
-        return Optional.ofNullable(byType.put(checked, new GuardedConverter(checked, converter)))
+        return Optional.ofNullable(byType.put(checked, new GuardedConverter(checked, converter, failures)))
                 .map(GuardedConverter::guarded);
     }
 

@@ -10,6 +10,7 @@ import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.host.failure.ForeignErrors;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 
 /**
  * The boundary around a bundle's converter: whatever it throws, and whatever it returns that is no storage of the right size, costs the
@@ -21,8 +22,10 @@ final class GuardedConverter implements DeviceConverter {
 
     private final String type;
     private final DeviceConverter guarded;
+    private final BiConsumer<String, Throwable> failures;
 
-    GuardedConverter(String type, DeviceConverter guarded) {
+    GuardedConverter(String type, DeviceConverter guarded, BiConsumer<String, Throwable> failures) {
+        this.failures = failures;
         this.type = type;
         this.guarded = guarded;
     }
@@ -35,9 +38,9 @@ final class GuardedConverter implements DeviceConverter {
     public Optional<String> unavailable() {
         try {
             Optional<String> reason = guarded.unavailable();
-            return reason == null ? Optional.of(returnedNull("unavailable()")) : reason;
+            return reason == null ? Optional.of(charged(returnedNull("unavailable()"), null)) : reason;
         } catch (Throwable e) { // the boundary around a converter
-            return Optional.of(threw("unavailable()", e));
+            return Optional.of(charged(threw("unavailable()", e), e));
         }
     }
 
@@ -129,11 +132,16 @@ final class GuardedConverter implements DeviceConverter {
         if (e instanceof RejectedMessageException rejected) {
             return rejected;
         }
-        return new RejectedMessageException(ErrorCode.DEVICE_LOST, threw(method + "()", e), e);
+        return new RejectedMessageException(ErrorCode.DEVICE_LOST, charged(threw(method + "()", e), e), e);
     }
 
-    private static RejectedMessageException failed(String text) {
-        return new RejectedMessageException(ErrorCode.DEVICE_LOST, text);
+    private RejectedMessageException failed(String text) {
+        return new RejectedMessageException(ErrorCode.DEVICE_LOST, charged(text, null));
+    }
+
+    private String charged(String text, Throwable e) {
+        failures.accept(text, e);
+        return text;
     }
 
     private String returnedNull(String method) {

@@ -19,6 +19,7 @@ public final class AccessPolicies {
 
     private final Map<List<String>, InstalledPolicy> required = new LinkedHashMap<>(); // guarded by itself
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
+    private final ProviderErrors errors;
     private boolean expectingMore; // guarded by required
     private volatile Required current; // written under required; null while every request is allowed
 
@@ -38,6 +39,10 @@ public final class AccessPolicies {
                     .collect(Collectors.joining(", "));
             return away.isEmpty() ? "this node, which is starting," : away;
         }
+    }
+
+    AccessPolicies(ProviderErrors errors) {
+        this.errors = errors;
     }
 
     /** Stay of a policy. Thread-safe. */
@@ -62,7 +67,8 @@ public final class AccessPolicies {
      */
     public Registration add(Provider provider, String name, AccessPolicy policy, ClassLoader contextClassLoader) {
         List<String> key = List.of(provider.name(), name);
-        InstalledPolicy added = new InstalledPolicy(provider, Objects.requireNonNull(policy), contextClassLoader);
+        InstalledPolicy added =
+                new InstalledPolicy(provider, Objects.requireNonNull(policy), contextClassLoader, errors);
         change(() -> required.put(key, added));
         return new Registration() {
             @Override
@@ -79,7 +85,8 @@ public final class AccessPolicies {
 
     /** Requires a policy of a provider whose bundle should be there, and is not. */
     public void require(Provider provider) {
-        change(() -> required.putIfAbsent(List.of(provider.name(), ""), new InstalledPolicy(provider, null, null)));
+        change(() ->
+                required.putIfAbsent(List.of(provider.name(), ""), new InstalledPolicy(provider, null, null, errors)));
     }
 
     /** Notes that a provider has added all its policies: if it has some, others that it had are no longer required. */

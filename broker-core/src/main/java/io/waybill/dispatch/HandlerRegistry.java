@@ -42,7 +42,8 @@ public final class HandlerRegistry {
     private boolean expectingMore;
 
     private final Map<HandlerKey, Long> parked = new ConcurrentHashMap<>();
-    private final AccessPolicies policies = new AccessPolicies();
+    private final ProviderErrors errors = new ProviderErrors();
+    private final AccessPolicies policies = new AccessPolicies(errors);
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final List<Runnable> roomListeners = new CopyOnWriteArrayList<>();
     private volatile HandlerTable table; // written under lock, read by all serving threads
@@ -171,6 +172,11 @@ public final class HandlerRegistry {
     /** Returns the policies that decide which requests reach the handlers. */
     public AccessPolicies policies() {
         return policies;
+    }
+
+    /** Returns the count of what providers did wrong, in handlers and elsewhere. */
+    public ProviderErrors errors() {
+        return errors;
     }
 
     public ParkingSettings parking() {

@@ -23,19 +23,21 @@ public final class InstalledPolicy {
     private final Provider provider;
     private final AccessPolicy policy; // null while away
     private final ClassLoader contextClassLoader;
+    private final ProviderErrors errors;
     private final Semaphore free = new Semaphore(1);
     private volatile boolean
             late; // set by a thread that waited without success, cleared by the one inside when it returns
     private final AtomicBoolean failed = new AtomicBoolean();
 
-    InstalledPolicy(Provider provider, AccessPolicy policy, ClassLoader contextClassLoader) {
+    InstalledPolicy(Provider provider, AccessPolicy policy, ClassLoader contextClassLoader, ProviderErrors errors) {
+        this.errors = errors;
         this.provider = provider;
         this.policy = policy;
         this.contextClassLoader = contextClassLoader;
     }
 
     InstalledPolicy away() {
-        return new InstalledPolicy(provider, null, null);
+        return new InstalledPolicy(provider, null, null, errors);
     }
 
     /** Returns whether its bundle was stopped, is being updated, or did not start. */
@@ -66,7 +68,7 @@ public final class InstalledPolicy {
             Thread.currentThread().interrupt();
         }
         if (!entered) {
-            late = true;
+            isLate();
         }
         return entered;
     }
@@ -77,9 +79,12 @@ public final class InstalledPolicy {
         free.release();
     }
 
-    /** Marks that the thread inside has not returned in time: the others do not wait for it. */
-    public void isLate() {
-        late = true;
+    /** Marks, and counts once, that the thread inside has not returned in time: the others do not wait for it. */
+    public synchronized void isLate() {
+        if (!late) {
+            late = true;
+            errors.charge(provider);
+        }
     }
 
     /**
@@ -103,6 +108,7 @@ public final class InstalledPolicy {
         } finally {
             thread.setContextClassLoader(before);
         }
+        errors.charge(provider);
         if (failed.compareAndSet(false, true)) {
             String text = "The access policy of " + provider + " failed on request " + MessageId.text(request.id())
                     + ", which is refused";

@@ -2,6 +2,7 @@ package io.waybill.intercept;
 
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.Provider;
+import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.Clock;
 import io.waybill.host.failure.ForeignErrors;
 import java.util.Collection;
@@ -37,6 +38,7 @@ public final class InterceptorEntry<T> {
     private final AtomicLong ended = new AtomicLong();
     private final AtomicLong refused = new AtomicLong();
     private final AtomicLong failed = new AtomicLong();
+    private final ProviderErrors errors;
     private final Object drained = new Object();
     // Cleared when its bundle leaves with calls in flight, so that they don't pin its classes.
     private volatile T interceptor;
@@ -45,7 +47,8 @@ public final class InterceptorEntry<T> {
     // other.
     private volatile boolean withdrawn;
 
-    InterceptorEntry(InterceptorSpec<T> spec) {
+    InterceptorEntry(InterceptorSpec<T> spec, ProviderErrors errors) {
+        this.errors = errors;
         this.keys = spec.keys();
         this.keySet = Set.copyOf(keys);
         this.provider = spec.provider();
@@ -103,6 +106,7 @@ public final class InterceptorEntry<T> {
      * @param of the call, with its message id if it has one
      */
     public void threw(String method, String of, Throwable error) {
+        errors.charge(provider);
         long count = failed.incrementAndGet();
         if (count > MAX_LOGGED) {
             return;

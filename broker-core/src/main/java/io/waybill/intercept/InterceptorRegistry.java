@@ -2,9 +2,8 @@ package io.waybill.intercept;
 
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
-import io.waybill.dispatch.Provider;
+import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.Clock;
-import java.util.stream.Stream;
 
 /** The interceptors of a worker. Thread-safe. */
 public final class InterceptorRegistry {
@@ -12,9 +11,15 @@ public final class InterceptorRegistry {
     private final Interceptors<CallInterceptor> calls;
     private final Interceptors<HandlerInterceptor> handlers;
 
+    /** Creates a registry that counts failures for itself alone. */
     public InterceptorRegistry(Clock clock) {
-        this.calls = new Interceptors<>(clock);
-        this.handlers = new Interceptors<>(clock);
+        this(clock, new ProviderErrors());
+    }
+
+    /** @param errors counts what interceptors throw */
+    public InterceptorRegistry(Clock clock, ProviderErrors errors) {
+        this.calls = new Interceptors<>(clock, errors);
+        this.handlers = new Interceptors<>(clock, errors);
     }
 
     /** Returns the interceptors around outgoing calls. */
@@ -25,13 +30,5 @@ public final class InterceptorRegistry {
     /** Returns the interceptors around handlers. */
     public Interceptors<HandlerInterceptor> handlers() {
         return handlers;
-    }
-
-    /** Returns how often the interceptors of a provider threw something other than a rejection. */
-    public long failures(Provider provider) {
-        return Stream.concat(calls.statuses().stream(), handlers.statuses().stream())
-                .filter(status -> status.provider().equals(provider))
-                .mapToLong(InterceptorStatus::failed)
-                .sum();
     }
 }

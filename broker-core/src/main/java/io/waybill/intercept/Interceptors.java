@@ -1,6 +1,7 @@
 package io.waybill.intercept;
 
 import io.waybill.dispatch.Drained;
+import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,6 +21,7 @@ import java.util.Set;
 public final class Interceptors<T> {
 
     private final Clock clock;
+    private final ProviderErrors errors;
     private final Object lock = new Object();
     private final List<InterceptorEntry<T>> present = new ArrayList<>(); // guarded by lock; in the order of their calls
     private final Set<InterceptorEntry<T>> draining = new LinkedHashSet<>(); // guarded by lock
@@ -38,13 +40,14 @@ public final class Interceptors<T> {
         InterceptorStatus status();
     }
 
-    Interceptors(Clock clock) {
+    Interceptors(Clock clock, ProviderErrors errors) {
         this.clock = clock;
+        this.errors = errors;
     }
 
     /** Adds an interceptor: calls that begin from now on pass it. */
     public Registration add(InterceptorSpec<T> spec) {
-        InterceptorEntry<T> entry = new InterceptorEntry<>(spec);
+        InterceptorEntry<T> entry = new InterceptorEntry<>(spec, errors);
         synchronized (lock) {
             present.add(entry);
             present.sort(Comparator.<InterceptorEntry<T>>comparingInt(InterceptorEntry::ranking)

@@ -5,6 +5,7 @@ import io.waybill.api.tool.ToolDescription;
 import io.waybill.api.tool.ToolFailedException;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.Provider;
+import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.Host;
 import io.waybill.host.failure.CloseSteps;
 import java.util.ArrayList;
@@ -42,6 +43,7 @@ public final class ToolCommands implements AutoCloseable {
 
     private final Host host;
     private final ToolOperations operations;
+    private final ProviderErrors errors;
     private final Object lock = new Object();
     // These are guarded by lock.
     private final Map<String, ToolEntry> commands = new TreeMap<>();
@@ -60,6 +62,7 @@ public final class ToolCommands implements AutoCloseable {
     /** The commands of a worker with these handlers. */
     public ToolCommands(HandlerRegistry handlers, Host host) {
         this.host = host;
+        this.errors = handlers.errors();
         this.operations = new ToolOperations(this, handlers);
     }
 
@@ -78,7 +81,7 @@ public final class ToolCommands implements AutoCloseable {
             throw new IllegalArgumentException(
                     provider + " claims the command " + name + ", which is built in; give it another name");
         }
-        ToolEntry entry = new ToolEntry(provider, description, command, new ToolCounts());
+        ToolEntry entry = new ToolEntry(provider, description, command, new ToolCounts(provider, errors));
         synchronized (lock) {
             ToolEntry other = commands.get(name);
             if (other != null) {

@@ -1,13 +1,22 @@
 package io.waybill.tool;
 
+import io.waybill.dispatch.Provider;
+import io.waybill.dispatch.ProviderErrors;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** What the runs of a command came to. Thread-safe. Refers to nothing of the command's bundle. */
 final class ToolCounts {
 
+    private final Provider provider;
+    private final ProviderErrors errors;
     private final AtomicLong runs = new AtomicLong();
     private final AtomicLong failed = new AtomicLong();
     private final AtomicLong stuck = new AtomicLong();
+
+    ToolCounts(Provider provider, ProviderErrors errors) {
+        this.provider = provider;
+        this.errors = errors;
+    }
 
     void begun() {
         runs.incrementAndGet();
@@ -15,6 +24,7 @@ final class ToolCounts {
 
     void failed() {
         failed.incrementAndGet();
+        errors.charge(provider);
     }
 
     void stuck(int change) {

@@ -149,7 +149,7 @@ final class WorkerParts {
         this.directory = directory;
         this.host = directory.home().host();
         this.registry = registry;
-        this.interceptors = new InterceptorRegistry(host.clock());
+        this.interceptors = new InterceptorRegistry(host.clock(), registry.errors());
         int id = directory.id();
         boolean serves = settings.role() == WorkerSettings.Role.SERVES;
         long behindLast = requests.lastId() == MessageId.NONE ? 0 : MessageId.counter(requests.lastId()) + 1;
@@ -222,13 +222,13 @@ final class WorkerParts {
         references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
         rpc = new WorkerRpc(calls, references, CallOrigin.PROGRAM);
         KeptStates states = KeptStates.of(directory, settings.state());
-        brokers = new Brokers(new WorkerBackend(directory, calls, rpc, links), host, states);
+        brokers = new Brokers(new WorkerBackend(directory, calls, rpc, links), registry.errors(), host, states);
         groupShutdown = new GroupShutdown(directory, host, waiting, pending, registry, counters);
         links.onIncarnation(references);
         unclaimed = new UnclaimedScan(directory, settings.journal(), requests.size(), firstCounter, asking);
         earlierCalls =
                 new EarlierCalls(directory, settings.journal(), settings.recovery(), links, transit, requestWriter);
-        HandlerErrorLog handlerErrors = new HandlerErrorLog();
+        HandlerErrorLog handlerErrors = new HandlerErrorLog(registry.errors());
         InnerRequests inner = new InnerRequests(
                 id,
                 host.files().owner(),

@@ -15,6 +15,7 @@ import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Device;
 import io.waybill.broker.file.StateFiles;
 import io.waybill.dispatch.Provider;
+import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.Host;
 import io.waybill.host.ManualClock;
 import io.waybill.testing.core.Seeds;
@@ -59,7 +60,8 @@ class KeptStateTest {
 
     private void join(StateSettings settings) {
         StateFiles files = new StateFiles(directory, 3, 7, host.files(), host.clock());
-        brokers = new Brokers(new TestBackend(), host, new KeptStates(files, settings, "self", host));
+        brokers = new Brokers(
+                new TestBackend(), new ProviderErrors(), host, new KeptStates(files, settings, "self", host));
     }
 
     private void joinAgain() {

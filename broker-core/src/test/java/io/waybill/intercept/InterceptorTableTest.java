@@ -8,6 +8,7 @@ import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.Provider;
+import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.Host;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -23,7 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class InterceptorTableTest {
 
     private final Interceptors<String> interceptors =
-            new Interceptors<>(Host.real().clock());
+            new Interceptors<>(Host.real().clock(), new ProviderErrors());
 
     private Interceptors.Registration add(String name, int ranking, String... keys) {
         return interceptors.add(new InterceptorSpec<>(

@@ -5,15 +5,16 @@ import io.waybill.api.Message;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Value;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.dispatch.AccessPolicies;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.HandlerStatus;
+import io.waybill.dispatch.InstalledPolicy;
 import io.waybill.dispatch.Provider;
 import io.waybill.host.failure.CloseSteps;
-import io.waybill.intercept.InterceptorRegistry;
 import io.waybill.osgi.jar.BundleRefusedException;
 import io.waybill.osgi.script.ScriptShelf;
 import io.waybill.osgi.script.ScriptStatus;
@@ -31,7 +32,8 @@ import java.util.Map;
  *
  * <pre>
  * control:bundle.list                     {bundles: [{name, version, kind, state, since, sha256, source, problem, stuck,
- *                                          failures}], refused: [{path, problem}]}
+ *                                          failures, policy}],
+ *                                          refused: [{path, problem}], absentPolicies: [{name, version}]}
  * control:bundle.install    path          {bundle: {…}}
  * control:bundle.update     path, [name]  {bundle: {…}}
  * control:bundle.start      name          {bundle: {…}}
@@ -55,7 +57,6 @@ final class ControlOperations implements AutoCloseable {
     private final BundleDirectory watched;
     private final ScriptShelf scripts;
     private final HandlerRegistry handlers;
-    private final InterceptorRegistry interceptors;
     private final ToolCommands tools;
     private final LoaderWatch loaders;
     private final HandlerExecutor executor;
@@ -66,7 +67,6 @@ final class ControlOperations implements AutoCloseable {
             BundleDirectory watched,
             ScriptShelf scripts,
             HandlerRegistry handlers,
-            InterceptorRegistry interceptors,
             ToolCommands tools,
             LoaderWatch loaders,
             String version,
@@ -75,7 +75,6 @@ final class ControlOperations implements AutoCloseable {
         this.watched = watched;
         this.scripts = scripts;
         this.handlers = handlers;
-        this.interceptors = interceptors;
         this.tools = tools;
         this.loaders = loaders;
         Provider self = new Provider("waybill", version);
@@ -83,8 +82,10 @@ final class ControlOperations implements AutoCloseable {
         publish(
                 self,
                 "control:bundle.list",
-                (message, outbox) ->
-                        outbox.response().value("bundles", listBundles()).value("refused", listRefused()));
+                (message, outbox) -> outbox.response()
+                        .value("bundles", listBundles())
+                        .value("refused", listRefused())
+                        .value("absentPolicies", listAbsentPolicies()));
         publish(
                 self,
                 "control:bundle.install",
@@ -190,13 +191,46 @@ final class ControlOperations implements AutoCloseable {
         put(fields, "sha256", Value.of(bundle.sha256()));
         put(fields, "source", Value.of(bundle.source()));
         put(fields, "problem", bundle.problem().<Value>map(Value::of).orElse(Value.NONE));
-        Provider provider = new Provider(bundle.symbolicName(), bundle.version());
-        put(fields, "stuck", Value.of(stuckIn(provider)));
-        put(fields, "failures", Value.of(interceptors.failures(provider)));
+        put(fields, "stuck", Value.of(stuckIn(bundle)));
+        put(fields, "failures", Value.of(handlers.errors().of(bundle.symbolicName())));
+        put(fields, "policy", policyOf(bundle));
         return new Value.Dict(fields);
     }
 
-    private long stuckIn(Provider provider) {
+    /** Returns how the bundle's access policies stand: one that is away makes requests wait, whatever the others do. */
+    private Value policyOf(BundleStatus bundle) {
+        List<InstalledPolicy> own = required().stream()
+                .filter(policy -> policy.provider().name().equals(bundle.symbolicName()))
+                .toList();
+        if (own.isEmpty()) {
+            return Value.NONE;
+        }
+        return Value.of(own.stream().anyMatch(InstalledPolicy::isAway) ? "AWAY" : "ASKED");
+    }
+
+    /** Returns the bundles whose policies are away. Among them may be ones that are not in the list of bundles. */
+    private Value listAbsentPolicies() {
+        List<Value> away = new ArrayList<>();
+        required().stream()
+                .filter(InstalledPolicy::isAway)
+                .map(InstalledPolicy::provider)
+                .distinct()
+                .forEach(provider -> {
+                    Map<Value, Value> fields = new LinkedHashMap<>();
+                    put(fields, "name", Value.of(provider.name()));
+                    put(fields, "version", Value.of(provider.version()));
+                    away.add(new Value.Dict(fields));
+                });
+        return new Value.Items(away);
+    }
+
+    private List<InstalledPolicy> required() {
+        AccessPolicies.Required now = handlers.policies().current();
+        return now == null ? List.of() : now.policies();
+    }
+
+    private long stuckIn(BundleStatus bundle) {
+        Provider provider = new Provider(bundle.symbolicName(), bundle.version());
         long stuckHandlers = handlers.statuses().stream()
                 .filter(status -> status.provider().equals(provider))
                 .mapToLong(HandlerStatus::stuck)

@@ -94,7 +94,7 @@ public final class OsgiHost implements AutoCloseable {
     public static OsgiHost start(
             OsgiSettings settings, HandlerRegistry registry, DeviceConverters converters, Host machine)
             throws IOException {
-        InterceptorRegistry uncalled = new InterceptorRegistry(machine.clock());
+        InterceptorRegistry uncalled = new InterceptorRegistry(machine.clock(), registry.errors());
         return start(settings, registry, converters, uncalled, Optional.empty(), machine);
     }
 
@@ -179,8 +179,7 @@ public final class OsgiHost implements AutoCloseable {
         watched = new BundleDirectory(settings.watched(), staging, bundles, kept);
         conf = new ConfDirectory(settings.conf(), context);
         String version = SystemPackages.exportedVersion(MessageHandler.class);
-        operations = new ControlOperations(
-                bundles, watched, scripts, registry, interceptors, tools, loaders, version, executors);
+        operations = new ControlOperations(bundles, watched, scripts, registry, tools, loaders, version, executors);
     }
 
     private static Path privateDirectory(Path directory) throws IOException {

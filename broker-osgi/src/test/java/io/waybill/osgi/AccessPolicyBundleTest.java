@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
 import io.waybill.api.Value;
@@ -153,6 +155,60 @@ class AccessPolicyBundleTest {
         }
     }
 
+    private Value.Items listed(String field) {
+        Request request =
+                Request.invocation("ps0", MessageType.of(0x1f0), new Invocation("bundle.list", List.of(), Map.of()));
+        try (Response response = caller.call(request)) {
+            return (Value.Items) response.value(field);
+        }
+    }
+
+    private static Value get(Value fields, String name) {
+        return ((Value.Dict) fields).entries().get(Value.of(name));
+    }
+
+    private Value get(String bundle, String field) {
+        return listed("bundles").values().stream()
+                .filter(each -> get(each, "name").equals(Value.of(bundle)))
+                .map(each -> get(each, field))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void isListedWithItsErrors() throws Exception {
+        assertThat(get("org.acme.count", "policy")).isEqualTo(Value.NONE);
+        node.bundles()
+                .install(guard("1.0.0", "if (request.isOwn()) { return Decision.allow(); } return null;")
+                        .build());
+        assertThat(get(GUARD, "policy")).isEqualTo(Value.of("ASKED"));
+        assertThat(get(GUARD, "failures")).isEqualTo(Value.of(0));
+        assertDenied("returned no decision");
+        assertDenied("returned no decision");
+        assertThat(get(GUARD, "failures")).as("both, although one is logged").isEqualTo(Value.of(2));
+        assertThat(get("org.acme.count", "failures")).isEqualTo(Value.of(0));
+        assertThat(listed("absentPolicies").values()).isEmpty();
+        node.bundles().stop(GUARD);
+        assertThat(get(GUARD, "policy")).isEqualTo(Value.of("AWAY"));
+        assertThat(get(listed("absentPolicies").values().get(0), "name")).isEqualTo(Value.of(GUARD));
+        node.bundles().uninstall(GUARD);
+        assertThat(listed("absentPolicies").values()).isEmpty();
+        assertServed();
+    }
+
+    @Test
+    void countsWhatAHandlerThrows() throws Exception {
+        node.bundles()
+                .install(forge.bundle("org.acme.bad", "1.0.0")
+                        .handler("Bad", "\"text.bad\"", "throw new IllegalStateException(\"planted\");")
+                        .build());
+        for (int i = 0; i < 3; i++) {
+            assertThatThrownBy(() -> caller.call(Request.operation("ps0", "text.bad")))
+                    .hasMessageContaining("planted");
+        }
+        assertThat(get("org.acme.bad", "failures")).isEqualTo(Value.of(3));
+    }
+
     @Test
     void isRequiredWhileItIsStopped() throws Exception {
         node.bundles().install(guard("1.0.0", "return Decision.allow();").build());
@@ -202,6 +258,10 @@ class AccessPolicyBundleTest {
                 java.nio.file.StandardCopyOption.REPLACE_EXISTING);
         node = new TestNode(directory.resolve("node"), registry);
         assertDenied("is away");
+        assertThat(listed("absentPolicies").values())
+                .as("what the requests wait for, although it is in no list of bundles")
+                .singleElement()
+                .satisfies(policy -> assertThat(get(policy, "name")).isEqualTo(Value.of(GUARD)));
     }
 
     @Test

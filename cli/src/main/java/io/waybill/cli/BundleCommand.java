@@ -108,11 +108,11 @@ final class BundleCommand implements Runnable {
                     boolean scripts)
             throws IOException {
         if (scripts) {
-            control(target, "scripts.list", Map.of(), this::printScripts, "scripts");
+            control(target, "scripts.list", Map.of(), this::printScripts);
         } else if (handlers) {
-            control(target, "handlers.list", Map.of(), this::printHandlers, "handlers");
+            control(target, "handlers.list", Map.of(), this::printHandlers);
         } else {
-            control(target, "bundle.list", Map.of(), this::printBundles, "bundles");
+            control(target, "bundle.list", Map.of(), this::printBundles);
         }
         return 0;
     }
@@ -124,7 +124,7 @@ final class BundleCommand implements Runnable {
             footer = {"", "Example:", "  waybill bundle install --node ps0 word-count-1.0.0.jar"})
     int install(@Mixin Target target, @Parameters(paramLabel = "FILE.jar", description = "The bundle.") Path jar)
             throws IOException, CommandFailedException {
-        control(target, "bundle.install", Map.of("path", path(jar)), this::printBundle, "bundle");
+        control(target, "bundle.install", Map.of("path", path(jar)), this::printBundle);
         return 0;
     }
 
@@ -148,7 +148,7 @@ final class BundleCommand implements Runnable {
         if (name != null) {
             fields.put("name", Value.of(name));
         }
-        control(target, "bundle.update", fields, this::printBundle, "bundle");
+        control(target, "bundle.update", fields, this::printBundle);
         return 0;
     }
 
@@ -159,7 +159,7 @@ final class BundleCommand implements Runnable {
             footer = {"", "Example:", "  waybill bundle start --node ps0 org.acme.word-count"})
     int start(@Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
             throws IOException {
-        control(target, "bundle.start", Map.of("name", Value.of(name)), this::printBundle, "bundle");
+        control(target, "bundle.start", Map.of("name", Value.of(name)), this::printBundle);
         return 0;
     }
 
@@ -170,7 +170,7 @@ final class BundleCommand implements Runnable {
             footer = {"", "Example:", "  waybill bundle stop --node ps0 org.acme.word-count"})
     int stop(@Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
             throws IOException {
-        control(target, "bundle.stop", Map.of("name", Value.of(name)), this::printBundle, "bundle");
+        control(target, "bundle.stop", Map.of("name", Value.of(name)), this::printBundle);
         return 0;
     }
 
@@ -182,15 +182,15 @@ final class BundleCommand implements Runnable {
     int uninstall(
             @Mixin Target target, @Parameters(paramLabel = "BUNDLE", description = "Its symbolic name.") String name)
             throws IOException {
-        control(target, "bundle.uninstall", Map.of("name", Value.of(name)), this::printRemoved, "bundle");
+        control(target, "bundle.uninstall", Map.of("name", Value.of(name)), this::printRemoved);
         return 0;
     }
 
     private interface Printer {
-        void print(Value value);
+        void print(Response response);
     }
 
-    private void control(Target target, String operation, Map<String, Value> fields, Printer printer, String field)
+    private void control(Target target, String operation, Map<String, Value> fields, Printer printer)
             throws IOException {
         Host host = Host.real();
         Invocation invocation = new Invocation(operation, List.of(), fields);
@@ -202,7 +202,7 @@ final class BundleCommand implements Runnable {
             if (target.json) {
                 Json.print(surroundings.out(), json -> ValueJson.write(response.value(), json));
             } else {
-                printer.print(response.value(field));
+                printer.print(response);
             }
         }
     }
@@ -215,7 +215,8 @@ final class BundleCommand implements Runnable {
         return Value.of(absolute.toString());
     }
 
-    private void printBundle(Value bundle) {
+    private void printBundle(Response response) {
+        Value bundle = response.value("bundle");
         String problem = text(bundle, "problem");
         surroundings
                 .out()
@@ -224,12 +225,14 @@ final class BundleCommand implements Runnable {
                         + (problem.equals("-") ? "" : ": " + problem));
     }
 
-    private void printRemoved(Value bundle) {
+    private void printRemoved(Response response) {
+        Value bundle = response.value("bundle");
         surroundings.out().println(text(bundle, "name") + " " + text(bundle, "version") + " removed");
     }
 
-    private void printBundles(Value bundles) {
-        Table table = new Table("NAME", "VERSION", "KIND", "STATE", "SINCE", "STUCK", "FAILURES", "PROBLEM");
+    private void printBundles(Response response) {
+        Value bundles = response.value("bundles");
+        Table table = new Table("NAME", "VERSION", "KIND", "STATE", "SINCE", "STUCK", "FAILURES", "POLICY", "PROBLEM");
         for (Value bundle : items(bundles)) {
             table.row(
                     text(bundle, "name"),
@@ -239,12 +242,25 @@ final class BundleCommand implements Runnable {
                     since(bundle),
                     text(bundle, "stuck"),
                     text(bundle, "failures"),
+                    text(bundle, "policy").toLowerCase(Locale.ROOT),
                     text(bundle, "problem"));
         }
         table.print(surroundings.out());
+        for (Value file : items(response.value("refused"))) {
+            surroundings.out().println("not taken: " + text(file, "path") + ": " + text(file, "problem"));
+        }
+        for (Value policy : items(response.value("absentPolicies"))) {
+            surroundings
+                    .out()
+                    .println("requests are refused: the access policy of " + text(policy, "name") + " "
+                            + text(policy, "version")
+                            + " is required and away; start its bundle, or uninstall it; if it is in no list, remove its jar"
+                            + " and restart the node");
+        }
     }
 
-    private void printHandlers(Value handlers) {
+    private void printHandlers(Response response) {
+        Value handlers = response.value("handlers");
         Table table = new Table(
                 "HANDLES",
                 "STATE",
@@ -274,7 +290,8 @@ final class BundleCommand implements Runnable {
         table.print(surroundings.out());
     }
 
-    private void printScripts(Value scripts) {
+    private void printScripts(Response response) {
+        Value scripts = response.value("scripts");
         Table table = new Table("FUNCTION", "SOURCE", "SINCE", "PROBLEM");
         for (Value script : items(scripts)) {
             String source = text(script, "source");

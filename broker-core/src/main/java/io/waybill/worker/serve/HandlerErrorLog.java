@@ -1,31 +1,54 @@
 package io.waybill.worker.serve;
 
+import io.waybill.api.MessageId;
 import io.waybill.dispatch.HandlerEntry;
+import io.waybill.dispatch.ProviderErrors;
 import io.waybill.host.failure.ForeignErrors;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Logs what handlers throw: each distinct place once with its stack, so that a handler that always fails does not fill the disk. Thread-safe. */
+/** Counts and logs what handlers throw: each distinct place once with its stack, so that a handler that always fails does not fill the disk. Thread-safe. */
 public final class HandlerErrorLog {
 
     private static final Logger LOG = LoggerFactory.getLogger(HandlerErrorLog.class);
     private static final int MAX_PLACES = 1000;
 
+    private final ProviderErrors errors;
     private final Set<String> seen = ConcurrentHashMap.newKeySet();
 
-    /** Logs an exception of a handler. Does not throw. */
+    public HandlerErrorLog(ProviderErrors errors) {
+        this.errors = errors;
+    }
+
+    /** Counts and logs an exception of a handler of a message inside another. Does not throw. */
     public void log(HandlerEntry entry, Throwable error) {
+        log(entry, " as an inner message", error);
+    }
+
+    /** Counts and logs an exception of a handler. Does not throw. */
+    void log(HandlerEntry entry, long id, Throwable error) {
+        log(entry, " of request " + MessageId.text(id), error);
+    }
+
+    private void log(HandlerEntry entry, String of, Throwable error) {
+        errors.charge(entry.provider());
         if (isNew(entry, error)) {
-            String text = entry.provider() + " threw while handling " + entry.key()
+            String text = entry.provider() + " threw while handling " + entry.key() + of
                     + "; further errors from this place are only counted";
             ForeignErrors.warn(LOG, text, error);
         }
     }
 
-    /** Logs an exception of a storage whose count the broker released. Does not throw. */
+    /** Counts a handler that returned without a response. */
+    void noResponse(HandlerEntry entry) {
+        errors.charge(entry.provider());
+    }
+
+    /** Counts and logs an exception of a storage whose count the broker released. Does not throw. */
     void logRelease(HandlerEntry entry, Throwable error) {
+        errors.charge(entry.provider());
         if (isNew(entry, error)) {
             String text = "A storage could not be given back after " + entry.provider() + " handled " + entry.key()
                     + ": it threw, or its counts were given back before; a tensor of the request needs one more, by"

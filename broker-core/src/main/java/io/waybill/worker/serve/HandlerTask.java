@@ -232,6 +232,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         if (late != null) {
             late.handlerReturned();
         } else if (outbox.body().isEmpty()) {
+            context.handlerErrors().noResponse(exchange.entry());
             exchange.fail(Failure.noResponse(context.responses().workerId(), exchange.entry()));
         } else if (attachments.areCut()) {
             exchange.failCut();
@@ -251,7 +252,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
             exchange.failCut();
         } else {
             if (!(e instanceof DispatchException)) {
-                context.handlerErrors().log(exchange.entry(), e);
+                context.handlerErrors().log(exchange.entry(), exchange.view().id(), e);
             }
             exchange.fail(Failure.threw(context.responses().workerId(), e));
         }

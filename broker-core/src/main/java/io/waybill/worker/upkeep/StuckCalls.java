@@ -32,6 +32,7 @@ final class StuckCalls {
      */
     boolean add(HandlerEntry entry) {
         counters.countStuck();
+        registry.errors().charge(entry.provider());
         int stuck = entry.countStuck(1);
         if (stuck >= settings.maxPerHandler() && !entry.isOutOfService() && mayBeOutOfService(entry)) {
             entry.outOfService(true);

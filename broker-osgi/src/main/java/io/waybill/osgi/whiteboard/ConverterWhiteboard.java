@@ -2,6 +2,11 @@ package io.waybill.osgi.whiteboard;
 
 import io.waybill.api.device.ConvertsDevice;
 import io.waybill.api.device.DeviceConverter;
+import io.waybill.dispatch.Provider;
+import io.waybill.dispatch.ProviderErrors;
+import io.waybill.host.failure.ForeignErrors;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
 import org.osgi.util.tracker.ServiceTracker;
@@ -20,13 +25,19 @@ public final class ConverterWhiteboard
     /** The service property that {@link ConvertsDevice} sets. */
     static final String CONVERTS = ConvertsDevice.PREFIX_ + "converts.device";
 
+    /** Failures of a converter that are logged; further ones are counted. */
+    private static final int MAX_LOGGED = 20;
+
     private static final Logger LOG = LoggerFactory.getLogger(ConverterWhiteboard.class);
 
     private final BundleContext context;
     private final DeviceConverters converters;
+    private final ProviderErrors errors;
     private final ServiceTracker<DeviceConverter, DeviceConverter> tracker;
 
-    public ConverterWhiteboard(BundleContext context, DeviceConverters converters) {
+    /** @param errors counts failures of converters */
+    public ConverterWhiteboard(BundleContext context, DeviceConverters converters, ProviderErrors errors) {
+        this.errors = errors;
         this.context = context;
         this.converters = converters;
         this.tracker = new ServiceTracker<>(context, DeviceConverter.class, this);
@@ -52,9 +63,21 @@ public final class ConverterWhiteboard
         }
         DeviceConverter converter = context.getService(reference);
         if (converter != null) {
-            converters.add(type, converter);
+            Bundle bundle = reference.getBundle();
+            Provider provider =
+                    new Provider(bundle.getSymbolicName(), bundle.getVersion().toString());
+            AtomicInteger logged = new AtomicInteger();
+            converters.add(type, converter, (text, error) -> failed(provider, logged, text, error));
         }
         return converter;
+    }
+
+    /** Counts a failure, and logs the first ones. The message that it concerns fails with the same text. */
+    private void failed(Provider provider, AtomicInteger logged, String text, Throwable error) {
+        errors.charge(provider);
+        if (logged.get() < MAX_LOGGED && logged.incrementAndGet() <= MAX_LOGGED) {
+            ForeignErrors.warn(LOG, provider + ": " + text, error);
+        }
     }
 
     @Override

@@ -47,7 +47,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
                 context, HandlerInterceptor.class, interceptors.handlers(), problems, drainLimit);
         policies = new AccessPolicyWhiteboard(context, registry.policies());
         handlers = new HandlerWhiteboard(context, registry, problems, executors, drainLimit, clock);
-        converters = new ConverterWhiteboard(context, deviceConverters);
+        converters = new ConverterWhiteboard(context, deviceConverters, registry.errors());
         tools = new ToolWhiteboard(context, toolCommands, problems);
     }
 
