@@ -116,6 +116,11 @@ public final class Workers implements AutoCloseable {
         return worker;
     }
 
+    /** Leases that a worker holds, and that others hold of its regions. */
+    public static long leases(Worker worker) {
+        return worker.leasesHeld() + worker.leased();
+    }
+
     @Override
     public void close() throws IOException {
         for (Worker worker : open) {

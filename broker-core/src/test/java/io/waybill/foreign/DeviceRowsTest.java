@@ -1,0 +1,168 @@
+package io.waybill.foreign;
+
+import static io.waybill.foreign.ForeignNode.CALL;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.device.DeviceStream;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Device;
+import io.waybill.api.tensor.Storage;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.api.tensor.TensorBuffers;
+import io.waybill.worker.Worker;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Device converters that misbehave, at the caller and at the callee, for the request and for the response. */
+@Timeout(120)
+class DeviceRowsTest {
+
+    private static final int BYTES = 100_000;
+
+    @TempDir
+    private static Path directory;
+
+    private static ForeignNode node;
+
+    @BeforeAll
+    static void join() throws IOException {
+        node = new ForeignNode(directory);
+        node.workers.handle(node.handlers, CALL, ForeignNode::echo);
+    }
+
+    @AfterAll
+    static void leave() throws IOException {
+        node.close();
+    }
+
+    static Stream<Row> converters() {
+        return Stream.concat(Row.of(DeviceConverter.class), Row.of(DeviceStream.class));
+    }
+
+    @ParameterizedTest
+    @MethodSource("converters")
+    void costsItsOwnCallOnly(Row row) throws Exception {
+        runs(row, node.server, node.caller, false);
+        runs(row, node.caller, node.server, !row.method().equals("allocateForReceiving"));
+    }
+
+    /** A program's own thread that hangs in its own converter hangs. */
+    private void runs(Row row, Worker bad, Worker good, boolean hangsOnItsOwn) throws Exception {
+        Culprit culprit = new Culprit(row);
+        AtomicInteger failures = new AtomicInteger();
+        Toy toy = new Toy(culprit);
+        Toy sound = new Toy(new Culprit(new Row(Toy.class, "none", row.how())));
+        bad.devices().register("toy", toy, (text, error) -> failures.incrementAndGet());
+        good.devices().register("toy", sound);
+        Memory memory = new Memory(Device.parse("toy:0"));
+        try {
+            Tensor tensor = Tensor.contiguous(DType.UINT8, new long[] {BYTES}, memory);
+            node.run(row, culprit, CALL, tensor, new ForeignNode.Outcomes(), hangsOnItsOwn);
+        } finally {
+            bad.devices().remove("toy", toy);
+            good.devices().remove("toy", sound);
+        }
+        switch (row.how()) {
+            case EXCEPTION, ERROR, UNREADABLE, NULL ->
+                assertThat(failures.get())
+                        .as("%s: failures, at %s", row, bad.info().name())
+                        .isPositive();
+            default -> assertThat(failures.get()).as("%s: failures", row).isNotNegative();
+        }
+    }
+
+    /** Memory on a device. */
+    private static final class Memory implements Storage {
+        private final byte[] content = new byte[BYTES];
+        private final Device device;
+        private final AtomicInteger count = new AtomicInteger(1);
+
+        Memory(Device device) {
+            this.device = device;
+        }
+
+        @Override
+        public Device device() {
+            return device;
+        }
+
+        @Override
+        public long sizeBytes() {
+            return content.length;
+        }
+
+        @Override
+        public long address() {
+            throw new IllegalStateException("not in host memory");
+        }
+
+        @Override
+        public ByteBuffer bytes(long offset, int length) {
+            throw new IllegalStateException("not in host memory");
+        }
+
+        @Override
+        public Storage retain() {
+            count.incrementAndGet();
+            return this;
+        }
+
+        @Override
+        public void release() {
+            if (count.decrementAndGet() < 0) {
+                throw new IllegalStateException("released too often");
+            }
+        }
+    }
+
+    private record Toy(Culprit culprit) implements DeviceConverter {
+        @Override
+        public Optional<String> unavailable() {
+            return culprit.in("unavailable", Optional.empty());
+        }
+
+        @Override
+        public List<DeviceStream> streams(Device device) {
+            return culprit.in("streams", List.of(() -> culprit.in("device", device)));
+        }
+
+        @Override
+        public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
+            Storage copy = buffers.allocate(BYTES);
+            copy.bytes(0, BYTES).put(((Memory) storage).content);
+            return given(copy, () -> culprit.in("prepareForSending", Optional.of(copy), storage, buffers));
+        }
+
+        @Override
+        public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
+            Memory memory = new Memory(target);
+            arrived.bytes(0, BYTES).get(memory.content);
+            return given(memory, () -> culprit.in("allocateForReceiving", memory, arrived));
+        }
+
+        /** Frees what was allocated when it is not returned, as a converter has to. */
+        private static <T> T given(Storage allocated, java.util.function.Supplier<T> result) {
+            T returned = null;
+            try {
+                returned = result.get();
+                return returned;
+            } finally {
+                if (returned == null) {
+                    allocated.release();
+                }
+            }
+        }
+    }
+}

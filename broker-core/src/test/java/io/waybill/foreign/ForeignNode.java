@@ -1,0 +1,223 @@
+package io.waybill.foreign;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.CallException;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import io.waybill.api.Value;
+import io.waybill.api.policy.AccessPolicy;
+import io.waybill.api.tensor.DType;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.dispatch.HandlerStatus;
+import io.waybill.dispatch.ParkingSettings;
+import io.waybill.dispatch.Provider;
+import io.waybill.dispatch.StuckSettings;
+import io.waybill.tensor.segment.TensorConfig;
+import io.waybill.testing.core.Waits;
+import io.waybill.worker.Worker;
+import io.waybill.worker.WorkerSettings;
+import io.waybill.worker.Workers;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Two workers that call each other, on which rows are run one after the other; other calls go on meanwhile. */
+final class ForeignNode implements AutoCloseable {
+
+    /** Who the failures are charged to. */
+    static final Provider CULPRIT = new Provider("test-row.call", "1.0.0");
+    /** The operation that a row calls, with a tensor. */
+    static final String CALL = "row.call";
+    /** The same, and it is refused by its handler. */
+    static final String REFUSED = "row.refused";
+
+    private static final WorkerSettings SETTINGS = Workers.SETTINGS.toBuilder()
+            .tensors(new TensorConfig(8 << 20, 64 << 20, 4096, 64 << 10))
+            .stuck(new StuckSettings(Duration.ofMillis(50).toNanos(), 0, 1000))
+            .build();
+    private static final int BYTES = 100_000; // through a segment, whose lease has to come back
+    private static final Duration DEADLINE = Duration.ofMillis(500);
+
+    final Workers workers;
+    final HandlerRegistry handlers;
+    final HandlerRegistry callerHandlers;
+    final Worker server;
+    final Worker caller;
+
+    ForeignNode(Path directory) throws IOException {
+        workers = new Workers(directory);
+        ParkingSettings parking =
+                new ParkingSettings(1000, Duration.ofSeconds(5).toNanos());
+        handlers = workers.registry(parking);
+        callerHandlers = workers.registry(parking);
+        server = workers.join("server", handlers, SETTINGS);
+        caller = workers.join("caller", callerHandlers, SETTINGS);
+        workers.handle(handlers, "others.echo", ForeignNode::echo);
+        workers.handleOnPoller(handlers, "others.now", (message, outbox) -> outbox.respond(Value.of("on")));
+    }
+
+    static void echo(io.waybill.api.Message message, io.waybill.api.handler.Outbox outbox) {
+        List<Tensor> tensors = message.tensors();
+        tensors.forEach(tensor -> tensor.storage().retain());
+        outbox.respond(ByteBuffer.allocate(1), tensors);
+    }
+
+    private Tensor tensor(int content) {
+        Tensor tensor = Tensor.contiguous(
+                DType.UINT8, new long[] {BYTES}, caller.buffers().allocate(BYTES));
+        tensor.storage().bytes(BYTES - 1, 1).put(0, (byte) content);
+        return tensor;
+    }
+
+    /** Outcomes of the call of a row. */
+    static class Outcomes implements ResponseListener {
+        final AtomicInteger count = new AtomicInteger();
+        volatile String last = "none";
+
+        @Override
+        public void onResponse(Response response) {
+            last = "a response";
+            count.incrementAndGet();
+        }
+
+        @Override
+        public void onFailure(CallException failure) {
+            last = failure.code() + ": " + failure.getMessage();
+            count.incrementAndGet();
+        }
+    }
+
+    /**
+     * Runs a row: makes its call, and checks what is promised.
+     *
+     * @param hangsOnItsOwn whether a culprit that hangs holds the program's thread, and the call with it
+     */
+    Outcomes run(Row row, Culprit culprit, String operation, Outcomes outcomes, boolean hangsOnItsOwn)
+            throws Exception {
+        return run(row, culprit, operation, tensor(7), outcomes, hangsOnItsOwn);
+    }
+
+    /** Runs a row with a tensor of its own, and releases it. */
+    Outcomes run(Row row, Culprit culprit, String operation, Tensor tensor, Outcomes outcomes, boolean hangsOnItsOwn)
+            throws Exception {
+        Request request = Request.operation("server", operation).timeout(DEADLINE);
+        request.body().tensor("t", tensor);
+        Thread program = new Thread(() -> call(request, outcomes), "program of " + row);
+        program.start();
+        boolean hangs = row.how() == Misbehaviour.HANG;
+        try {
+            Waits.until(row + ": it misbehaves", () -> culprit.happened() > 0);
+            if (!hangs || row.on() != AccessPolicy.class) { // which is asked about everything
+                othersAreServed(row);
+            }
+            if (!hangs || !hangsOnItsOwn) {
+                Waits.until(row + ": the call has an outcome", () -> outcomes.count.get() > 0);
+            }
+        } finally {
+            culprit.letGo();
+        }
+        Waits.until(row + ": the program goes on", () -> !program.isAlive());
+        Waits.until(row + ": the call has an outcome", () -> outcomes.count.get() > 0);
+        if (row.how() == Misbehaviour.CALLS_AFTER_END) {
+            useKept(row, culprit);
+        }
+        try {
+            tensor.storage().release();
+        } catch (IllegalStateException e) { // the culprit has
+            assertThat(row.how()).isEqualTo(Misbehaviour.RELEASES_TWICE);
+        }
+        othersAreServed(row);
+        everythingIsBack(row);
+        assertThat(outcomes.count.get()).as("%s: outcomes of the call", row).isEqualTo(1);
+        return outcomes;
+    }
+
+    private void call(Request request, Outcomes outcomes) {
+        try {
+            caller.call(request, outcomes);
+        } catch (RuntimeException e) { // before anything was sent
+            outcomes.last = e.toString();
+            outcomes.count.incrementAndGet();
+        }
+    }
+
+    private void useKept(Row row, Culprit culprit) throws InterruptedException {
+        Thread user = new Thread(
+                () -> {
+                    for (int i = 0; i < 20; i++) {
+                        culprit.useKept();
+                    }
+                },
+                "uses what it was given");
+        user.start();
+        for (int i = 0; i < 10; i++) {
+            othersAreServed(row);
+        }
+        user.join(30_000);
+        assertThat(user.isAlive()).as("%s: uses what was kept", row).isFalse();
+    }
+
+    /** Calls that have nothing to do with the row. Waited for by this thread alone: nothing of it polls. */
+    void othersAreServed(Object row) {
+        Tensor tensor = tensor(42);
+        Request request = Request.operation("server", "others.echo").timeout(Duration.ofSeconds(20));
+        request.body().tensor("t", tensor);
+        CompletableFuture<Response> echo = caller.callAsync(request);
+        CompletableFuture<Response> now =
+                caller.callAsync(Request.operation("server", "others.now").timeout(Duration.ofSeconds(20)));
+        assertThat(echo)
+                .as("%s: another call", row)
+                .succeedsWithin(Duration.ofSeconds(25))
+                .satisfies(response -> assertThat(response.tensors()
+                                .get(0)
+                                .storage()
+                                .bytes(BYTES - 1, 1)
+                                .get())
+                        .as("%s: the tensor of another call", row)
+                        .isEqualTo((byte) 42));
+        assertThat(now)
+                .as("%s: another call, of a non-blocking handler", row)
+                .succeedsWithin(Duration.ofSeconds(25))
+                .satisfies(response -> assertThat(response.value()).isEqualTo(Value.of("on")));
+        echo.join().close();
+        now.join().close();
+        tensor.storage().release();
+    }
+
+    void everythingIsBack(Object row) {
+        Waits.until(row + ": no request is in flight", () -> inFlight() == 0);
+        Waits.until(row + ": no call is in flight", () -> caller.pendingCalls() == 0);
+        for (Worker worker : List.of(server, caller)) {
+            Waits.until(row + ": leases of " + worker.info() + " are back", () -> Workers.leases(worker) == 0);
+        }
+        assertThat(server.counters().damagedRecords() + caller.counters().damagedRecords())
+                .as("%s: damaged records", row)
+                .isZero();
+    }
+
+    private long inFlight() {
+        return handlers.statuses().stream().mapToLong(HandlerStatus::inFlight).sum();
+    }
+
+    /** Checks that a failure was counted for its provider, and that one was not counted for what is no failure. */
+    static void isCharged(Row row, HandlerRegistry registry, long before) {
+        long now = registry.errors().of(CULPRIT.name());
+        switch (row.how()) {
+            case EXCEPTION, ERROR, UNREADABLE ->
+                assertThat(now).as("%s: errors of its bundle", row).isGreaterThan(before);
+            default -> assertThat(now).isGreaterThanOrEqualTo(before);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        workers.close();
+    }
+}

@@ -1,0 +1,144 @@
+package io.waybill.foreign;
+
+import static io.waybill.foreign.ForeignNode.CALL;
+import static io.waybill.foreign.ForeignNode.CULPRIT;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.policy.AccessPolicy;
+import io.waybill.api.policy.AccessRequest;
+import io.waybill.api.policy.Decision;
+import io.waybill.dispatch.AccessPolicies;
+import io.waybill.dispatch.HandlerRegistry;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Handlers, listeners and access policies that misbehave. */
+@Timeout(120)
+class HandlerRowsTest {
+
+    @TempDir
+    private static Path directory;
+
+    private static ForeignNode node;
+
+    @BeforeAll
+    static void join() throws IOException {
+        node = new ForeignNode(directory);
+    }
+
+    @AfterAll
+    static void leave() throws IOException {
+        node.close();
+    }
+
+    static Stream<Row> handlers() {
+        return Stream.concat(
+                Row.of(MessageHandler.class), Stream.of(new Row(MessageHandler.class, "handle", Misbehaviour.NULL)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("handlers")
+    void aHandlerCostsItsOwnCallOnly(Row row) throws Exception {
+        runs(row, false);
+        runs(row, true);
+    }
+
+    private void runs(Row row, boolean onPoller) throws Exception {
+        Culprit culprit = new Culprit(row);
+        MessageHandler handler = (message, outbox) -> {
+            if (culprit.in("handle", message, message, outbox) != null) {
+                outbox.respond(io.waybill.api.Value.of("on"));
+            }
+        };
+        long before = node.handlers.errors().of(CULPRIT.name());
+        HandlerRegistry.Registration registration = onPoller
+                ? node.workers.handleOnPoller(node.handlers, CALL, handler)
+                : node.workers.handle(node.handlers, CALL, handler);
+        node.run(row, culprit, CALL, new ForeignNode.Outcomes(), false);
+        assertThat(registration.withdraw(Duration.ofSeconds(20)).stillRunning())
+                .as("%s: requests that an update would wait for", row)
+                .isZero();
+        ForeignNode.isCharged(row, node.handlers, before);
+        if (row.how() == Misbehaviour.NULL) {
+            assertThat(node.handlers.errors().of(CULPRIT.name())).isGreaterThan(before);
+        }
+    }
+
+    static Stream<Row> listeners() {
+        return Row.of(ResponseListener.class);
+    }
+
+    @ParameterizedTest
+    @MethodSource("listeners")
+    void aListenerCostsItsOwnCallOnly(Row row) throws Exception {
+        Culprit culprit = new Culprit(row);
+        HandlerRegistry.Registration registration = node.workers.handle(
+                node.handlers,
+                CALL,
+                row.method().equals("onResponse")
+                        ? ForeignNode::echo
+                        : (message, outbox) -> {
+                            throw new RejectedMessageException(ErrorCode.REFUSED, "as it should");
+                        });
+        node.run(
+                row,
+                culprit,
+                CALL,
+                new ForeignNode.Outcomes() {
+                    @Override
+                    public void onResponse(Response response) {
+                        super.onResponse(response);
+                        culprit.in("onResponse", this, response);
+                    }
+
+                    @Override
+                    public void onFailure(CallException failure) {
+                        super.onFailure(failure);
+                        culprit.in("onFailure", this);
+                    }
+                },
+                false);
+        registration.withdraw(Duration.ofSeconds(20));
+    }
+
+    static Stream<Row> policies() {
+        return Row.of(AccessPolicy.class);
+    }
+
+    /** While a policy does not return, nothing is served: it is asked about everything, and there is no gap. */
+    @ParameterizedTest
+    @MethodSource("policies")
+    void anAccessPolicyRefusesWhatItFailsOn(Row row) throws Exception {
+        Culprit culprit = new Culprit(row);
+        HandlerRegistry.Registration registration = node.workers.handle(node.handlers, CALL, ForeignNode::echo);
+        long before = node.handlers.errors().of(CULPRIT.name());
+        AccessPolicies.Registration policy = node.handlers.policies().add(CULPRIT, request -> decide(culprit, request));
+        try {
+            node.run(row, culprit, CALL, new ForeignNode.Outcomes(), false);
+        } finally {
+            policy.remove();
+        }
+        registration.withdraw(Duration.ofSeconds(20));
+        assertThat(node.handlers.errors().of(CULPRIT.name()))
+                .as("%s: errors of its bundle", row)
+                .isGreaterThan(before);
+    }
+
+    private static Decision decide(Culprit culprit, AccessRequest request) {
+        return request.operation().equals(CALL) ? culprit.in("decide", Decision.allow()) : Decision.allow();
+    }
+}
