@@ -42,9 +42,10 @@ class ArchitectureTest {
             Map.entry("tensor", List.of("api", "host", "wire")),
             Map.entry("archive", List.of("api", "host", "journal", "tensor")),
             Map.entry("device", List.of("api", "host", "tensor")),
-            Map.entry("dispatch", List.of("api", "host")),
+            Map.entry("event", List.of("api", "host")),
+            Map.entry("dispatch", List.of("api", "host", "event")),
             Map.entry("intercept", List.of("api", "host", "dispatch")),
-            Map.entry("handling", List.of("api", "host", "wire", "dispatch", "intercept")),
+            Map.entry("handling", List.of("api", "host", "wire", "dispatch", "intercept", "event")),
             Map.entry("rref", List.of("api", "host")),
             Map.entry("kept", List.of("api", "host", "rref")),
             Map.entry("injection", List.of("api")),
@@ -62,13 +63,15 @@ class ArchitectureTest {
                             "tensor",
                             "archive",
                             "device",
+                            "event",
                             "dispatch",
                             "intercept",
                             "broker",
                             "handling",
                             "rref",
                             "kept",
-                            "injection")),
+                            "injection",
+                            "tool")),
             Map.entry("query", List.of("api", "host", "wire", "home", "journal", "tensor", "archive", "rref", "kept")),
             Map.entry(
                     "replay",
@@ -90,7 +93,7 @@ class ArchitectureTest {
                             "query",
                             "osgi")),
             Map.entry("salvage", List.of("api", "host", "wire", "home", "journal", "query", "kept")),
-            Map.entry("osgi", List.of("api", "host", "device", "dispatch", "intercept", "broker", "tool"))));
+            Map.entry("osgi", List.of("api", "host", "device", "dispatch", "intercept", "broker", "tool", "event"))));
 
     /** The rooms of the worker, lowest first: each uses those before it, but recovery and upkeep know nothing of each other. */
     private static final List<String> ROOMS = List.of(

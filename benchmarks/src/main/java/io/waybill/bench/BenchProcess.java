@@ -47,10 +47,10 @@ public final class BenchProcess {
             case LookupRate.ROLE -> LookupRate::measure;
             case ReferenceCall.ROLE -> ReferenceCall::client;
             case ReplayRate.ROLE -> ReplayRate::measure;
-            case InterceptorCost.SERVER_ROLE -> InterceptorCost::server;
-            case InterceptorCost.ROLE -> InterceptorCost::client;
             case EnvelopeCost.SERVER_ROLE -> EnvelopeCost::server;
             case EnvelopeCost.ROLE -> EnvelopeCost::client;
+            case ExtensionCost.SERVER_ROLE -> ExtensionCost::server;
+            case ExtensionCost.ROLE -> ExtensionCost::client;
             case Pairs.ROLE -> Pairs::call;
             default -> throw new IllegalArgumentException("no role is named " + name);
         };

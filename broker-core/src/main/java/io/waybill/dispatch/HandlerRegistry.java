@@ -1,5 +1,6 @@
 package io.waybill.dispatch;
 
+import io.waybill.event.CallListeners;
 import io.waybill.host.Clock;
 import io.waybill.host.Threads;
 import java.time.Duration;
@@ -44,6 +45,7 @@ public final class HandlerRegistry {
     private final Map<HandlerKey, Long> parked = new ConcurrentHashMap<>();
     private final ProviderErrors errors = new ProviderErrors();
     private final AccessPolicies policies = new AccessPolicies(errors);
+    private final CallListeners events;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private final List<Runnable> roomListeners = new CopyOnWriteArrayList<>();
     private volatile HandlerTable table; // written under lock, read by all serving threads
@@ -69,6 +71,7 @@ public final class HandlerRegistry {
         this.parking = Objects.requireNonNull(parking);
         this.threads = Objects.requireNonNull(threads);
         this.clock = Objects.requireNonNull(clock);
+        this.events = new CallListeners(threads, clock);
         this.table = new HandlerTable(Map.of(), Map.of(), false, parking, clock);
     }
 
@@ -177,6 +180,11 @@ public final class HandlerRegistry {
     /** Returns the count of what providers did wrong, in handlers and elsewhere. */
     public ProviderErrors errors() {
         return errors;
+    }
+
+    /** Returns the listeners for what happens to the calls of the worker. */
+    public CallListeners events() {
+        return events;
     }
 
     public ParkingSettings parking() {

@@ -2,6 +2,7 @@ package io.waybill.worker;
 
 import io.waybill.api.device.ConvertsDevice;
 import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.event.CallEvents;
 import io.waybill.api.handler.Delivery;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
@@ -10,6 +11,7 @@ import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.intercept.InterceptsMessage;
 import io.waybill.api.policy.AccessPolicy;
+import io.waybill.api.tool.ToolCommand;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
@@ -17,7 +19,9 @@ import io.waybill.dispatch.HandlerKey;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerSpec;
 import io.waybill.dispatch.Provider;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.intercept.InterceptorSpec;
+import io.waybill.tool.ToolCommands;
 import java.lang.annotation.Annotation;
 import java.time.Duration;
 import java.util.Arrays;
@@ -39,6 +43,7 @@ final class ProgramExtensions implements AutoCloseable {
     private final HandlerExecutor executor;
     private final Map<HandlerKey, Provider> claimed = new HashMap<>();
     private int policies;
+    private ToolCommands commands; // null until there is one
 
     ProgramExtensions(Worker worker, HandlerRegistry registry) {
         this.worker = worker;
@@ -58,10 +63,12 @@ final class ProgramExtensions implements AutoCloseable {
                 || extension instanceof CallInterceptor
                 || extension instanceof HandlerInterceptor
                 || extension instanceof AccessPolicy
+                || extension instanceof CallEvents
+                || extension instanceof ToolCommand
                 || extension instanceof DeviceConverter)) {
             throw new IllegalArgumentException(
-                    "an extension is a MessageHandler, a CallInterceptor, a HandlerInterceptor,"
-                            + " an AccessPolicy or a DeviceConverter, and this one is none of them: "
+                    "an extension is a MessageHandler, a CallInterceptor, a HandlerInterceptor, an AccessPolicy,"
+                            + " a DeviceConverter, a CallEvents or a ToolCommand, and this one is none of them: "
                             + (extension == null ? "null" : extension.getClass().getName()));
         }
         Class<?> type = extension.getClass();
@@ -106,9 +113,22 @@ final class ProgramExtensions implements AutoCloseable {
         if (extension instanceof HandlerInterceptor interceptor) {
             worker.interceptors().handlers().add(spec(interceptor, texts));
         }
+        if (extension instanceof CallEvents listener) {
+            registry.events().add(providerOf(type).toString(), listener);
+        }
+        if (extension instanceof ToolCommand command) {
+            commands().add(providerOf(type), command);
+        }
         if (extension instanceof MessageHandler handler) {
             addHandler(handler, declared(type, HandlesMessage.class).value());
         }
+    }
+
+    private ToolCommands commands() {
+        if (commands == null) {
+            commands = new ToolCommands(registry, worker.directory().home().host());
+        }
+        return commands;
     }
 
     private static <T> InterceptorSpec<T> spec(T interceptor, String... texts) {
@@ -167,6 +187,9 @@ final class ProgramExtensions implements AutoCloseable {
     /** Ends the threads of the handlers. */
     @Override
     public void close() {
-        executor.close(THREADS_END_LIMIT);
+        new CloseSteps()
+                .attempt(commands == null ? () -> {} : commands::close)
+                .attempt(() -> executor.close(THREADS_END_LIMIT))
+                .finishUnchecked();
     }
 }

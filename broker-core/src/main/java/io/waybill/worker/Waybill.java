@@ -2,10 +2,12 @@ package io.waybill.worker;
 
 import io.waybill.api.broker.Broker;
 import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.event.CallEvents;
 import io.waybill.api.handler.MessageHandler;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.api.policy.AccessPolicy;
+import io.waybill.api.tool.ToolCommand;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
@@ -30,7 +32,7 @@ import java.util.function.Function;
  * }</pre>
  *
  * <p>An extension is an object that implements one or more of {@link MessageHandler}, {@link CallInterceptor},
- * {@link HandlerInterceptor}, {@link AccessPolicy} and {@link DeviceConverter}. What it applies to is read from the annotations of its class,
+ * {@link HandlerInterceptor}, {@link AccessPolicy}, {@link DeviceConverter}, {@link CallEvents} and {@link ToolCommand}. What it applies to is read from the annotations of its class,
  * which are those of a bundle's component. A component of a bundle therefore works here as it is.
  *
  * <p><b>Threads.</b> One at a time. <b>Ownership.</b> The program owns its extensions, and closes the worker; they are not called after that.

@@ -16,6 +16,7 @@ import io.waybill.device.DeviceRegistry;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.dispatch.Provider;
+import io.waybill.event.CallListeners;
 import io.waybill.home.Home;
 import io.waybill.home.JoinOptions;
 import io.waybill.home.WorkerDirectory;
@@ -209,6 +210,11 @@ public final class Worker implements Caller, AutoCloseable {
     /** Returns the brokers of bundles, and their counters. */
     public Brokers brokers() {
         return parts.brokers;
+    }
+
+    /** Returns the listeners for what happens to calls, to which a program can add its own. */
+    public CallListeners events() {
+        return parts.registry.events();
     }
 
     /** Returns the interceptors around the calls and handlers of this worker. */

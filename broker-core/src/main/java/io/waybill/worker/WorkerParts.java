@@ -5,6 +5,7 @@ import io.waybill.archive.Archive;
 import io.waybill.broker.Brokers;
 import io.waybill.broker.KeptStates;
 import io.waybill.dispatch.HandlerRegistry;
+import io.waybill.handling.CallReports;
 import io.waybill.home.Membership;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.home.WorkerRecord;
@@ -165,6 +166,7 @@ final class WorkerParts {
                 responses.size(),
                 2 * settings.journal().reserveBytes()));
         transit = opened.add(new TensorTransit(directory, settings.tensors(), archive));
+        CallReports reports = new CallReports(registry.events(), host.clock());
         Deadlines deadlines = new Deadlines();
         HandlerSlots invocations = new HandlerSlots();
         FaultAlarm faults = new FaultAlarm();
@@ -206,7 +208,8 @@ final class WorkerParts {
                 poller,
                 waiting,
                 counters,
-                sender);
+                sender,
+                reports);
         InterceptingWriter intercepting = new InterceptingWriter(
                 requestWriter, interceptors.calls(), pending, callSettings, host.clock(), poller, waiting, counters);
         repeated = intercepting.repeated();
@@ -218,6 +221,7 @@ final class WorkerParts {
                 transit,
                 settings.journal().maxRecordBytes(),
                 invocations,
+                reports,
                 counters);
         references = new WorkerReferences(directory, serves, settings.references(), calls, links, transit);
         rpc = new WorkerRpc(calls, references, CallOrigin.PROGRAM);
@@ -249,7 +253,8 @@ final class WorkerParts {
                 faults,
                 handlerErrors,
                 interceptors.handlers(),
-                inner);
+                inner,
+                reports);
         OpenRequests open = new OpenRequests();
         ExchangePool pool = new ExchangePool(own -> new Exchange(context, own), open);
         ParkedRequests parking = new ParkedRequests();
@@ -285,7 +290,7 @@ final class WorkerParts {
         registry.policies().onChange(onRoom);
         links.onDrop(reread::close);
         SelfTails selfTails = new SelfTails(requestAppender, responseAppender);
-        OutcomeDelivery delivery = new OutcomeDelivery(permit, counters);
+        OutcomeDelivery delivery = new OutcomeDelivery(permit, reports, counters);
         RecordPool records = new RecordPool();
         deviceResponses = new DeviceResponses(directory.name(), host, pending, delivery, records, counters);
         Quarantine quarantine = new Quarantine(links, host.clock(), faults);

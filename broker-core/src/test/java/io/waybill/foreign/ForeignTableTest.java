@@ -37,6 +37,7 @@ class ForeignTableTest {
         ELSEWHERE.put("Storage.bytes", "the broker does not read a storage on a device");
         ELSEWHERE.put("PeerListener.lost", "takes a process that dies; called by the same method as left");
         ELSEWHERE.put("ToolCommand.description", "io.waybill.tool.ToolCommandsTest");
+        ELSEWHERE.put("CallEvents.onEvent", "io.waybill.worker.CallEventsTest");
         ELSEWHERE.put("ToolCommand.run", "io.waybill.tool.ToolCommandsTest");
     }
 

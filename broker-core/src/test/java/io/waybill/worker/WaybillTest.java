@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
 import io.waybill.api.Message;
+import io.waybill.api.MessageType;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
@@ -14,6 +16,8 @@ import io.waybill.api.broker.Broker;
 import io.waybill.api.device.ConvertsDevice;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.device.DeviceStream;
+import io.waybill.api.event.CallEvent;
+import io.waybill.api.event.CallEvents;
 import io.waybill.api.handler.Delivery;
 import io.waybill.api.handler.HandlesMessage;
 import io.waybill.api.handler.MessageHandler;
@@ -28,6 +32,9 @@ import io.waybill.api.policy.Decision;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.TensorBuffers;
+import io.waybill.api.tool.ToolCommand;
+import io.waybill.api.tool.ToolDescription;
+import io.waybill.api.tool.ToolRun;
 import io.waybill.dispatch.DeliveryPolicy;
 import io.waybill.dispatch.HandlerStatus;
 import io.waybill.testing.core.Waits;
@@ -38,8 +45,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -123,6 +132,49 @@ class WaybillTest {
         Request request = Request.operation("server", "text.count");
         request.body().text("text", text);
         return request;
+    }
+
+    @Test
+    void addsListenersAndCommands() throws Exception {
+        AtomicInteger responses = new AtomicInteger();
+        CallEvents counting = event -> {
+            if (event.kind() == CallEvent.Kind.RESPONDED && event.operation().equals("text.count")) {
+                responses.incrementAndGet();
+            }
+        };
+        ToolCommand command = new ToolCommand() {
+            @Override
+            public ToolDescription description() {
+                return ToolDescription.of("responses", "Shows the number of responses.");
+            }
+
+            @Override
+            public void run(ToolRun run) {
+                run.line("" + responses);
+            }
+        };
+        try (Worker server = Waybill.connect(home, "server")
+                        .with("text.count", (message, outbox) -> outbox.respond(Value.of(1)))
+                        .with(counting)
+                        .with(command)
+                        .join();
+                Worker client = Waybill.connect(home, "client").join()) {
+            client.call(Request.operation("server", "text.count")).close();
+            Waits.until("the response is counted", () -> responses.get() == 1);
+            Invocation run = new Invocation(
+                    "tools.run",
+                    List.of(),
+                    Map.of("name", Value.of("responses"), "words", Value.list(), "json", Value.of(false)));
+            Value number;
+            try (Response begun = client.call(Request.invocation("server", MessageType.of(0x1f0), run))) {
+                number = begun.value("run");
+            }
+            Invocation read = new Invocation("tools.read", List.of(), Map.of("run", number));
+            try (Response output = client.call(Request.invocation("server", MessageType.of(0x1f0), read))) {
+                assertThat(output.value("items")).isEqualTo(Value.list(Value.of("1")));
+            }
+            assertThat(server.events().isEmpty()).isFalse();
+        }
     }
 
     @Test

@@ -26,6 +26,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The control operations that an operator's command calls by name.
@@ -190,8 +191,10 @@ final class ControlOperations implements AutoCloseable {
         put(fields, "since", Value.of(bundle.sinceWallNs()));
         put(fields, "sha256", Value.of(bundle.sha256()));
         put(fields, "source", Value.of(bundle.source()));
-        put(fields, "problem", bundle.problem().<Value>map(Value::of).orElse(Value.NONE));
-        put(fields, "stuck", Value.of(stuckIn(bundle)));
+        Provider provider = new Provider(bundle.symbolicName(), bundle.version());
+        Optional<String> problem = bundle.problem().or(() -> handlers.events().problem(provider.toString()));
+        put(fields, "problem", problem.<Value>map(Value::of).orElse(Value.NONE));
+        put(fields, "stuck", Value.of(stuckIn(provider)));
         put(fields, "failures", Value.of(handlers.errors().of(bundle.symbolicName())));
         put(fields, "policy", policyOf(bundle));
         return new Value.Dict(fields);
@@ -229,8 +232,7 @@ final class ControlOperations implements AutoCloseable {
         return now == null ? List.of() : now.policies();
     }
 
-    private long stuckIn(BundleStatus bundle) {
-        Provider provider = new Provider(bundle.symbolicName(), bundle.version());
+    private long stuckIn(Provider provider) {
         long stuckHandlers = handlers.statuses().stream()
                 .filter(status -> status.provider().equals(provider))
                 .mapToLong(HandlerStatus::stuck)

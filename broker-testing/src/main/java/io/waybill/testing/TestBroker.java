@@ -3,7 +3,9 @@ package io.waybill.testing;
 import io.waybill.api.Caller;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.Value;
 import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.tool.ToolFailedException;
 import io.waybill.dispatch.ExecutorSettings;
 import io.waybill.dispatch.HandlerExecutor;
 import io.waybill.dispatch.HandlerKey;
@@ -181,6 +183,16 @@ public final class TestBroker implements AutoCloseable {
     /** Calls and waits; the response is the test's to close. */
     public Response call(Request request) {
         return caller.call(request);
+    }
+
+    /**
+     * Runs a command of the bundle to its end. Returns its lines, as texts, and its JSON documents.
+     *
+     * @param words its options and arguments; {@code --json} lets it write JSON
+     * @throws ToolFailedException when it fails, with the line and the exit code that a user would see
+     */
+    public List<Value> command(String name, String... words) throws ToolFailedException {
+        return new CommandRun(caller, timeout).run(name, List.of(words));
     }
 
     /** Replaces the running bundle by another version. */

@@ -124,6 +124,7 @@ final class CallInterception implements ResponseListener {
         if (slot == null) { // its deadline passed; the thread that ended it may still read this object, which is not
             // reused
             owner.countLate();
+            view.dropped();
             view.releaseRetained();
             dropped();
             return;
@@ -135,6 +136,7 @@ final class CallInterception implements ResponseListener {
                 target.onResponse(view);
             } else {
                 view.releaseRetained();
+                view.failed(failure.code());
                 target.onFailure(failure);
             }
         } finally {

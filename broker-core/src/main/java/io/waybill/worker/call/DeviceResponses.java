@@ -105,6 +105,9 @@ public final class DeviceResponses implements AutoCloseable {
             try {
                 tensors.detach(); // before the converter runs: afterwards the record is reused
                 tensors.convert();
+                if (!delivery.reports().isEmpty()) {
+                    delivery.reports().converted(record);
+                }
                 if (keeping) { // at this point the call's deadline can still end it
                     OwnedResponse.retain(record.id(), tensors.tensors());
                     view.retained();
@@ -148,7 +151,7 @@ public final class DeviceResponses implements AutoCloseable {
                     delivery.respond(pending.responding(slot, record.id()), view, record, tensors.tensors(), shared);
                 } else {
                     shared.release();
-                    delivery.fail(pending.free(slot), failure);
+                    delivery.fail(slot.link().id(), pending.free(slot), failure);
                 }
             } finally {
                 if (tensors.release() == ReceivedTensors.RecordCopy.FREE) {

@@ -4,8 +4,10 @@ import io.waybill.api.CallException;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
 import io.waybill.api.ResponseListener;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.handling.CallReports;
 import io.waybill.host.failure.ForeignErrors;
 import io.waybill.wire.RecordView;
 import io.waybill.worker.metrics.WorkerCounters;
@@ -29,11 +31,18 @@ public final class OutcomeDelivery {
     private static final Logger LOG = LoggerFactory.getLogger(OutcomeDelivery.class);
 
     private final PollPermit permit;
+    private final CallReports reports;
     private final WorkerCounters counters;
 
-    public OutcomeDelivery(PollPermit permit, WorkerCounters counters) {
+    public OutcomeDelivery(PollPermit permit, CallReports reports, WorkerCounters counters) {
         this.permit = permit;
+        this.reports = reports;
         this.counters = counters;
+    }
+
+    /** Returns where outcomes are reported. */
+    CallReports reports() {
+        return reports;
     }
 
     /**
@@ -58,21 +67,38 @@ public final class OutcomeDelivery {
         } finally {
             view.closeView();
         }
+        if (!reports.isEmpty() && !view.isDropped()) {
+            entered = enterReport(entered);
+            int bytes = record.buffer().length();
+            reports.ended(id, record.from(), record.type(), view.failed(), bytes, tensors.size());
+        }
         leave(entered);
     }
 
     /**
      * Delivers a failure.
      *
+     * @param peer id of the worker that was called
+     * @throws PermitRevokedException when this thread had the permit and lost it
+     */
+    void fail(int peer, ResponseListener listener, CallException failure) {
+        long entered = enter(listener);
+        notify(listener, failure);
+        if (!reports.isEmpty()) {
+            entered = enterReport(entered);
+            reports.ended(failure.messageId(), peer, MessageType.EXCEPTION, failure.code(), 0, 0);
+        }
+        leave(entered);
+    }
+
+    /**
+     * Delivers the failure of a call that would have been repeated, and whose last attempt was reported.
+     *
      * @throws PermitRevokedException when this thread had the permit and lost it
      */
     void fail(ResponseListener listener, CallException failure) {
         long entered = enter(listener);
-        try {
-            listener.onFailure(failure);
-        } catch (Throwable e) { // the boundary around a listener
-            threw(failure.messageId(), e);
-        }
+        notify(listener, failure);
         leave(entered);
     }
 
@@ -91,6 +117,14 @@ public final class OutcomeDelivery {
         leave(entered);
     }
 
+    private void notify(ResponseListener listener, CallException failure) {
+        try {
+            listener.onFailure(failure);
+        } catch (Throwable e) { // the boundary around a listener
+            threw(failure.messageId(), e);
+        }
+    }
+
     /** Creates the failure of a call whose response arrived and can't be used. */
     static CallException unreadable(long id, ErrorCode code, String why, Throwable cause) {
         return new CallException(
@@ -104,6 +138,11 @@ public final class OutcomeDelivery {
     /** Marks that this thread enters a listener, unless it is the broker's own, which only wakes a waiting thread. */
     private long enter(ResponseListener listener) {
         return listener instanceof BlockingCall || !permit.isMine() ? 0 : permit.enterForeign();
+    }
+
+    /** Marks that this thread calls foreign code, if it has not entered a listener. */
+    private long enterReport(long entered) {
+        return entered == 0 && permit.isMine() ? permit.enterForeign() : entered;
     }
 
     private void leave(long entered) {

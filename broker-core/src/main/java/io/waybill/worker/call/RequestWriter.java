@@ -6,6 +6,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.Request;
 import io.waybill.api.ResponseListener;
 import io.waybill.dispatch.KeySet;
+import io.waybill.handling.CallReports;
 import io.waybill.host.Clock;
 import io.waybill.journal.JournalFailedException;
 import io.waybill.journal.JournalFullException;
@@ -42,6 +43,7 @@ public final class RequestWriter {
     private final Backpressure backpressure;
     private final WorkerCounters counters;
     private final RequestSender sender;
+    private final CallReports reports;
     private volatile boolean closed;
     private volatile String failure = ""; // why the journal accepts no records; empty while it does
 
@@ -56,7 +58,8 @@ public final class RequestWriter {
             Poller poller,
             WaitingCallers waits,
             WorkerCounters counters,
-            RequestSender sender) {
+            RequestSender sender,
+            CallReports reports) {
         this.workerId = workerId;
         this.settings = settings;
         this.clock = clock;
@@ -68,6 +71,7 @@ public final class RequestWriter {
         this.backpressure = new Backpressure(settings.limits().overflow(), waits, clock, counters);
         this.counters = counters;
         this.sender = sender;
+        this.reports = reports;
     }
 
     /**
@@ -112,18 +116,20 @@ public final class RequestWriter {
         Plan plan = request.tensors().isEmpty() ? null : plan(request, link, deadlineNs, timeoutNs);
         SentReferences sharing = null;
         long id;
+        int length;
         boolean written = false;
         try {
             sharing = request.references().isEmpty() && creation == null
                     ? null
                     : SentReferences.of(request.references(), link, creation);
+            length = length(request, plan, sharing);
             id = appendWhenThereIsRoom(
                     request,
                     plan,
                     sharing,
                     listener,
                     link,
-                    length(request, plan, sharing),
+                    length,
                     flags(request, plan, sharing, link),
                     nowNs,
                     deadlineNs,
@@ -141,6 +147,9 @@ public final class RequestWriter {
             }
         }
         onSent(link, deadlineNs);
+        if (!reports.isEmpty()) {
+            reports.appended(request, id, parent, link.id(), length, nowNs);
+        }
         return id;
     }
 
@@ -208,8 +217,7 @@ public final class RequestWriter {
             long deadlineNs,
             long parent,
             long timeoutNs) {
-        boolean waited = false;
-        while (true) {
+        for (boolean waited = false; ; waited = true) {
             appender.lock();
             try {
                 requireOpen(link);
@@ -229,7 +237,6 @@ public final class RequestWriter {
             }
             if (!waited) {
                 backpressure.requireMayWait(link);
-                waited = true;
             }
             backpressure.await(link, deadlineNs, timeoutNs);
         }
@@ -351,14 +358,10 @@ public final class RequestWriter {
     /** Throws when the writer is closed. */
     void requireOpen() {
         if (closed) {
-            throw closedError();
+            throw failure.isEmpty()
+                    ? CallErrors.refused(ErrorCode.CLOSED, "this worker is closed")
+                    : CallErrors.refused(ErrorCode.JOURNAL_FAILED, failure);
         }
-    }
-
-    private CallException closedError() {
-        return failure.isEmpty()
-                ? CallErrors.refused(ErrorCode.CLOSED, "this worker is closed")
-                : CallErrors.refused(ErrorCode.JOURNAL_FAILED, failure);
     }
 
     /** Fails all later calls with this text, because the journal accepts no more records. */

@@ -147,7 +147,7 @@ public final class ResponseReceiver {
             transit.discard(record, link);
             CallException failure =
                     new CallException(record.errorKind(), record.errorCode(), record.id(), ErrorText.of(record));
-            delivery.fail(pending.free(slot), failure);
+            delivery.fail(slot.link().id(), pending.free(slot), failure);
             return record;
         }
         return decode(link, record, slot);
@@ -217,7 +217,7 @@ public final class ResponseReceiver {
                 response = view;
             } else {
                 shared.release();
-                delivery.fail(listener, failure);
+                delivery.fail(record.from(), listener, failure);
             }
             free = true;
         } finally {
@@ -255,7 +255,7 @@ public final class ResponseReceiver {
         counters.countTimeout();
         long timeoutNs = slot.timeoutNs();
         String peer = slot.link().toString();
-        delivery.fail(pending.free(slot), CallErrors.timedOut(id, timeoutNs, peer));
+        delivery.fail(slot.link().id(), pending.free(slot), CallErrors.timedOut(id, timeoutNs, peer));
     }
 
     /** Reads the last responses of a peer that has ended, and fails the other calls to it once none are left. */
@@ -272,7 +272,7 @@ public final class ResponseReceiver {
         boolean mayReturn = link.condition() != PeerLink.Condition.UNREADABLE;
         pending.takeWhere(
                 slot -> slot.link() == link && !slot.hasArrived() && !(mayReturn && slot.isAcrossIncarnations()),
-                (slot, id) -> delivery.fail(pending.free(slot), CallErrors.ended(id, link)));
+                (slot, id) -> delivery.fail(slot.link().id(), pending.free(slot), CallErrors.ended(id, link)));
         if (mayReturn && link.flow().expectsResponses()) { // from a later incarnation
             deadlines.add(returns.await(link, clock.bootNs()));
         }
@@ -281,13 +281,15 @@ public final class ResponseReceiver {
     private void failNotReturned(PeerLink link) {
         pending.takeWhere(
                 slot -> slot.link() == link && !slot.hasArrived(),
-                (slot, id) -> delivery.fail(pending.free(slot), CallErrors.notReturned(id, link, returns.limitNs())));
+                (slot, id) -> delivery.fail(
+                        slot.link().id(), pending.free(slot), CallErrors.notReturned(id, link, returns.limitNs())));
     }
 
     /** Fails all calls when the worker closes. */
     public void failAll(CallFailure failure) {
         repeated.close(delivery, failure); // first: what fails from here on is not repeated
-        pending.takeWhere(slot -> true, (slot, id) -> delivery.fail(pending.free(slot), failure.of(id)));
+        pending.takeWhere(
+                slot -> true, (slot, id) -> delivery.fail(slot.link().id(), pending.free(slot), failure.of(id)));
     }
 
     /** Factory of the error of a call. */

@@ -1,5 +1,6 @@
 package io.waybill.worker.call;
 
+import io.waybill.api.ErrorCode;
 import io.waybill.api.MessageType;
 import io.waybill.api.RRef;
 import io.waybill.api.tensor.Tensor;
@@ -18,6 +19,8 @@ public final class ResponseView extends ResponseFields implements ReplaceableRes
     private List<Tensor> tensors = List.of();
     private ReceivedReferences references = ReceivedReferences.none();
     private boolean retained;
+    private boolean dropped;
+    private ErrorCode failed; // null for none
     // What interceptors replaced; null or empty for what the record contains.
     private MessageType unwrappedType;
     private byte[] unwrappedPayload;
@@ -25,9 +28,30 @@ public final class ResponseView extends ResponseFields implements ReplaceableRes
     private List<? extends RRef> passedReferences; // a handle of each
 
     public void open(RecordView of, List<Tensor> arrived, ReceivedReferences shared) {
+        dropped = false;
+        failed = null;
         record = of;
         tensors = arrived;
         references = shared;
+    }
+
+    /** Notes that the call had its outcome before this response could be delivered. */
+    void dropped() {
+        dropped = true;
+    }
+
+    boolean isDropped() {
+        return dropped;
+    }
+
+    /** Notes that an interceptor made the response a failure. */
+    void failed(ErrorCode code) {
+        failed = code;
+    }
+
+    /** Returns the error that an interceptor made of the response; null for none. */
+    ErrorCode failed() {
+        return failed;
     }
 
     @Override

@@ -1,5 +1,7 @@
 package io.waybill.worker.poll;
 
+import io.waybill.event.EventView;
+import io.waybill.handling.CallReports;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -24,6 +26,9 @@ public final class HandlerSlot {
     }
 
     private final Thread thread;
+    private EventView event; // null until there are listeners for events
+    private int tasks;
+    private boolean prepared;
     // Written last when a handler is entered, and read first and last by the housekeeper: the values read in between
     // are of one request.
     private HandlerCall innermost;
@@ -81,6 +86,37 @@ public final class HandlerSlot {
     /** Returns whether the thread is inside a handler that must not wait. */
     public boolean isInline() {
         return inline > 0;
+    }
+
+    /** Marks that the thread begins a request, and reports events of it by itself. */
+    public void beginTask() {
+        tasks++;
+    }
+
+    /** Ends {@link #beginTask}, and reports the response that was prepared. */
+    public void endTask(CallReports reports) {
+        tasks--;
+        if (prepared) {
+            prepared = false;
+            reports.prepared(event);
+        }
+    }
+
+    /** Returns the thread's own event. */
+    public EventView event(CallReports reports) {
+        if (event == null) {
+            event = reports.newEvent();
+        }
+        return event;
+    }
+
+    /** Returns the event for {@link #endTask}; null when the thread begins no request, or has prepared one. */
+    public EventView prepare(CallReports reports) {
+        if (tasks == 0 || prepared) {
+            return null;
+        }
+        prepared = true;
+        return event(reports);
     }
 
     // ---- the housekeeper's thread

@@ -42,6 +42,7 @@ public final class Exchange implements HandlerCall {
 
     private PeerLink link;
     private long index;
+    private long parkedSinceNs;
     private Delivered delivered = Delivered.FIRST;
     private HandlerEntry entry;
     private long handlerSequence;
@@ -89,7 +90,18 @@ public final class Exchange implements HandlerCall {
         link = peer;
         index = atIndex;
         delivered = how;
+        parkedSinceNs = 0;
         inFlight.open(peer, atIndex, view.id());
+    }
+
+    /** Notes since when the request was parked, on the monotonic clock. */
+    void parkedSince(long monotonicNs) {
+        parkedSinceNs = monotonicNs;
+    }
+
+    /** Returns since when the request was parked; 0 if it was not. */
+    long parkedSinceNs() {
+        return parkedSinceNs;
     }
 
     /** Frees this object without an outcome: the request waits elsewhere. */
@@ -184,8 +196,7 @@ public final class Exchange implements HandlerCall {
         } else {
             references.createFailed(failure.kind(), failure.code(), failure.text());
         }
-        context.responses()
-                .fail(link, view.id(), view.parent(), 0, flags(), failure.kind(), failure.code(), failure.text());
+        context.responses().fail(link, view, 0, flags(), failure.kind(), failure.code(), failure.text());
         free();
     }
 
@@ -275,14 +286,14 @@ public final class Exchange implements HandlerCall {
                 attachments.references().ended(code, text);
             }
             ResponseWriter.Error error = new ResponseWriter.Error(kind, code, text, task.begunNs(), outbox.observed());
-            context.responses().fail(link, view.id(), view.parent(), handlerSequence, flags(), error);
+            context.responses().fail(link, view, handlerSequence, flags(), error);
         }
     }
 
     private boolean send(ResponseBody body) {
         body.begunAt(task.begunNs());
         body.observed(outbox.observed());
-        return context.responses().send(link, view.id(), view.type(), view.parent(), handlerSequence, flags(), body);
+        return context.responses().send(link, view, handlerSequence, flags(), body);
     }
 
     /** Returns the flags of the response's record. */

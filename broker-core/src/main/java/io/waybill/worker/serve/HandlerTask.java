@@ -5,6 +5,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.dispatch.ExecutorRefusedException;
 import io.waybill.dispatch.HandlerExecutor;
+import io.waybill.event.EventView;
 import io.waybill.handling.DispatchException;
 import io.waybill.handling.Failure;
 import io.waybill.handling.HandlerInterception;
@@ -25,6 +26,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     private final Attachments attachments;
     private final RequestOutbox outbox;
     private final InboundMessage message;
+    private long queuedNs; // 0: not queued, or there was no listener
     private long begunNs; // wall clock; 0: not begun, or begun on the polling thread, which skips the clock read
     // Written by the handler's thread and by the one that ends its executor, each read by the other.
     private final AtomicBoolean begun = new AtomicBoolean();
@@ -51,6 +53,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
     /** Begins a request. */
     void open() {
         begunNs = 0;
+        queuedNs = 0;
         intercepted = false;
         begun.lazySet(false);
     }
@@ -95,6 +98,7 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
             exchange.failExpired("its references were known to their owners");
             return;
         }
+        queued();
         try {
             exchange.entry().executor().execute(this);
         } catch (ExecutorRefusedException e) {
@@ -106,12 +110,19 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         }
     }
 
+    /** Notes that the request is about to be passed to the threads of its handler. */
+    void queued() {
+        if (!context.reports().isEmpty()) {
+            queuedNs = context.reports().nowNs();
+        }
+    }
+
     @Override
     public void run() {
         if (exchange.isExpired()) { // while it waited for a thread, or this process was stopped
             exchange.failExpired("a handler began");
         } else {
-            run(context.invocations().own());
+            runTask(context.invocations().own());
         }
     }
 
@@ -126,13 +137,23 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
         HandlerSlot slot = context.invocations().own();
         slot.beginInline();
         try {
-            run(slot);
+            runTask(slot);
         } finally {
             slot.endInline();
         }
         boolean free = freedInline;
         inlineThread = null;
         return free;
+    }
+
+    /** Runs the handler, and reports its response when the request has ended. */
+    private void runTask(HandlerSlot slot) {
+        slot.beginTask();
+        try {
+            run(slot);
+        } finally {
+            slot.endTask(context.reports());
+        }
     }
 
     /** Calls the handler and sends its response. */
@@ -178,6 +199,9 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
                 attachments.convert();
                 message.tensors(attachments.tensors());
             }
+            if (!context.reports().isEmpty()) {
+                report(slot);
+            }
             if (context.interceptors().table().isEmpty()) {
                 exchange.entry().handler().handle(message, outbox);
             } else {
@@ -187,6 +211,11 @@ final class HandlerTask implements HandlerExecutor.Abandonable {
             outbox.leave();
             slot.leave(before);
         }
+    }
+
+    private void report(HandlerSlot slot) {
+        EventView event = slot.event(context.reports());
+        context.reports().begun(event, exchange.view(), exchange.parkedSinceNs(), queuedNs, attachments.isForDevice());
     }
 
     /** Calls the handler between its interceptors. What they throw is the outcome of the request, and no exception. */

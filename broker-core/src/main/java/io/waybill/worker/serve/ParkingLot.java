@@ -155,6 +155,9 @@ final class ParkingLot {
 
     private Exchange leave(RequestDispatcher by, ParkedRequests.Parked parkedRequest, HandlerKey key) {
         Exchange exchange = by.readAgain(parkedRequest.link(), parkedRequest.index(), parkedRequest.delivered());
+        if (exchange != null) {
+            exchange.parkedSince(parkedRequest.sinceNs());
+        }
         parked.removeFirst(key); // in flight now
         registry.countParked(key, -1);
         return exchange;

@@ -266,6 +266,7 @@ public final class RequestDispatcher {
     }
 
     private boolean runElsewhere(Exchange exchange, HandlerEntry entry) {
+        exchange.task().queued();
         try {
             entry.executor().execute(exchange.task());
         } catch (ExecutorRefusedException e) {

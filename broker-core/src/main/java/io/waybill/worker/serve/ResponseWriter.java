@@ -6,6 +6,7 @@ import io.waybill.api.ErrorKind;
 import io.waybill.api.MessageId;
 import io.waybill.api.MessageType;
 import io.waybill.api.tensor.Tensor;
+import io.waybill.handling.CallReports;
 import io.waybill.handling.Failure;
 import io.waybill.handling.OutgoingResponse;
 import io.waybill.host.Clock;
@@ -63,6 +64,7 @@ public final class ResponseWriter {
     private final int maxRecordBytes;
     private final WorkerCounters counters;
     private final HandlerSlots invocations;
+    private final CallReports reports;
     private final AtomicLong unwritten = new AtomicLong();
     private volatile boolean closed; // set by the thread that closes the worker
     private long latestNs; // by the responding thread, read by the polling one, most often the same
@@ -74,6 +76,7 @@ public final class ResponseWriter {
             TensorTransit transit,
             int maxRecordBytes,
             HandlerSlots invocations,
+            CallReports reports,
             WorkerCounters counters) {
         this.workerId = workerId;
         this.appender = appender;
@@ -82,6 +85,7 @@ public final class ResponseWriter {
         this.receiver = transit.receiver();
         this.maxRecordBytes = maxRecordBytes;
         this.invocations = invocations;
+        this.reports = reports;
         this.counters = counters;
     }
 
@@ -116,20 +120,12 @@ public final class ResponseWriter {
      *
      * @return whether the handler's response was sent
      */
-    boolean send(
-            PeerLink to,
-            long id,
-            MessageType request,
-            long parent,
-            long handlerSequence,
-            int flags,
-            ResponseBody body) {
+    boolean send(PeerLink to, RecordView request, long handlerSequence, int flags, ResponseBody body) {
         int length = body.length();
         if (!canRespond() && !isComfortable()) {
             refuse(
                     to,
-                    id,
-                    parent,
+                    request,
                     handlerSequence,
                     flags,
                     ErrorCode.JOURNAL_FULL,
@@ -138,7 +134,7 @@ public final class ResponseWriter {
             return false;
         }
         if (length > maxRecordBytes / 2) {
-            refuse(to, id, parent, handlerSequence, flags, ErrorCode.TOO_LARGE, tooLarge(length));
+            refuse(to, request, handlerSequence, flags, ErrorCode.TOO_LARGE, tooLarge(length));
             return false;
         }
         Plan plan = null;
@@ -149,12 +145,12 @@ public final class ResponseWriter {
             sharing = body.references().isEmpty() ? null : share(body, to);
             body.travelsWith(plan, sharing);
             body.fit(maxRecordBytes / 2);
-            written = append(to, id, OutgoingResponse.typeFor(request), parent, handlerSequence, flags, body);
+            written = append(to, request, OutgoingResponse.typeFor(request.type()), handlerSequence, flags, body);
         } catch (CallException e) { // the tensors or the references can't be sent
-            fail(to, id, parent, handlerSequence, flags, e.kind(), e.code(), nodeError(e.getMessage()));
+            fail(to, request, handlerSequence, flags, e.kind(), e.code(), nodeError(e.getMessage()));
         } catch (Throwable e) { // the boundary around storages, which may be released or foreign code
             String text = nodeError("the response can't be sent: " + ForeignErrors.describe(e));
-            fail(to, id, parent, handlerSequence, flags, ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, text);
+            fail(to, request, handlerSequence, flags, ErrorKind.UNKNOWN_ERROR, ErrorCode.HANDLER_FAILED, text);
         } finally {
             end(plan, sharing, written);
         }
@@ -194,9 +190,8 @@ public final class ResponseWriter {
         return "a payload has at most " + maxRecordBytes / 2 + " bytes, and the answer has " + length;
     }
 
-    private void refuse(
-            PeerLink to, long id, long parent, long handlerSequence, int flags, ErrorCode code, String text) {
-        fail(to, id, parent, handlerSequence, flags, ErrorKind.UNKNOWN_ERROR, code, nodeError(text));
+    private void refuse(PeerLink to, RecordView request, long handlerSequence, int flags, ErrorCode code, String text) {
+        fail(to, request, handlerSequence, flags, ErrorKind.UNKNOWN_ERROR, code, nodeError(text));
     }
 
     /** Prepares the tensors; waits up to a limit while the caller has too many leases. */
@@ -227,8 +222,7 @@ public final class ResponseWriter {
         if (leansOnItsCaller) {
             fail(
                     to,
-                    response.id(),
-                    response.parent(),
+                    response,
                     response.handlerSequence(),
                     0,
                     ErrorKind.UNKNOWN_ERROR,
@@ -265,21 +259,20 @@ public final class ResponseWriter {
     /** Responds with an error to a request that no handler has begun. */
     void fail(
             PeerLink to,
-            long id,
-            long parent,
+            RecordView request,
             long handlerSequence,
             int flags,
             ErrorKind kind,
             ErrorCode code,
             String text) {
-        fail(to, id, parent, handlerSequence, flags, new Error(kind, code, text, 0, Observations.NO_BYTES));
+        fail(to, request, handlerSequence, flags, new Error(kind, code, text, 0, Observations.NO_BYTES));
     }
 
     /** Responds with an error when the handler may have begun. */
-    void fail(PeerLink to, long id, long parent, long handlerSequence, int flags, Error error) {
+    void fail(PeerLink to, RecordView request, long handlerSequence, int flags, Error error) {
         counters.countFailure(error.code());
         try {
-            append(to, id, MessageType.EXCEPTION, parent, handlerSequence, flags, error);
+            append(to, request, MessageType.EXCEPTION, handlerSequence, flags, error);
         } catch (RuntimeException | java.lang.Error e) {
             countUnwritten(e);
         }
@@ -343,7 +336,8 @@ public final class ResponseWriter {
 
     /** Appends a response. Returns whether it was written. */
     private boolean append(
-            PeerLink to, long id, MessageType type, long parent, long handlerSequence, int flags, Content content) {
+            PeerLink to, RecordView request, MessageType type, long handlerSequence, int flags, Content content) {
+        long id = request.id();
         long wallNs = clock.wallNs();
         boolean written = false;
         appender.lock();
@@ -352,7 +346,7 @@ public final class ResponseWriter {
             record.begin(type, id, workerId, to.id(), content.payloadLength(), content.sectionLength())
                     .flags(flags)
                     .sentNs(wallNs)
-                    .parent(parent)
+                    .parent(request.parent())
                     .handlerSequence(handlerSequence);
             content.write(record);
             long sequence = appender.journal().size();
@@ -372,7 +366,18 @@ public final class ResponseWriter {
             appender.unlock();
         }
         to.announce();
+        if (!reports.isEmpty()) {
+            report(to, request, content, wallNs);
+        }
         return true;
+    }
+
+    /** Reports by the thread that has begun the request; by another one if none has, as this one may have to go on polling. */
+    private void report(PeerLink to, RecordView request, Content content, long wallNs) {
+        ErrorCode error = content instanceof Error failed ? failed.code() : null;
+        int tensors = content instanceof ResponseBody body ? body.tensors().size() : 0;
+        long bytes = Envelope.recordLength(content.payloadLength(), content.sectionLength());
+        reports.responded(invocations.own().prepare(reports), request, to.id(), error, (int) bytes, tensors, wallNs);
     }
 
     /** Counts a response that could not be written; its caller times out. */
@@ -389,7 +394,6 @@ public final class ResponseWriter {
         closed = true;
     }
 
-    /** Returns the responses that could not be written. */
     long unwritten() {
         return unwritten.get();
     }

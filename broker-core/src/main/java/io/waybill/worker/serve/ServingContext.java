@@ -2,6 +2,7 @@ package io.waybill.worker.serve;
 
 import io.waybill.api.Rpc;
 import io.waybill.api.intercept.HandlerInterceptor;
+import io.waybill.handling.CallReports;
 import io.waybill.host.Clock;
 import io.waybill.intercept.Interceptors;
 import io.waybill.worker.call.Calls;
@@ -24,7 +25,8 @@ public record ServingContext(
         FaultAlarm faults,
         HandlerErrorLog handlerErrors,
         Interceptors<HandlerInterceptor> interceptors,
-        InnerRequests inner) {
+        InnerRequests inner,
+        CallReports reports) {
 
     /** Returns calls by operator or function, and references, on behalf of a request. */
     Rpc rpcFor(CallOrigin origin) {

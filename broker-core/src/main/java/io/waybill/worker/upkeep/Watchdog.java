@@ -4,6 +4,7 @@ import io.waybill.api.MessageId;
 import io.waybill.dispatch.HandlerEntry;
 import io.waybill.dispatch.HandlerRegistry;
 import io.waybill.dispatch.StuckSettings;
+import io.waybill.event.CallListeners;
 import io.waybill.host.Clock;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.poll.HandlerCall;
@@ -40,6 +41,7 @@ public final class Watchdog {
     private final HandlerSlots invocations;
     private final Runnable innerLook;
     private final StuckSettings settings;
+    private final CallListeners events;
     private final Clock clock;
     private final StuckCalls counted;
     private final DeferredResponseWatch late;
@@ -61,6 +63,7 @@ public final class Watchdog {
         this.invocations = invocations;
         this.innerLook = innerLook;
         this.settings = settings;
+        this.events = registry.events();
         this.clock = clock;
         this.counted = new StuckCalls(settings, registry, counters);
         this.late = new DeferredResponseWatch(open, settings, counted, clock);
@@ -85,6 +88,7 @@ public final class Watchdog {
         }
         late.look();
         innerLook.run();
+        events.look(nowNs);
     }
 
     private WatchedThread observationOf(HandlerSlot slot) {

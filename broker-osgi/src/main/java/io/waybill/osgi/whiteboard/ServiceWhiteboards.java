@@ -12,7 +12,7 @@ import java.time.Duration;
 import org.osgi.framework.BundleContext;
 
 /**
- * The services of bundles that a node uses: handlers, converters, access policies, interceptors and commands.
+ * The services of bundles that a node uses: handlers, converters, access policies, interceptors, commands and listeners for events.
  *
  * <p><b>Threads.</b> Any. <b>Ownership.</b> The framework's host closes it, after the framework has stopped.
  */
@@ -25,6 +25,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
     private final HandlerWhiteboard handlers;
     private final ConverterWhiteboard converters;
     private final ToolWhiteboard tools;
+    private final CallEventsWhiteboard events;
 
     /**
      * Creates the whiteboards; {@link #open} begins.
@@ -49,10 +50,12 @@ public final class ServiceWhiteboards implements AutoCloseable {
         handlers = new HandlerWhiteboard(context, registry, problems, executors, drainLimit, clock);
         converters = new ConverterWhiteboard(context, deviceConverters, registry.errors());
         tools = new ToolWhiteboard(context, toolCommands, problems);
+        events = new CallEventsWhiteboard(context, registry, problems);
     }
 
     /** Takes the services that are there, and those that come. Handlers last: their first request is checked and intercepted. */
     public void open() {
+        events.open();
         callInterceptors.open();
         handlerInterceptors.open();
         policies.open();
@@ -75,6 +78,7 @@ public final class ServiceWhiteboards implements AutoCloseable {
                 .attempt(handlers::close)
                 .attempt(handlerInterceptors::close)
                 .attempt(callInterceptors::close)
+                .attempt(events::close)
                 .finishUnchecked();
     }
 }

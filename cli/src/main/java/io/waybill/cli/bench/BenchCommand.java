@@ -3,8 +3,8 @@ package io.waybill.cli.bench;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.waybill.bench.BenchDistribution;
 import io.waybill.bench.EnvelopeCost;
+import io.waybill.bench.ExtensionCost;
 import io.waybill.bench.Idle;
-import io.waybill.bench.InterceptorCost;
 import io.waybill.bench.LookupRate;
 import io.waybill.bench.OperatorCall;
 import io.waybill.bench.Pairs;
@@ -116,8 +116,9 @@ public final class BenchCommand implements Runnable {
             case "retention" ->
                 new QuotaUnderLoad(
                         given.number("--minutes"), given.large("--quota") << 20, given.number("--rate"), size)::run;
-            case "interceptors" -> new InterceptorCost(calls, rounds, waiting)::run;
             case "envelopes" -> new EnvelopeCost(calls, rounds, waiting)::run;
+            case "interceptors" -> new ExtensionCost(ExtensionCost.Kind.INTERCEPTORS, calls, rounds, waiting)::run;
+            case "events" -> new ExtensionCost(ExtensionCost.Kind.EVENTS, calls, rounds, waiting)::run;
             case "operator" -> new OperatorCall(calls, waiting, distribution())::run;
             case "reference" -> new ReferenceCall(calls, rounds, waiting, distribution())::run;
             case "pairs" -> new Pairs(given.even("--processes"), given.number("--seconds"), size, rounds, waiting)::run;

@@ -3,6 +3,7 @@ package io.waybill.bench;
 import io.waybill.api.MessageType;
 import io.waybill.api.Request;
 import io.waybill.api.Response;
+import io.waybill.api.event.CallEvent;
 import io.waybill.api.intercept.CallInterceptor;
 import io.waybill.api.intercept.HandlerInterceptor;
 import io.waybill.bench.measure.Allocation;
@@ -26,20 +27,36 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.HdrHistogram.Histogram;
 
 /**
- * {@code bench interceptors}: what one interceptor on each side that does nothing costs a round trip. Both workers add and withdraw theirs
- * between rounds of the same two processes; each figure is the median over the rounds, the cost that of the differences of neighbours.
+ * {@code bench interceptors} and {@code bench events}: what one interceptor on each side that does nothing costs a round trip, or one listener
+ * on each side that counts events. Both workers add and withdraw theirs between rounds of the same two processes; each figure is the median over the rounds, the cost that of the differences of neighbours.
  *
+ * @param what is added
  * @param calls of a round
  * @param rounds odd; of each kind, after one to warm up
  * @param waiting how the workers wait
  */
-public record InterceptorCost(int calls, int rounds, String waiting) {
+public record ExtensionCost(Kind what, int calls, int rounds, String waiting) {
 
-    static final String SERVER_ROLE = "interceptors-server";
-    static final String ROLE = "interceptors-client";
+    static final String SERVER_ROLE = "extension-server";
+    static final String ROLE = "extension-client";
+
+    /** What is added. */
+    public enum Kind {
+        /** Interceptors that do nothing. */
+        INTERCEPTORS("intercepted_"),
+        /** Listeners that count events. */
+        EVENTS("observed_");
+
+        private final String prefix; // of figures
+
+        Kind(String prefix) {
+            this.prefix = prefix;
+        }
+    }
 
     private static final int PAYLOAD_BYTES = 64;
     private static final MessageType SWITCH = MessageType.userRequest(0x43);
@@ -47,45 +64,62 @@ public record InterceptorCost(int calls, int rounds, String waiting) {
     private static final Provider PROVIDER = new Provider("bench-interceptor", "1");
 
     public Figures run(Consumer<String> progress) throws IOException {
-        progress.accept("rounds with and without interceptors");
+        progress.accept("rounds with and without " + what.name().toLowerCase(Locale.ROOT));
         try (Children children = new Children()) {
             Path home = children.directory().resolve("home");
-            children.start(SERVER_ROLE, home, waiting);
-            return children.start(ROLE, home, waiting, calls, rounds).figures();
+            children.start(SERVER_ROLE, home, waiting, what);
+            return children.start(ROLE, home, waiting, calls, rounds, what).figures();
         }
     }
 
-    /** An interceptor that is there or not. Belongs to one thread at a time. */
-    private static final class Switch<T> {
-        private final Interceptors<T> interceptors;
-        private final T interceptor;
-        private Interceptors.Registration added; // null while it is not there
+    /** An extension that is there or not. Belongs to one thread at a time. */
+    private static final class Switch {
+        private final Supplier<Runnable> adding; // returns what withdraws it
+        private Runnable withdrawing; // null while it is not there
 
-        Switch(Interceptors<T> interceptors, T interceptor) {
-            this.interceptors = interceptors;
-            this.interceptor = interceptor;
+        Switch(Supplier<Runnable> adding) {
+            this.adding = adding;
+        }
+
+        /** One that does not affect the calls of the side. */
+        static Switch of(Kind what, Worker worker, Supplier<Runnable> intercepting) {
+            return new Switch(what == Kind.INTERCEPTORS ? intercepting : () -> count(worker));
+        }
+
+        static <T> Runnable intercept(Interceptors<T> interceptors, T interceptor) {
+            List<HandlerKey> keys = List.of(HandlerKey.parse(EchoServer.ECHO));
+            Interceptors.Registration added = interceptors.add(new InterceptorSpec<>(keys, interceptor, PROVIDER, 0));
+            return () -> added.withdraw(DRAIN_LIMIT);
+        }
+
+        private static Runnable count(Worker worker) {
+            long[] counts = new long[CallEvent.Kind.values().length];
+            return worker.events()
+                    .add(PROVIDER.toString(), event -> counts[event.kind().ordinal()]++)::remove;
         }
 
         synchronized void set(boolean on) {
-            if (on && added == null) {
-                List<HandlerKey> keys = List.of(HandlerKey.parse(EchoServer.ECHO));
-                added = interceptors.add(new InterceptorSpec<>(keys, interceptor, PROVIDER, 0));
-            } else if (!on && added != null) {
-                added.withdraw(DRAIN_LIMIT);
-                added = null;
+            if (on && withdrawing == null) {
+                withdrawing = adding.get();
+            } else if (!on && withdrawing != null) {
+                withdrawing.run();
+                withdrawing = null;
             }
         }
     }
 
-    /** Arguments: home, waiting. */
+    /** Arguments: home, waiting, what. */
     static void server(String[] arguments) throws IOException {
         Host host = Host.real();
         HandlerRegistry handlers = EchoServer.registry(host);
         EchoServer.handle(handlers, (message, outbox) -> outbox.respond(message.payload()));
         try (Worker worker = EchoServer.join(
                 Home.open(Path.of(arguments[0]), host), EchoServer.NAME, EchoServer.settings(arguments[1]), handlers)) {
-            Switch<HandlerInterceptor> around =
-                    new Switch<>(worker.interceptors().handlers(), (message, outbox) -> {});
+            HandlerInterceptor interceptor = (message, outbox) -> {};
+            Switch around = Switch.of(
+                    Kind.valueOf(arguments[2]),
+                    worker,
+                    () -> Switch.intercept(worker.interceptors().handlers(), interceptor));
             handlers.add(HandlerSpec.of(
                     HandlerKey.parse("0x143"),
                     (message, outbox) -> {
@@ -100,39 +134,42 @@ public record InterceptorCost(int calls, int rounds, String waiting) {
         }
     }
 
-    /** Arguments: home, waiting, calls, rounds. */
+    /** Arguments: home, waiting, calls, rounds, what. */
     static void client(String[] arguments) throws Exception {
         int rounds = Integer.parseInt(arguments[3]);
         try (Worker worker = EchoServer.joinCaller(arguments[0], EchoServer.settings(arguments[1]))) {
             BenchProcess.ready();
-            Switch<CallInterceptor> around = new Switch<>(worker.interceptors().calls(), call -> {});
+            CallInterceptor interceptor = call -> {};
+            Kind what = Kind.valueOf(arguments[4]);
+            Switch around = Switch.of(
+                    what, worker, () -> Switch.intercept(worker.interceptors().calls(), interceptor));
             Rounds bare = new Rounds(rounds);
-            Rounds intercepted = new Rounds(rounds);
+            Rounds extended = new Rounds(rounds);
             for (int round = -1; round < rounds; round++) {
                 boolean first = round % 2 == 0; // who comes first changes
                 for (boolean on : new boolean[] {first, !first}) {
                     around.set(on);
-                    (on ? intercepted : bare).measure(round, worker, on, Integer.parseInt(arguments[2]));
+                    (on ? extended : bare).measure(round, worker, on, Integer.parseInt(arguments[2]));
                 }
             }
             double[] costs = new double[rounds];
             for (int i = 0; i < rounds; i++) {
-                costs[i] = intercepted.meanNs[i] - bare.meanNs[i];
+                costs[i] = extended.meanNs[i] - bare.meanNs[i];
             }
             long bareNs = Figures.median(bare.p50Ns);
-            long interceptedNs = Figures.median(intercepted.p50Ns);
+            long extendedNs = Figures.median(extended.p50Ns);
             BenchProcess.report(new Figures()
                     .put("calls", Integer.parseInt(arguments[2]))
                     .put("rounds", rounds)
                     .put("waiting", arguments[1].toLowerCase(Locale.ROOT).replace('_', '-'))
                     .put("p50_ns", bareNs)
-                    .put("intercepted_p50_ns", interceptedNs)
-                    .put("ratio_p50", (double) interceptedNs / bareNs)
+                    .put(what.prefix + "p50_ns", extendedNs)
+                    .put("ratio_p50", (double) extendedNs / bareNs)
                     .put("cost_ns", Math.round(Figures.median(costs)))
                     .put("allocated_bytes_per_call", Figures.median(bare.allocated))
-                    .put("intercepted_allocated_bytes_per_call", Figures.median(intercepted.allocated))
+                    .put(what.prefix + "allocated_bytes_per_call", Figures.median(extended.allocated))
                     .put("served_allocated_bytes_per_call", Figures.median(bare.served))
-                    .put("intercepted_served_allocated_bytes_per_call", Figures.median(intercepted.served)));
+                    .put(what.prefix + "served_allocated_bytes_per_call", Figures.median(extended.served)));
             BenchProcess.awaitEnd();
         }
     }

@@ -1,0 +1,31 @@
+package io.waybill.api.event;
+
+import org.osgi.annotation.versioning.ConsumerType;
+
+/**
+ * Listener for what happens to the calls of a worker, those that it makes and those that it serves. A bundle publishes it as a service.
+ *
+ * <p><b>Threads.</b> The threads of calls: the caller's, the one that polls, and that of the handler. Several at the same time.
+ *
+ * <p><b>Cost.</b> It delays the calls. It must not block, take locks that others hold for long, make calls, or allocate much.
+ *
+ * <p><b>Errors.</b> Whatever it throws affects no call. A listener that throws {@value #MAX_FAILURES} times, does not return within a
+ * second, or is slow in {@value #MAX_SLOW} samples in a row is dropped until its bundle publishes it again.
+ */
+@ConsumerType
+@FunctionalInterface
+public interface CallEvents {
+
+    /** Number of exceptions after which a listener is dropped. */
+    int MAX_FAILURES = 10;
+
+    /** Number of slow samples in a row after which a listener is dropped. One event in 64 is a sample; slow is more than 1 ms. */
+    int MAX_SLOW = 10;
+
+    /**
+     * Notifies of an event.
+     *
+     * @param event valid until this returns, and reused afterwards
+     */
+    void onEvent(CallEvent event);
+}

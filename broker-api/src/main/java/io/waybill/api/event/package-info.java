@@ -1,0 +1,13 @@
+/**
+ * Service interface for bundles that follow what happens to calls.
+ *
+ * <h2>Starting points</h2>
+ * <ul>
+ * <li>{@link io.waybill.api.event.CallEvents} for the listener
+ * <li>{@link io.waybill.api.event.CallEvent} for what it is notified of
+ * </ul>
+ */
+@Version("1.0.0")
+package io.waybill.api.event;
+
+import org.osgi.annotation.versioning.Version;

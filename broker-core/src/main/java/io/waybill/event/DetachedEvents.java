@@ -1,0 +1,76 @@
+package io.waybill.event;
+
+import io.waybill.host.Threads;
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/**
+ * Events that are delivered by a thread of their own, which ends when there are none.
+ *
+ * <p><b>Threads.</b> Any adds.
+ */
+final class DetachedEvents {
+
+    private static final int MAX_WAITING = 1024;
+
+    private final CallListeners listeners;
+    private final Threads threads;
+    private final Deque<EventView> waiting = new ArrayDeque<>(); // guarded by itself
+    private Object turn; // of the thread that delivers; null for none; guarded by waiting
+    private Thread thread; // guarded by waiting
+
+    DetachedEvents(CallListeners listeners, Threads threads) {
+        this.listeners = listeners;
+        this.threads = threads;
+    }
+
+    /** Adds an event, unless too many wait. */
+    void add(EventView event) {
+        synchronized (waiting) {
+            if (waiting.size() >= MAX_WAITING) {
+                return;
+            }
+            waiting.add(event);
+            if (turn != null) {
+                return;
+            }
+        }
+        begin();
+    }
+
+    private void begin() {
+        Object own = new Object();
+        synchronized (waiting) {
+            turn = own;
+        }
+        threads.start("waybill-call-events", () -> run(own));
+    }
+
+    /** Lets another thread go on if this one, which does not return from a listener, delivers. */
+    void replace(Thread hanging) {
+        synchronized (waiting) {
+            if (turn == null || thread != hanging) {
+                return;
+            }
+        }
+        begin();
+    }
+
+    private void run(Object own) {
+        while (true) {
+            EventView event;
+            synchronized (waiting) {
+                if (turn != own) {
+                    return;
+                }
+                thread = Thread.currentThread();
+                event = waiting.poll();
+                if (event == null) {
+                    turn = null;
+                    return;
+                }
+            }
+            listeners.notify(event);
+        }
+    }
+}

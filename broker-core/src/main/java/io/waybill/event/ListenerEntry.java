@@ -1,0 +1,100 @@
+package io.waybill.event;
+
+import io.waybill.api.event.CallEvents;
+import io.waybill.host.Clock;
+import io.waybill.host.failure.ForeignErrors;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A listener, and what it has done wrong. The boundary around it.
+ *
+ * <p><b>Threads.</b> Any. The counts of samples are not exact, because they cost nothing.
+ */
+final class ListenerEntry {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ListenerEntry.class);
+    private static final int SAMPLE_MASK = 63;
+    private static final long SLOW_NS = 1_000_000;
+
+    private final String provider;
+    private final CallEvents listener;
+    private final Runnable charge;
+    private final CallListeners owner;
+    private final Clock clock;
+    private final AtomicInteger failures = new AtomicInteger();
+    private int events; // racy
+    private int slow; // racy: samples in a row
+    private volatile String dropped = ""; // why; empty while it is called
+
+    ListenerEntry(String provider, CallEvents listener, Runnable charge, CallListeners owner, Clock clock) {
+        this.provider = provider;
+        this.listener = listener;
+        this.charge = charge;
+        this.owner = owner;
+        this.clock = clock;
+    }
+
+    String provider() {
+        return provider;
+    }
+
+    /** Returns why it is not called any more; empty while it is. */
+    String dropped() {
+        return dropped;
+    }
+
+    int failures() {
+        return failures.get();
+    }
+
+    /** Calls the listener. Does not throw. */
+    void call(EventView event) {
+        event.enter(this);
+        try {
+            if ((++events & SAMPLE_MASK) == 0) {
+                callTimed(event);
+            } else {
+                listener.onEvent(event);
+            }
+        } catch (Throwable e) { // the boundary around a listener
+            failed(e);
+        } finally {
+            event.leave();
+        }
+    }
+
+    private void callTimed(EventView event) {
+        long sinceNs = clock.monotonicNs();
+        listener.onEvent(event);
+        if (clock.monotonicNs() - sinceNs <= SLOW_NS) {
+            slow = 0;
+        } else if (++slow >= CallEvents.MAX_SLOW) {
+            drop("it took more than 1 ms in " + CallEvents.MAX_SLOW + " samples in a row");
+        }
+    }
+
+    private void failed(Throwable e) {
+        int count = failures.incrementAndGet();
+        charge.run();
+        if (count == 1) {
+            ForeignErrors.warn(LOG, "The CallEvents listener of " + provider + " failed", e);
+        }
+        if (count == CallEvents.MAX_FAILURES) {
+            drop("it failed " + count + " times, last with " + ForeignErrors.describe(e));
+        }
+    }
+
+    void drop(String why) {
+        synchronized (this) {
+            if (!dropped.isEmpty()) {
+                return;
+            }
+            dropped = why;
+        }
+        charge.run();
+        owner.remove(this);
+        LOG.error("The CallEvents listener of {} is dropped: {}; update its bundle or restart it", provider, why);
+    }
+}

@@ -1,0 +1,169 @@
+package io.waybill.handling;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.Invocation;
+import io.waybill.api.MessageType;
+import io.waybill.api.Request;
+import io.waybill.api.event.CallEvent.Kind;
+import io.waybill.event.CallListeners;
+import io.waybill.event.EventView;
+import io.waybill.host.Clock;
+import io.waybill.wire.Envelope;
+import io.waybill.wire.RecordView;
+import java.nio.ByteOrder;
+
+/**
+ * Reports to listeners what happens to the calls of a worker. Its methods are called only while there are listeners.
+ *
+ * <p><b>Threads.</b> Any, but none that holds a lock or the poll permit outside of a foreign section: the listeners are called here.
+ */
+public final class CallReports {
+
+    private static final int NAMED_CALL = MessageType.NAMED_CALL.code();
+    private static final int SCRIPT_CALL = MessageType.SCRIPT_CALL.code();
+    private static final int SCRIPT_REMOTE_CALL = MessageType.SCRIPT_REMOTE_CALL.code();
+    /** Of a name in a payload, behind its length. */
+    private static final int NAME_AT = 2;
+
+    private final CallListeners listeners;
+    private final Clock clock;
+
+    public CallReports(CallListeners listeners, Clock clock) {
+        this.listeners = listeners;
+        this.clock = clock;
+    }
+
+    /** Returns whether there is no listener. One volatile read. */
+    public boolean isEmpty() {
+        return listeners.isEmpty();
+    }
+
+    /** Creates an event that its owner keeps. */
+    public EventView newEvent() {
+        return listeners.newEvent();
+    }
+
+    /** Returns the present on the clock of events. */
+    public long nowNs() {
+        return clock.bootNs();
+    }
+
+    // ---- the caller's side
+
+    /** Reports a request that was written. */
+    public void appended(Request request, long id, long parent, int to, int bytes, long bootNs) {
+        EventView event = listeners.own();
+        if (event == null) {
+            return;
+        }
+        event.open(Kind.APPENDED, id, to, request.type())
+                .parent(parent)
+                .size(bytes, request.tensors().size())
+                .at(bootNs);
+        byte[] payload = request.payloadArray();
+        int length = request.payloadLength();
+        if (length > NAME_AT) {
+            int firstTwo = Byte.toUnsignedInt(payload[0]) | Byte.toUnsignedInt(payload[1]) << Byte.SIZE;
+            event.name(payload, NAME_AT, nameLength(request.type().code(), firstTwo, length));
+        }
+        listeners.notify(event);
+    }
+
+    /**
+     * Reports the outcome of a call, after its listener was notified.
+     *
+     * @param error null for none
+     */
+    public void ended(long id, int peer, MessageType type, ErrorCode error, int bytes, int tensors) {
+        EventView event = listeners.own();
+        if (event != null) {
+            listeners.notify(event.open(Kind.ENDED, id, peer, type).error(error).size(bytes, tensors));
+        }
+    }
+
+    /** Reports that the tensors of a response were converted. */
+    public void converted(RecordView response) {
+        EventView event = listeners.own();
+        if (event != null) {
+            listeners.notify(opened(event, Kind.CONVERTED, response));
+        }
+    }
+
+    // ---- the callee's side
+
+    /**
+     * Reports a request whose handler is about to be called.
+     *
+     * @param parkedSinceNs on the monotonic clock; 0 if it was not parked
+     * @param queuedNs on the clock of events; 0 if it was not queued
+     * @param isConverted whether its tensors were converted for a device
+     */
+    public void begun(EventView event, RecordView request, long parkedSinceNs, long queuedNs, boolean isConverted) {
+        long parkedNs = parkedSinceNs == 0 ? 0 : clock.bootNs() - (clock.monotonicNs() - parkedSinceNs);
+        listeners.notify(opened(event, Kind.READ, request).at(parkedNs == 0 ? queuedNs : parkedNs));
+        if (parkedNs != 0) {
+            listeners.notify(event.again(Kind.PARKED, parkedNs));
+        }
+        if (queuedNs != 0) {
+            listeners.notify(event.again(Kind.QUEUED, queuedNs));
+        }
+        if (isConverted) {
+            listeners.notify(event.again(Kind.CONVERTED, 0));
+        }
+        listeners.notify(event.again(Kind.BEGUN, 0));
+    }
+
+    /**
+     * Reports a response that was written.
+     *
+     * @param event prepared for {@link #prepared}; null to let another thread report it
+     * @param error null for none
+     */
+    public void responded(
+            EventView event, RecordView request, int to, ErrorCode error, int bytes, int tensors, long wallNs) {
+        EventView filled = event == null ? listeners.own() : event;
+        if (filled == null) {
+            return;
+        }
+        opened(filled, Kind.RESPONDED, request)
+                .peer(to)
+                .error(error)
+                .size(bytes, tensors)
+                .at(wallNs - clock.wallNsAt(0))
+                .resolved();
+        if (event == null) {
+            listeners.notifyElsewhere(filled);
+        }
+    }
+
+    /** Reports an event that was prepared. */
+    public void prepared(EventView event) {
+        listeners.notify(event);
+    }
+
+    private static EventView opened(EventView event, Kind kind, RecordView record) {
+        int payloadLength = record.payloadLength();
+        int firstTwo = payloadLength > NAME_AT
+                ? Short.toUnsignedInt(
+                        record.buffer().memory().getShort(Envelope.HEADER_LENGTH, ByteOrder.LITTLE_ENDIAN))
+                : 0;
+        int nameLength = nameLength(record.typeCode(), firstTwo, payloadLength);
+        return event.open(kind, record.id(), record.from(), record.type())
+                .parent(record.parent())
+                .size(record.buffer().length(), record.tensorCount())
+                .name(record.buffer().memory(), Envelope.HEADER_LENGTH + NAME_AT, nameLength);
+    }
+
+    /** Returns the length of the name at the start of a payload; 0 when the type has none, or the payload does not contain it. */
+    private static int nameLength(int code, int firstTwoBytes, int payloadLength) {
+        int length;
+        if (code == NAMED_CALL || code == Route.CONTROL_CALL) {
+            length = firstTwoBytes;
+        } else if (code == SCRIPT_CALL || code == SCRIPT_REMOTE_CALL) {
+            length = Invocation.nameLength(firstTwoBytes);
+        } else {
+            return 0;
+        }
+        return length > Invocation.MAX_NAME_BYTES || length + NAME_AT > payloadLength ? 0 : length;
+    }
+}
