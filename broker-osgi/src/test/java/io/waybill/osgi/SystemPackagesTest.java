@@ -10,11 +10,11 @@ class SystemPackagesTest {
 
     @Test
     void takesVersionsFromTheManifests() {
-        assertThat(SystemPackages.exportedVersion(MessageHandler.class)).isEqualTo("2.0.0");
+        assertThat(SystemPackages.exportedVersion(MessageHandler.class)).startsWith("2.");
         assertThat(SystemPackages.exportedVersion(org.slf4j.Logger.class)).startsWith("2.");
         assertThat(SystemPackages.extra())
-                .contains("io.waybill.api;version=\"2.0.0\"")
-                .contains("io.waybill.api.handler;version=\"2.0.0\"")
+                .contains("io.waybill.api;version=\"2.")
+                .contains("io.waybill.api.handler;version=\"2.")
                 .contains("org.osgi.service.component.runtime;version=\"1.5");
     }
 

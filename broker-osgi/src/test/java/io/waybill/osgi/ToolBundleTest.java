@@ -168,12 +168,12 @@ class ToolBundleTest {
 
     @Test
     void countsAThreadThatDoesNotEndForItsBundle() throws Exception {
-        String deaf =
-                "Thread self = Thread.currentThread(); while (System.getProperty(\"waybill.test.release\") == null)"
-                        + " { java.util.concurrent.locks.LockSupport.parkNanos(1_000_000); Thread.interrupted(); }";
+        String deaf = "run.line(\"deaf\"); while (System.getProperty(\"waybill.test.release\") == null)"
+                + " { java.util.concurrent.locks.LockSupport.parkNanos(1_000_000); Thread.interrupted(); }";
         System.clearProperty("waybill.test.release");
         node.bundles().install(bundle("org.acme.show", "1.0.0", "show", "", deaf));
         long run = begin();
+        awaitLine(run, "deaf"); // a run that is ended before its command is called does not call it
         node.call("control:tools.end", Map.of("run", Value.of(run)));
         eventually("it counts as stuck", () -> stuck() == 1);
         assertThat(read(run).field("error"))
