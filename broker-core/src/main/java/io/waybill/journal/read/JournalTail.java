@@ -90,11 +90,7 @@ public final class JournalTail implements Closeable {
         tail.tailer.direction(TailerDirection.BACKWARD);
         for (int cycle : tail.cyclesNewestFirst()) {
             long records = tail.tailer.excerptsInCycle(cycle);
-            MappedFaults.surface(); // before Chronicle releases a mapping, where it would drop the error
-            boolean isThere = records > 0
-                    && tail.tailer.moveToIndex(tail.queue.rollCycle().toIndex(cycle, records - 1));
-            MappedFaults.surface();
-            if (isThere) {
+            if (records > 0 && tail.tailer.moveToIndex(tail.queue.rollCycle().toIndex(cycle, records - 1))) {
                 break;
             }
         }
