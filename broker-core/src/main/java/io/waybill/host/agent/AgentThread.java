@@ -13,15 +13,17 @@ import org.agrona.concurrent.AgentRunner;
  * was never started.
  *
  * <p><b>Errors.</b> Whatever a duty cycle throws is counted and given to the error handler, and the next one follows after a back-off from
- * 10 ms to 1 s. What a wait throws is handled in the same way. Neither an {@link Error} nor an interrupt ends the agent; an
- * {@link org.agrona.concurrent.AgentTerminationException} does.
+ * 10 ms to 1 s. What a wait throws is handled in the same way, and so is what is thrown between both: HotSpot may report a fault in mapped
+ * memory anywhere. Neither an {@link Error} nor an interrupt ends the agent; an {@link org.agrona.concurrent.AgentTerminationException} does.
  */
 public final class AgentThread implements AutoCloseable {
 
     private final String threadName;
     private final WakeableIdleStrategy idle;
     private final RetriedAgent retried;
-    private final AgentRunner runner;
+    private final FailureLog failures;
+    private final AgentRunner first;
+    private boolean firstHasRun; // by the agent's thread
     private volatile Thread thread; // null before it starts
 
     /** Logs failures: the first of a series as an error, and when the series ends. */
@@ -42,12 +44,42 @@ public final class AgentThread implements AutoCloseable {
         this.threadName = threadName;
         this.idle = idle;
         this.retried = new RetriedAgent(agent, idle, failures);
-        this.runner = new AgentRunner(retried, failures, null, retried);
+        this.failures = failures;
+        this.first = runner();
     }
 
     /** Starts the thread. Once only. */
     public void start(Threads threads) {
-        thread = threads.start(threadName, runner);
+        thread = threads.start(threadName, () -> runUntilItReturns(this::run, failures));
+    }
+
+    private void run() {
+        AgentRunner runner = firstHasRun ? runner() : first; // one runs once
+        firstHasRun = true;
+        runner.run();
+    }
+
+    private AgentRunner runner() {
+        return new AgentRunner(retried, failures, null, retried);
+    }
+
+    /** Runs, and runs again after each exception: a runner lets those through that its own loop throws. */
+    static void runUntilItReturns(Runnable run, ErrorHandler onError) {
+        Throwable thrown = null;
+        boolean returned = false;
+        while (!returned) {
+            try {
+                if (thrown != null) {
+                    Throwable handled = thrown;
+                    thrown = null;
+                    onError.onError(handled);
+                }
+                run.run();
+                returned = true;
+            } catch (Throwable e) { // also of the error handler
+                thrown = e;
+            }
+        }
     }
 
     /** Number of duty cycles and waits that failed. */
@@ -95,7 +127,7 @@ public final class AgentThread implements AutoCloseable {
         join(Long.MAX_VALUE); // else the runner, if this thread is interrupted, interrupts the agent's, whose
         // files that may close
         if (thread == null) {
-            runner.close(); // closes the agent
+            first.close(); // closes the agent
         }
     }
 }

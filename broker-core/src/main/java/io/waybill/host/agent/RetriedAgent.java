@@ -24,6 +24,7 @@ final class RetriedAgent implements Agent, IdleStrategy {
     private final FailureLog log;
     private volatile boolean stopped; // set by any thread
     private volatile long failures; // written by the runner's thread alone
+    private boolean started;
     private long backOffNs;
     private boolean lastWaitFailed;
 
@@ -48,6 +49,10 @@ final class RetriedAgent implements Agent, IdleStrategy {
 
     @Override
     public void onStart() {
+        if (started) { // by an earlier runner, which its own loop ended
+            return;
+        }
+        started = true;
         try {
             agent.onStart();
         } catch (Throwable e) { // no reason to go without its duty cycles

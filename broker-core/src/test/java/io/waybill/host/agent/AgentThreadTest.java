@@ -49,6 +49,20 @@ class AgentThreadTest {
     }
 
     @Test
+    void goesOnAfterAnErrorBetweenDutyCycles() {
+        AtomicInteger runs = new AtomicInteger();
+        AgentThread.runUntilItReturns(
+                () -> {
+                    if (runs.incrementAndGet() < 3) {
+                        throw new InternalError("a fault occurred in a recent unsafe memory access operation");
+                    }
+                },
+                failures::add);
+        assertThat(runs).hasValue(3);
+        assertThat(failures).hasSize(2).allMatch(InternalError.class::isInstance);
+    }
+
+    @Test
     void doesNotRestWhileThereIsWork() {
         start(() -> {
             idle.rest(HOUR_NS);
