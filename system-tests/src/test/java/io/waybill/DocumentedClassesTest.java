@@ -3,7 +3,6 @@ package io.waybill;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -12,7 +11,6 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -68,13 +66,10 @@ class DocumentedClassesTest {
 
     /** The top-level classes in the sources of all modules, tests included. */
     private static Set<String> classes(Path root) {
-        try (Stream<Path> files = Files.walk(root)) {
-            return files.map(file -> SOURCE.matcher(root.relativize(file).toString()))
-                    .filter(Matcher::matches)
-                    .map(source -> source.group(1).replace('/', '.'))
-                    .collect(Collectors.toSet());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+        return Repository.files(root, ".java").stream()
+                .map(file -> SOURCE.matcher(root.relativize(file).toString()))
+                .filter(Matcher::matches)
+                .map(source -> source.group(1).replace('/', '.'))
+                .collect(Collectors.toSet());
     }
 }

@@ -3,10 +3,13 @@ package io.waybill;
 import com.tngtech.archunit.core.importer.ImportOption;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
 
 /** Where the sources and the documents of this project lie, seen from a test. Stateless. */
 final class Repository {
@@ -46,14 +49,27 @@ final class Repository {
 
     /** All files below a directory whose names have this ending, but what a build wrote. */
     static List<Path> files(Path root, String suffix) {
-        try (Stream<Path> all = Files.walk(root)) {
-            return all.filter(file -> file.toString().endsWith(suffix))
-                    .filter(file -> {
-                        String inside = "/" + root.relativize(file);
-                        return !inside.contains("/target/") && !inside.contains("/.");
-                    })
-                    .sorted()
-                    .toList();
+        List<Path> found = new ArrayList<>();
+        try {
+            Files.walkFileTree(root, new SimpleFileVisitor<>() {
+                @Override
+                public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) {
+                    String name = String.valueOf(directory.getFileName());
+                    boolean built = name.equals("target") || name.startsWith("."); // files come and go there
+                    return built && !directory.equals(root) ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
+                }
+
+                @Override
+                public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+                    String name = String.valueOf(file.getFileName());
+                    if (name.endsWith(suffix) && !name.startsWith(".")) {
+                        found.add(file);
+                    }
+                    return FileVisitResult.CONTINUE;
+                }
+            });
+            found.sort(null);
+            return List.copyOf(found);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
