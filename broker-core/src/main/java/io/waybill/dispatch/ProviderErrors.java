@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * How often code of each bundle or program failed: it threw something other than a rejection, returned null where that is wrong, or did not
- * return in time. Whoever calls such code counts here, and logs; by the name of the provider, over all its versions, while the worker runs.
+ * return in time. The boundary around that code counts here and logs. Counts are by the provider's name, over all its versions, while the worker runs.
  *
  * <p><b>Threads.</b> Thread-safe.
  */

@@ -132,13 +132,14 @@ class AccessPolicyBundleTest {
     @Test
     void servesTheUsersOfItsSettings() throws Exception {
         Object uid = Files.getAttribute(directory, "unix:uid");
-        Path settings = node.conf.resolve("org.acme.policy.PerUidPolicy.cfg");
+        Path settings = node.conf.resolve("org.acme.peruid.PerUidPolicy.cfg");
         Files.writeString(settings, "uids = 4711\n");
-        String source = Files.readString(Path.of("src/test/java/org/acme/policy/PerUidPolicy.java"));
+        String source =
+                Files.readString(Path.of("../examples/extensions/src/main/java/org/acme/peruid/PerUidPolicy.java"));
         node.bundles()
                 .install(forge.bundle(GUARD, "1.0.0")
-                        .library("org.acme.policy", "PerUidPolicy", source.substring(source.indexOf("import")))
-                        .header("-privatepackage", "org.acme.policy")
+                        .library("org.acme.peruid", "PerUidPolicy", source.substring(source.indexOf("import")))
+                        .header("-privatepackage", "org.acme.peruid")
                         .build());
         TestNode.eventually("it is configured", () -> !isServed());
         assertDenied("uid " + uid + " is not among the uids");

@@ -259,7 +259,7 @@ class OperatorPolicyTest {
                         untagged.add(name);
                     }
                 } else if (RANDOM.matcher(overload.signature().toString()).find() && !DRAWING_NOTHING.contains(name)) {
-                    unknown.add(overload.signature() + " may draw random numbers, and nobody has looked at it");
+                    unknown.add(overload.signature() + " may draw random numbers, and is in no reviewed list");
                 }
             }
         }
