@@ -1,0 +1,23 @@
+package io.waybill.autograd.graph;
+
+/** A backward pass that can't be computed: an operator or a hook failed, or the graph can't be differentiated here. */
+public class BackwardException extends RuntimeException {
+
+    private static final long serialVersionUID = 1;
+
+    BackwardException(String message) {
+        super(message);
+    }
+
+    BackwardException(String message, Throwable cause) {
+        super(message, cause);
+    }
+
+    /** Returns the part of libtorch's text that is about the computation, without the C++ stack below it. */
+    static String text(Throwable failure) {
+        String text = String.valueOf(failure.getMessage());
+        int end = text.indexOf("\nException raised from ");
+        String first = end < 0 ? text.lines().findFirst().orElse(text) : text.substring(0, end);
+        return first.strip();
+    }
+}

@@ -1,0 +1,274 @@
+package io.waybill.autograd.graph;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import org.bytedeco.pytorch.GradMode;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * The part of a backward pass that one worker computes: gradients enter it at roots and send functions, and leave it at receive functions or stay as those of
+ * leaves.
+ *
+ * <p><b>Use.</b> In a {@link PassMode#SMART} pass, {@link #roots} and {@link #discover} find what takes part, before anything is computed; they return the
+ * messages whose senders must discover next. Then, and in a {@link PassMode#FAST} pass at once, {@link #start} passes ones into the roots, and {@link #feed} what
+ * other workers computed. After the first of these nothing more can be discovered.
+ *
+ * <p><b>Threads.</b> Any. None is blocked until gradients arrive: {@link #start} and {@link #feed} compute what became possible and return. If another thread is
+ * computing, they leave the work to it. Grad mode is off meanwhile and then as before, callbacks included. <b>Ownership.</b> Tensors that are passed stay the
+ * caller's; tensors in callbacks are the pass's. <b>Order.</b> Sums are computed in an order that depends on the graph and the message ids alone.
+ */
+public final class BackwardPass {
+
+    private enum State {
+        ENTERING,
+        RUNNING,
+        ENDED
+    }
+
+    /** What the computing thread does next. */
+    private enum Next {
+        ENTRY,
+        IDLE,
+        DONE
+    }
+
+    private final ContextGraph context;
+    private final PassMode mode;
+    private final GraphUse use;
+    private final PassListener listener;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final PassGraph graph; // guarded by lock until it is sealed
+    private final Deque<PassEntry> fed = new ArrayDeque<>(2); // guarded by lock
+    private boolean isComputing; // guarded by lock: a thread has taken the work
+    private NodeRunner runner; // written under lock; used by the thread that computes
+    private PassEntry entry; // of the thread that computes
+    private volatile State state =
+            State.ENTERING; // written under lock; the computing thread looks whether it was cancelled
+
+    BackwardPass(ContextGraph context, PassMode mode, GraphUse use, PassListener listener) {
+        this.context = context;
+        this.mode = mode;
+        this.use = use;
+        this.listener = listener;
+        this.graph = new PassGraph(context::borrowed);
+    }
+
+    /** Returns whether the pass is done, has failed or was cancelled. */
+    public boolean isEnded() {
+        return state == State.ENDED;
+    }
+
+    /**
+     * Sets the roots: on the worker that starts the pass.
+     *
+     * @param roots scalars that were computed
+     * @return the messages whose gradients this pass will compute because of them; empty in a {@link PassMode#FAST} pass
+     * @throws BackwardException when one can't be differentiated
+     * @throws IllegalStateException when the pass has begun or ended, or has roots
+     */
+    public List<RecvId> roots(List<Tensor> roots) {
+        lock.lock();
+        try {
+            require(State.ENTERING);
+            if (graph.roots() != null) {
+                throw new IllegalStateException("this pass has roots");
+            }
+            return entered(Roots.entry(roots));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Adds the send function of this message to a {@link PassMode#SMART} pass: its gradients will be fed.
+     *
+     * @return the messages whose gradients this pass will compute because of it, without those returned before
+     * @throws UnknownSendException when the message was not sent in this context
+     * @throws IllegalStateException when the pass has begun or ended, or is not {@link PassMode#SMART}
+     */
+    public List<RecvId> discover(long messageId) {
+        if (mode != PassMode.SMART) {
+            throw new IllegalStateException("in a FAST pass all send functions take part");
+        }
+        lock.lock();
+        try {
+            require(State.ENTERING);
+            return graph.entry(messageId) != null ? List.of() : entered(context.send(messageId));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private List<RecvId> entered(PassEntry entry) {
+        List<RecvId> reached = graph.enter(entry);
+        return mode == PassMode.FAST ? List.of() : reached;
+    }
+
+    /**
+     * Passes ones into the roots, and computes what is possible.
+     *
+     * @throws IllegalStateException when there are no roots, or they were started, or the pass has ended
+     */
+    public void start() {
+        lock.lock();
+        try {
+            PassEntry roots = graph.roots();
+            if (roots == null || roots.isFed) {
+                throw new IllegalStateException(
+                        roots == null ? "this pass has no roots here" : "this pass was started");
+            }
+            begin();
+            roots.isFed = true;
+            fed.add(roots);
+            if (isComputing) {
+                return;
+            }
+            isComputing = true;
+        } finally {
+            lock.unlock();
+        }
+        compute();
+    }
+
+    /**
+     * Passes the gradients of a sent message into the graph, and computes what became possible. If they don't fit the tensors of the message, the pass fails
+     * with a {@link GradientMismatchException}, since it can't be done without them.
+     *
+     * @param gradients one for each tensor of the message that required grad, in its order; undefined ones are allowed
+     * @throws UnknownSendException when the message was not sent in this context; the pass goes on
+     * @throws BackwardException when the message takes no part in this pass, or was fed; the pass goes on
+     * @throws IllegalStateException when the pass has ended
+     */
+    public void feed(long messageId, List<Tensor> gradients) {
+        lock.lock();
+        try {
+            begin();
+            PassEntry entry = unfed(messageId);
+            entry.feed(gradients);
+            fed.add(entry);
+            if (isComputing) {
+                return;
+            }
+            isComputing = true;
+        } finally {
+            lock.unlock();
+        }
+        compute();
+    }
+
+    private PassEntry unfed(long messageId) {
+        PassEntry entry = graph.entry(messageId);
+        if (entry == null) {
+            context.requireSent(messageId);
+            throw new BackwardException("message " + messageId + " takes no part in this backward pass");
+        }
+        if (entry.isFed) {
+            throw new BackwardException("the gradients of message " + messageId + " arrived twice");
+        }
+        return entry;
+    }
+
+    private void begin() {
+        if (state == State.RUNNING) {
+            return;
+        }
+        require(State.ENTERING);
+        if (mode == PassMode.FAST) {
+            context.sends().forEach(graph::enter);
+        }
+        graph.seal();
+        runner = new NodeRunner(mode, use, context.gradientTable(), listener, graph.size());
+        state = State.RUNNING;
+    }
+
+    private void require(State expected) {
+        if (state != expected) {
+            throw new IllegalStateException(
+                    state == State.ENDED ? "the backward pass has ended" : "the backward pass has begun");
+        }
+    }
+
+    /** Runs what is ready, and what is fed meanwhile, until there is nothing more. */
+    private void compute() {
+        boolean before = GradMode.is_enabled();
+        GradMode.set_enabled(false);
+        try {
+            if (isDoneAfterRunning()) {
+                listener.done();
+            }
+        } finally {
+            GradMode.set_enabled(before);
+        }
+    }
+
+    private boolean isDoneAfterRunning() {
+        try {
+            Next next = next();
+            while (next == Next.ENTRY) {
+                runner.feed(entry);
+                while (state == State.RUNNING && runner.runNext()) {}
+                next = next();
+            }
+            return next == Next.DONE;
+        } catch (RuntimeException | Error e) { // foreign code: operators, hooks and callbacks
+            fail(e);
+            return false;
+        }
+    }
+
+    /** Takes an entry that was fed. If there is none, another thread may compute. */
+    private Next next() {
+        lock.lock();
+        try {
+            if (state == State.RUNNING && !fed.isEmpty()) {
+                entry = fed.poll();
+                return Next.ENTRY;
+            }
+            isComputing = false;
+            boolean isDone = state == State.RUNNING && runner.left() == 0 && !graph.isUnfed();
+            if (isDone || state == State.ENDED) {
+                end();
+            }
+            return isDone ? Next.DONE : Next.IDLE;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void fail(Throwable cause) {
+        lock.lock();
+        try {
+            isComputing = false;
+            boolean isFirst = state == State.RUNNING;
+            end();
+            if (!isFirst) {
+                return;
+            }
+        } finally {
+            lock.unlock();
+        }
+        listener.failed(cause);
+    }
+
+    /** Ends the pass without a callback: nothing more is computed, at the latest when the node that is running has returned. */
+    public void cancel() {
+        lock.lock();
+        try {
+            state = State.ENDED;
+            if (!isComputing) {
+                end();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void end() {
+        state = State.ENDED;
+        graph.free();
+        context.ended(this);
+    }
+}

@@ -1,0 +1,294 @@
+package io.waybill.autograd.graph;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import org.bytedeco.pytorch.Node;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * What one worker knows of one autograd context: the tensors that it sent and received in it, by message, and the gradients of its leaves.
+ *
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Tensors that are passed stay the caller's; tensors that are returned are new objects, which the caller's
+ * {@code PointerScope} frees, or else the garbage collector. What is held here is freed by {@link #close}.
+ */
+public final class ContextGraph implements AutoCloseable {
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Map<Long, SendFunction> sends = new HashMap<>(); // guarded by lock, as all below
+    private final Map<Long, RecvFunction> recvs = new HashMap<>();
+    private final Map<Long, RecvFunction> borrowed = new HashMap<>(); // by the address of their node
+    private final Gradients gradients = new Gradients();
+    private BackwardPass pass;
+    private long bytes;
+    private boolean isClosed;
+
+    /**
+     * Records a message that is sent. The graph of its tensors stays until {@link #close}.
+     *
+     * @param messageId the autograd message id, which is new in this context
+     * @param tensors those of the message that require grad
+     * @throws IllegalArgumentException when one does not require grad, or the message is known
+     * @throws IllegalStateException when this is closed
+     */
+    public void sent(long messageId, List<Tensor> tensors) {
+        SendFunction send = SendFunction.of(messageId, tensors);
+        lock.lock();
+        try {
+            requireNew(messageId, sends, "sent");
+            sends.put(messageId, send);
+            bytes += bytes(tensors);
+        } catch (RuntimeException e) {
+            send.close();
+            throw e;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Records a message that was received, and connects its tensors to this context: a backward pass that reaches them computes their gradients for the sender.
+     * They may then be modified in place.
+     *
+     * @param messageId the autograd message id, which is new in this context
+     * @param worker the sender
+     * @param tensors those of the message that require grad, which no operator has used; they are the connected ones when this returns
+     * @throws IllegalArgumentException when the message is known
+     * @throws IllegalStateException when this is closed
+     */
+    public void received(long messageId, int worker, List<Tensor> tensors) {
+        RecvFunction recv = RecvFunction.hang(new RecvId(messageId, worker), tensors);
+        lock.lock();
+        try {
+            requireNew(messageId, recvs, "received");
+            recvs.put(messageId, recv);
+            borrowed.put(recv.node.address(), recv);
+            bytes += bytes(tensors);
+        } catch (RuntimeException e) {
+            recv.close();
+            throw e;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void requireNew(long messageId, Map<Long, ?> known, String what) {
+        if (isClosed) {
+            throw closed();
+        }
+        if (known.containsKey(messageId)) {
+            throw new IllegalArgumentException("message " + messageId + " was " + what + " before in this context");
+        }
+    }
+
+    private static long bytes(List<Tensor> tensors) {
+        long sum = 0;
+        for (Tensor tensor : tensors) {
+            sum += tensor.nbytes();
+        }
+        return sum;
+    }
+
+    /**
+     * Lists a leaf in {@link #gradients()}. Leaves that were sent are listed without.
+     *
+     * @throws IllegalArgumentException when the tensor was computed, or does not require grad
+     */
+    public void leaf(Tensor leaf) {
+        Node accumulator = requireLeaf(leaf);
+        try {
+            gradients.leaf(accumulator, leaf);
+        } finally {
+            Handles.free(accumulator);
+        }
+    }
+
+    /** Returns the leaves that have a gradient, in the order in which they became known; those that neither were sent nor named by {@link #leaf} are missing. */
+    public List<LeafGradient> gradients() {
+        return gradients.list();
+    }
+
+    /**
+     * Returns the gradient of any leaf; empty when no pass has reached it.
+     *
+     * @throws IllegalArgumentException when the tensor was computed, or does not require grad
+     */
+    public Optional<Tensor> gradient(Tensor leaf) {
+        Node accumulator = requireLeaf(leaf);
+        try {
+            return gradients.find(accumulator);
+        } finally {
+            Handles.free(accumulator);
+        }
+    }
+
+    private static Node requireLeaf(Tensor leaf) {
+        if (!leaf.requires_grad() || !leaf.is_leaf()) {
+            throw new IllegalArgumentException("a leaf requires grad and was not computed, and this tensor "
+                    + (leaf.requires_grad() ? "was computed" : "does not require grad"));
+        }
+        return Handles.accumulator(leaf);
+    }
+
+    /**
+     * Creates the backward pass of this context. There is one at a time.
+     *
+     * @throws IllegalStateException when another one has not ended, or this is closed
+     */
+    public BackwardPass begin(PassMode mode, GraphUse use, PassListener listener) {
+        lock.lock();
+        try {
+            if (isClosed) {
+                throw closed();
+            }
+            if (pass != null) {
+                throw new IllegalStateException("a backward pass of this context is in progress");
+            }
+            pass = new BackwardPass(this, mode, use, listener);
+            return pass;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns the backward pass that has not ended. */
+    public Optional<BackwardPass> pass() {
+        lock.lock();
+        try {
+            return Optional.ofNullable(pass);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns how many messages with send functions there are. */
+    public int sendCount() {
+        lock.lock();
+        try {
+            return sends.size();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns how many messages with receive functions there are. */
+    public int recvCount() {
+        lock.lock();
+        try {
+            return recvs.size();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns how many leaves have a gradient. */
+    public int gradientCount() {
+        return gradients.size();
+    }
+
+    /** Returns the bytes of all tensors that were sent and received. */
+    public long bytes() {
+        lock.lock();
+        try {
+            return bytes;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Ends the pass and frees everything; a node that is running is freed when it returns. A second call does nothing. */
+    @Override
+    public void close() {
+        BackwardPass running = markClosed();
+        if (running != null) {
+            running.cancel(); // after this it reads nothing of what is freed below
+        }
+        lock.lock();
+        try {
+            sends.values().forEach(SendFunction::close);
+            recvs.values().forEach(RecvFunction::close);
+            sends.clear();
+            recvs.clear();
+            borrowed.clear();
+            gradients.close();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private BackwardPass markClosed() {
+        lock.lock();
+        try {
+            isClosed = true;
+            return pass;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    RecvFunction borrowed(long address) {
+        lock.lock();
+        try {
+            return borrowed.get(address);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    PassEntry send(long messageId) {
+        lock.lock();
+        try {
+            requireSent(messageId);
+            return entry(sends.get(messageId));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Throws unless the message was sent. */
+    void requireSent(long messageId) {
+        lock.lock();
+        try {
+            if (!sends.containsKey(messageId)) {
+                throw new UnknownSendException(messageId);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    List<PassEntry> sends() {
+        lock.lock();
+        try {
+            List<PassEntry> entries = new ArrayList<>(sends.size());
+            sends.values().forEach(send -> entries.add(entry(send)));
+            return entries;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private PassEntry entry(SendFunction send) {
+        return PassEntry.of(send.messageId, send.edges(gradients));
+    }
+
+    Gradients gradientTable() {
+        return gradients;
+    }
+
+    void ended(BackwardPass ended) {
+        lock.lock();
+        try {
+            pass = pass == ended ? null : pass;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    static IllegalStateException closed() {
+        return new IllegalStateException("this autograd context is closed");
+    }
+}

@@ -1,0 +1,31 @@
+package io.waybill.autograd.graph;
+
+import org.bytedeco.pytorch.Node;
+import org.bytedeco.pytorch.Tensor;
+
+/** Edges into libtorch's graph: the nodes that the gradients of some tensors go to, and the number of the input there. Owns its nodes. */
+final class GradientEdges {
+
+    final Node[] nodes;
+    final int[] inputs;
+
+    GradientEdges(int size) {
+        this.nodes = new Node[size];
+        this.inputs = new int[size];
+    }
+
+    /** Sets the edge of a tensor that was computed; returns false for a leaf, whose edge is not set. */
+    boolean set(int i, Tensor tensor) {
+        Node node = tensor.grad_fn();
+        if (Handles.isNone(node)) {
+            return false;
+        }
+        nodes[i] = Handles.own(node);
+        inputs[i] = (int) tensor.output_nr();
+        return true;
+    }
+
+    void free() {
+        Handles.free(nodes);
+    }
+}

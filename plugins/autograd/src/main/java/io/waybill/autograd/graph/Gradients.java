@@ -1,0 +1,121 @@
+package io.waybill.autograd.graph;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import org.bytedeco.pytorch.Node;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * The gradients of a context, by the node that would have accumulated them into the leaf's {@code .grad}. A leaf is listed once its tensor is known, because the
+ * node does not tell it.
+ *
+ * <p><b>Threads.</b> Any; a sum is computed under the lock.
+ */
+final class Gradients {
+
+    /** A leaf. It holds the node, so that its address stays its identity. */
+    private static final class Leaf {
+        Node accumulator;
+        Tensor tensor;
+        Tensor gradient;
+    }
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Map<Long, Leaf> leaves = new LinkedHashMap<>(); // guarded by lock
+    private boolean isClosed; // guarded by lock
+
+    /** Makes the leaf of this node known. Both stay the caller's. */
+    void leaf(Node accumulator, Tensor tensor) {
+        lock.lock();
+        try {
+            if (isClosed) {
+                throw ContextGraph.closed();
+            }
+            Leaf leaf = of(accumulator);
+            if (leaf.tensor == null) {
+                leaf.tensor = Handles.keep(tensor);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Adds a gradient, which stays the caller's. Grad mode is off. After {@link #close} this does nothing: a pass may end later. */
+    void add(Node accumulator, Tensor gradient) {
+        lock.lock();
+        try {
+            if (isClosed) {
+                return;
+            }
+            Leaf leaf = of(accumulator);
+            Tensor before = leaf.gradient;
+            leaf.gradient = before == null ? Handles.keep(gradient) : InputSlots.sum(before, gradient);
+            Handles.free(before);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Leaf of(Node accumulator) {
+        return leaves.computeIfAbsent(accumulator.address(), address -> {
+            Leaf leaf = new Leaf();
+            leaf.accumulator = Handles.own(accumulator);
+            return leaf;
+        });
+    }
+
+    List<LeafGradient> list() {
+        List<LeafGradient> list = new ArrayList<>();
+        lock.lock();
+        try {
+            for (Leaf leaf : leaves.values()) {
+                if (leaf.tensor != null && leaf.gradient != null) {
+                    list.add(new LeafGradient(new Tensor(leaf.tensor), new Tensor(leaf.gradient)));
+                }
+            }
+            return list;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    Optional<Tensor> find(Node accumulator) {
+        lock.lock();
+        try {
+            Leaf leaf = leaves.get(accumulator.address());
+            return leaf == null || leaf.gradient == null ? Optional.empty() : Optional.of(new Tensor(leaf.gradient));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    int size() {
+        lock.lock();
+        try {
+            return (int) leaves.values().stream()
+                    .filter(leaf -> leaf.gradient != null)
+                    .count();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    void close() {
+        lock.lock();
+        try {
+            isClosed = true;
+            for (Leaf leaf : leaves.values()) {
+                Handles.free(leaf.accumulator);
+                Handles.free(leaf.tensor);
+                Handles.free(leaf.gradient);
+            }
+            leaves.clear();
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,79 @@
+package io.waybill.autograd.graph;
+
+import java.util.List;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * Where gradients enter a pass: a send function, or the roots. Its edges belong to the send function or to the roots.
+ *
+ * <p><b>Threads.</b> Under the lock of the pass until it is fed; then the thread that runs the pass.
+ */
+final class PassEntry implements Comparable<PassEntry> {
+
+    final boolean isRoots;
+    final long messageId;
+    final GradientEdges edges;
+    final GraphNode[] targets;
+    final int[] numbers;
+    boolean isFed;
+    private Tensor[] gradients;
+
+    private PassEntry(boolean isRoots, long messageId, GradientEdges edges) {
+        this.isRoots = isRoots;
+        this.messageId = messageId;
+        this.edges = edges;
+        this.targets = new GraphNode[edges.nodes.length];
+        this.numbers = new int[edges.nodes.length];
+    }
+
+    static PassEntry ofRoots(GradientEdges edges) {
+        return new PassEntry(true, 0, edges);
+    }
+
+    static PassEntry of(long messageId, GradientEdges edges) {
+        return new PassEntry(false, messageId, edges);
+    }
+
+    /** Takes new objects of the gradients; undefined ones are null. */
+    void feed(List<Tensor> from) {
+        gradients = new Tensor[from.size()];
+        for (int i = 0; i < gradients.length; i++) {
+            Tensor gradient = from.get(i);
+            gradients[i] = gradient.defined() ? withoutGraph(gradient) : null;
+        }
+        isFed = true;
+    }
+
+    private static Tensor withoutGraph(Tensor gradient) {
+        return gradient.requires_grad() ? Handles.own(gradient.detach()) : Handles.keep(gradient);
+    }
+
+    /** Takes a gradient, which the caller frees. */
+    Tensor take(int i) {
+        Tensor gradient = gradients[i];
+        gradients[i] = null;
+        return gradient;
+    }
+
+    void free() {
+        if (gradients != null) {
+            Handles.free(gradients);
+        }
+        if (isRoots) {
+            edges.free();
+        }
+    }
+
+    /** The roots come first, then messages by their id: this order is part of the order of sums. */
+    @Override
+    public int compareTo(PassEntry other) {
+        return isRoots != other.isRoots
+                ? Boolean.compare(other.isRoots, isRoots)
+                : Long.compareUnsigned(messageId, other.messageId);
+    }
+
+    @Override
+    public String toString() {
+        return isRoots ? "the roots" : "message " + messageId;
+    }
+}

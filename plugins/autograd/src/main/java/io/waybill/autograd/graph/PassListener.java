@@ -1,0 +1,31 @@
+package io.waybill.autograd.graph;
+
+import java.util.List;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * What a backward pass of one worker reports.
+ *
+ * <p><b>Threads.</b> The one that gave the pass what it needed for this, or one that did so at the same moment; one callback at a time, and without
+ * locks of the context. A callback may call the pass. An exception of {@link #received} fails the pass; others are thrown to the caller of the pass.
+ */
+public interface PassListener {
+
+    /**
+     * The gradients for a message that was received are complete: they go to its sender.
+     *
+     * @param gradients one for each tensor of the message that required grad, in its order. Undefined ones are zeros in a {@link PassMode#FAST} pass,
+     *     and undefined tensors in a {@link PassMode#SMART} one. They are the pass's, and freed when the callback returns
+     */
+    void received(RecvId recv, List<Tensor> gradients);
+
+    /** Everything in the pass was computed, and all callbacks of {@link #received} have returned. */
+    void done();
+
+    /**
+     * The pass failed: nothing more is computed. What was accumulated into gradients stays.
+     *
+     * @param cause a {@link BackwardException}, or what a callback threw
+     */
+    void failed(Throwable cause);
+}

@@ -1,0 +1,51 @@
+package io.waybill.autograd.graph;
+
+import java.util.List;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+
+/** The checks of roots, with PyTorch's texts, and their gradients: ones. */
+final class Roots {
+
+    private Roots() {}
+
+    /**
+     * Makes an entry of roots.
+     *
+     * @throws BackwardException when one can't be differentiated
+     */
+    static PassEntry entry(List<Tensor> roots) {
+        if (roots.isEmpty()) {
+            throw new BackwardException("No tensors provided for gradient computation.");
+        }
+        roots.forEach(Roots::check);
+        GradientEdges edges = new GradientEdges(roots.size());
+        Tensor[] ones = new Tensor[roots.size()];
+        for (int i = 0; i < ones.length; i++) {
+            if (!edges.set(i, roots.get(i))) {
+                edges.free();
+                Handles.free(ones);
+                throw new BackwardException(name(roots.get(i)) + " does not have a valid gradient function.");
+            }
+            ones[i] = Handles.own(torch.ones_like(roots.get(i)));
+        }
+        PassEntry entry = PassEntry.ofRoots(edges);
+        entry.feed(List.of(ones));
+        Handles.free(ones);
+        entry.isFed = false;
+        return entry;
+    }
+
+    private static void check(Tensor root) {
+        if (!root.requires_grad()) {
+            throw new BackwardException("requires_grad not set on root");
+        }
+        if (root.numel() != 1) {
+            throw new BackwardException(name(root) + " is not a scalar, all roots need to be scalar");
+        }
+    }
+
+    private static String name(Tensor root) {
+        return root.name().getString();
+    }
+}

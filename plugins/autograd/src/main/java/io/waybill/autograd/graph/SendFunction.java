@@ -1,0 +1,63 @@
+package io.waybill.autograd.graph;
+
+import java.util.List;
+import org.bytedeco.pytorch.Node;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * The tensors of one sent message: where their gradients enter the graph. It holds the graph of tensors that were computed, and leaves themselves. Later
+ * operators in place on a sent tensor don't change it.
+ *
+ * <p><b>Threads.</b> {@link #edges} under the lock of the pass; otherwise immutable.
+ */
+final class SendFunction {
+
+    final long messageId;
+    private final GradientEdges edges;
+    private final Tensor[] leaves;
+
+    private SendFunction(long messageId, GradientEdges edges, Tensor[] leaves) {
+        this.messageId = messageId;
+        this.edges = edges;
+        this.leaves = leaves;
+    }
+
+    static SendFunction of(long messageId, List<Tensor> tensors) {
+        GradientEdges edges = new GradientEdges(tensors.size());
+        Tensor[] leaves = new Tensor[tensors.size()];
+        for (int i = 0; i < leaves.length; i++) {
+            Tensor tensor = tensors.get(i);
+            if (!tensor.requires_grad()) {
+                edges.free();
+                Handles.free(leaves);
+                throw new IllegalArgumentException("a send function is for tensors that require grad, and that at " + i
+                        + " of message " + messageId + " does not");
+            }
+            if (!edges.set(i, tensor)) {
+                leaves[i] = Handles.keep(tensor);
+            }
+        }
+        return new SendFunction(messageId, edges, leaves);
+    }
+
+    int size() {
+        return leaves.length;
+    }
+
+    /** Returns the edges, those to leaves included, and lists the leaves. */
+    GradientEdges edges(Gradients gradients) {
+        for (int i = 0; i < leaves.length; i++) {
+            if (leaves[i] != null && edges.nodes[i] == null) {
+                Node accumulator = Handles.accumulator(leaves[i]);
+                edges.nodes[i] = accumulator;
+                gradients.leaf(accumulator, leaves[i]);
+            }
+        }
+        return edges;
+    }
+
+    void close() {
+        edges.free();
+        Handles.free(leaves);
+    }
+}
