@@ -3,8 +3,10 @@ package io.waybill.device;
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.device.DeviceConverter;
+import io.waybill.api.device.MappingListener;
 import io.waybill.api.tensor.Device;
 import io.waybill.tensor.Converters;
+import io.waybill.tensor.memory.MappedSegments;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -26,8 +28,17 @@ public final class DeviceRegistry implements Converters {
 
     private final Map<String, GuardedConverter> byType = new ConcurrentHashMap<>();
     private final DeviceConverter cpu = new CpuConverter();
+    private final MappedSegments mapped; // null when segments are not reported
+    private final Object changes = new Object(); // held while a converter comes or goes, never for a message
 
+    /** Creates a registry for converters that are not notified of segments. */
     public DeviceRegistry() {
+        this(null);
+    }
+
+    /** Creates a registry whose converters are notified of these segments, if they are {@link MappingListener}s. */
+    public DeviceRegistry(MappedSegments mapped) {
+        this.mapped = mapped;
         register(Device.CPU.type(), cpu);
     }
 
@@ -44,13 +55,29 @@ public final class DeviceRegistry implements Converters {
     public Optional<DeviceConverter> register(
             String type, DeviceConverter converter, BiConsumer<String, Throwable> failures) {
         String checked = new Device(type, Device.ANY_INDEX).type();
-        return Optional.ofNullable(byType.put(checked, new GuardedConverter(checked, converter, failures)))
-                .map(GuardedConverter::guarded);
+        GuardedConverter added = new GuardedConverter(checked, converter, failures);
+        synchronized (changes) {
+            GuardedConverter previous = byType.put(checked, added);
+            if (previous != null) {
+                previous.endListening(); // first: memory is pinned once
+            }
+            added.listen(mapped);
+            return Optional.ofNullable(previous).map(GuardedConverter::guarded);
+        }
     }
 
-    /** Removes this converter if it is the registered one; otherwise another one has replaced it and stays. */
+    /**
+     * Removes this converter if it is the registered one; otherwise another one has replaced it and stays. A {@link MappingListener} has been
+     * notified of the end of all segments on return, or did not return in time.
+     */
     public void remove(String type, DeviceConverter converter) {
-        byType.computeIfPresent(type, (key, present) -> present.guarded() == converter ? null : present);
+        synchronized (changes) {
+            GuardedConverter present = byType.get(type);
+            if (present != null && present.guarded() == converter) {
+                byType.remove(type);
+                present.endListening();
+            }
+        }
     }
 
     public Optional<DeviceConverter> find(String type) {

@@ -4,10 +4,12 @@ import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.device.DeviceStream;
+import io.waybill.api.device.MappingListener;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.TensorBuffers;
 import io.waybill.host.failure.ForeignErrors;
+import io.waybill.tensor.memory.MappedSegments;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiConsumer;
@@ -23,6 +25,7 @@ final class GuardedConverter implements DeviceConverter {
     private final String type;
     private final DeviceConverter guarded;
     private final BiConsumer<String, Throwable> failures;
+    private MappedSegments.Registration listening; // guarded by the registry; null when it does not listen
 
     GuardedConverter(String type, DeviceConverter guarded, BiConsumer<String, Throwable> failures) {
         this.failures = failures;
@@ -32,6 +35,21 @@ final class GuardedConverter implements DeviceConverter {
 
     DeviceConverter guarded() {
         return guarded;
+    }
+
+    /** Notifies the converter of segments from now on, if it listens. */
+    void listen(MappedSegments mapped) {
+        if (mapped != null && guarded instanceof MappingListener listener) {
+            listening = mapped.listen("the converter for " + type, listener, failures);
+        }
+    }
+
+    /** Notifies the converter of the end of all segments, and waits for it, up to a limit. */
+    void endListening() {
+        if (listening != null) {
+            listening.close();
+            listening = null;
+        }
     }
 
     @Override

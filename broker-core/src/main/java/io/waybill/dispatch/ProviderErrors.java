@@ -1,8 +1,13 @@
 package io.waybill.dispatch;
 
+import io.waybill.host.failure.ForeignErrors;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * How often code of each bundle or program failed: it threw something other than a rejection, returned null where that is wrong, or did not
@@ -12,7 +17,9 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class ProviderErrors {
 
+    private static final Logger LOG = LoggerFactory.getLogger(ProviderErrors.class);
     private static final int MAX_PROVIDERS = 10_000;
+    private static final int MAX_LOGGED = 20;
 
     private final Map<String, AtomicLong> byName = new ConcurrentHashMap<>();
 
@@ -25,6 +32,20 @@ public final class ProviderErrors {
         if (count != null) {
             count.incrementAndGet();
         }
+    }
+
+    /**
+     * Returns a receiver of texts about failures of a provider, and what it threw, or null. It counts each failure, and logs the first
+     * {@value #MAX_LOGGED}.
+     */
+    public BiConsumer<String, Throwable> reports(Provider provider) {
+        AtomicInteger logged = new AtomicInteger();
+        return (text, error) -> {
+            charge(provider);
+            if (logged.get() < MAX_LOGGED && logged.incrementAndGet() <= MAX_LOGGED) {
+                ForeignErrors.warn(LOG, provider + ": " + text, error);
+            }
+        };
     }
 
     /** Returns the number of failures of a provider. */

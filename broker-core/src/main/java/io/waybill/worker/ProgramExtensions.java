@@ -98,7 +98,11 @@ final class ProgramExtensions implements AutoCloseable {
         requireUsable(extension);
         Class<?> type = extension.getClass();
         if (extension instanceof DeviceConverter converter) {
-            worker.devices().register(declared(type, ConvertsDevice.class).value(), converter);
+            worker.devices()
+                    .register(
+                            declared(type, ConvertsDevice.class).value(),
+                            converter,
+                            registry.errors().reports(providerOf(type)));
         }
         if (extension instanceof AccessPolicy policy) {
             registry.policies().add(providerOf(type), "policy " + ++policies, policy, type.getClassLoader());

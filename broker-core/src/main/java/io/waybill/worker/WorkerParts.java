@@ -353,6 +353,7 @@ final class WorkerParts {
                 lowWatermarks,
                 counters,
                 brokers,
+                transit,
                 ownQueues,
                 requests,
                 responses);

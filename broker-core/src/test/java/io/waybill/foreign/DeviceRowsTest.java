@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.api.device.DeviceStream;
+import io.waybill.api.device.MappedSegment;
+import io.waybill.api.device.MappingListener;
 import io.waybill.api.tensor.DType;
 import io.waybill.api.tensor.Device;
 import io.waybill.api.tensor.Storage;
 import io.waybill.api.tensor.Tensor;
 import io.waybill.api.tensor.TensorBuffers;
+import io.waybill.testing.core.Waits;
 import io.waybill.worker.Worker;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -80,6 +83,66 @@ class DeviceRowsTest {
                         .as("%s: failures, at %s", row, bad.info().name())
                         .isPositive();
             default -> assertThat(failures.get()).as("%s: failures", row).isNotNegative();
+        }
+    }
+
+    static Stream<Row> listeners() {
+        return Row.of(MappingListener.class);
+    }
+
+    /** No call waits for a listener of segments; the end of its converter does, up to a limit. */
+    @ParameterizedTest
+    @MethodSource("listeners")
+    void aListenerOfSegmentsCostsNoCall(Row row) {
+        Culprit culprit = new Culprit(row);
+        AtomicInteger failures = new AtomicInteger();
+        Pinning pinning = new Pinning(new Toy(culprit), culprit);
+        node.othersAreServed(row); // segments are mapped at both
+        for (Worker worker : List.of(node.server, node.caller)) {
+            int before = culprit.happened();
+            worker.devices().register("toy", pinning, (text, error) -> failures.incrementAndGet());
+            Thread leaving = new Thread(() -> worker.devices().remove("toy", pinning), "leaving");
+            if (row.method().equals("unmapping")) {
+                leaving.start();
+            }
+            Waits.until(row + ": it misbehaves", () -> culprit.happened() > before);
+            node.othersAreServed(row);
+            if (row.method().equals("mapped")) {
+                leaving.start();
+            }
+            Waits.until(row + ": the converter leaves", () -> !leaving.isAlive());
+            assertThat(failures.getAndSet(0)).as("%s: failures", row).isPositive();
+        }
+        culprit.letGo();
+        node.othersAreServed(row);
+        node.everythingIsBack(row);
+    }
+
+    /** A converter that listens to segments. */
+    private record Pinning(Toy toy, Culprit culprit) implements DeviceConverter, MappingListener {
+        @Override
+        public Optional<String> unavailable() {
+            return toy.unavailable();
+        }
+
+        @Override
+        public Optional<Storage> prepareForSending(Storage storage, List<DeviceStream> streams, TensorBuffers buffers) {
+            return toy.prepareForSending(storage, streams, buffers);
+        }
+
+        @Override
+        public Storage allocateForReceiving(Storage arrived, Device target, List<DeviceStream> streams) {
+            return toy.allocateForReceiving(arrived, target, streams);
+        }
+
+        @Override
+        public void mapped(MappedSegment segment) {
+            culprit.in("mapped", this, segment);
+        }
+
+        @Override
+        public void unmapping(MappedSegment segment) {
+            culprit.in("unmapping", this, segment);
         }
     }
 

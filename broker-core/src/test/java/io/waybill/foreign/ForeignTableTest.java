@@ -48,6 +48,7 @@ class ForeignTableTest {
                         HandlerRowsTest.listeners(),
                         HandlerRowsTest.policies(),
                         DeviceRowsTest.converters(),
+                        DeviceRowsTest.listeners(),
                         BrokerRowsTest.peers())
                 .flatMap(rows -> rows)
                 .collect(Collectors.toSet());

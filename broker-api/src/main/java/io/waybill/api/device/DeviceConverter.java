@@ -12,7 +12,7 @@ import org.osgi.annotation.versioning.ConsumerType;
 /**
  * Moves the storages of one device type between messages and the device: PyTorch's
  * {@code TensorpipeDeviceTypeConverter} ({@code torch/csrc/distributed/rpc/tensorpipe_utils.h}). Published as a service
- * with {@link ConvertsDevice}.
+ * with {@link ConvertsDevice}. A converter that pins memory also implements {@link MappingListener}.
  *
  * <p><b>Threads.</b> Several at once: the sender's, the handler's, or one of the worker's. A method may block. Any
  * exception other than {@link RejectedMessageException}, a null result, or a storage of another size fails the message

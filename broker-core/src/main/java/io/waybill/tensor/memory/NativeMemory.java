@@ -1,5 +1,6 @@
 package io.waybill.tensor.memory;
 
+import io.waybill.api.device.MappedSegment;
 import io.waybill.host.NativeCallException;
 import io.waybill.host.NativeCalls;
 import io.waybill.host.NativeCalls.Advice;
@@ -29,12 +30,33 @@ public final class NativeMemory {
     private static final long LIBC_COPY_FROM = 32 << 10;
 
     private final NativeCalls calls;
+    private final MappedSegments mapped; // null when nothing is reported
     private final ReferenceQueue<ByteBuffer> unseen = new ReferenceQueue<>();
     private final Set<HeldBack> heldBack = ConcurrentHashMap.newKeySet();
     private final AtomicLong heldBackBytes = new AtomicLong();
 
     public NativeMemory(NativeCalls calls) {
+        this(calls, null);
+    }
+
+    /** Creates an object that reports the segments that are mapped. */
+    public NativeMemory(NativeCalls calls, MappedSegments mapped) {
         this.calls = calls;
+        this.mapped = mapped;
+    }
+
+    /** Reports a segment that was mapped. Returns what {@link #unmapSegment} takes. */
+    public MappedSegments.Mapped segmentMapped(long address, long length, MappedSegment.Use use) {
+        return mapped == null ? null : mapped.mapped(address, length, use);
+    }
+
+    /** Unmaps a segment: now, or after those that were notified of it have been notified of its end. */
+    public void unmapSegment(MappedSegments.Mapped segment, Runnable free) {
+        if (segment == null) {
+            free.run();
+        } else {
+            mapped.unmap(segment, free);
+        }
     }
 
     /** Copies between ranges that do not overlap. */

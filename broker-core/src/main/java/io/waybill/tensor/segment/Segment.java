@@ -1,8 +1,10 @@
 package io.waybill.tensor.segment;
 
+import io.waybill.api.device.MappedSegment;
 import io.waybill.host.NativeCalls;
 import io.waybill.host.NativeFile;
 import io.waybill.host.SafeFiles;
+import io.waybill.tensor.memory.MappedSegments;
 import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.tensor.memory.NativeSpan;
 import java.io.IOException;
@@ -24,15 +26,19 @@ public final class Segment {
 
     private final long id;
     private final Path path;
+    private final NativeMemory memory;
     private final NativeSpan span;
+    private final MappedSegments.Mapped mapped;
     private final TreeMap<Long, Extent> freeByOffset = new TreeMap<>();
     private long touchedEnd;
     private int inUse; // regions in use
 
-    private Segment(long id, Path path, NativeSpan span) {
+    private Segment(long id, Path path, NativeMemory memory, long address, long size) {
         this.id = id;
         this.path = path;
-        this.span = span;
+        this.memory = memory;
+        this.span = new NativeSpan(memory, address, size, () -> memory.unmap(address, size));
+        this.mapped = memory.segmentMapped(address, size, MappedSegment.Use.SENDS);
     }
 
     /** Creates the file, with all its space. Removes it when that fails. */
@@ -47,7 +53,7 @@ public final class Segment {
         try (NativeFile file = files.openOwnNative(path)) {
             file.extend(0, size);
             long address = file.map(NativeCalls.Mapping.SHARED, 0, size);
-            return new Segment(id, path, new NativeSpan(memory, address, size, () -> memory.unmap(address, size)));
+            return new Segment(id, path, memory, address, size);
         } catch (IOException e) {
             try {
                 files.remove(path);
@@ -68,6 +74,11 @@ public final class Segment {
 
     NativeSpan span() {
         return span;
+    }
+
+    /** Unmaps it, once. */
+    void unmap() {
+        memory.unmapSegment(mapped, span::close);
     }
 
     long size() {

@@ -2,9 +2,11 @@ package io.waybill.tensor.segment;
 
 import io.waybill.api.ErrorCode;
 import io.waybill.api.RejectedMessageException;
+import io.waybill.api.device.MappedSegment;
 import io.waybill.host.Clock;
 import io.waybill.host.NativeCalls;
 import io.waybill.host.NativeFile;
+import io.waybill.tensor.memory.MappedSegments;
 import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.tensor.memory.NativeSpan;
 import io.waybill.tensor.memory.Pages;
@@ -34,6 +36,7 @@ public final class SegmentMapping {
     private final NativeFile file;
     private final NativeSpan span;
     private final NativeMemory memory;
+    private final MappedSegments.Mapped mapped; // null for an empty file
     private final Clock clock;
     private final TreeMap<Long, Long> inUse = new TreeMap<>();
     private long size;
@@ -46,6 +49,7 @@ public final class SegmentMapping {
         this.memory = memory;
         this.clock = clock;
         this.size = span.length();
+        this.mapped = size == 0 ? null : memory.segmentMapped(span.address(), size, MappedSegment.Use.RECEIVES);
         this.sizeAskedNs = clock.monotonicNs();
     }
 
@@ -192,7 +196,9 @@ public final class SegmentMapping {
     }
 
     private void end() {
-        span.close();
-        file.close();
+        memory.unmapSegment(mapped, () -> {
+            span.close();
+            file.close();
+        });
     }
 }

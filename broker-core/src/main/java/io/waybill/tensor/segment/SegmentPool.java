@@ -219,7 +219,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
             }
         }
         if (unmap) {
-            region.segment().span().close();
+            region.segment().unmap();
         }
     }
 
@@ -357,7 +357,7 @@ public final class SegmentPool implements TensorBuffers, AutoCloseable {
         }
         totalBytes -= segment.size();
         if (!segment.isInUse()) {
-            segment.span().close();
+            segment.unmap();
         }
         try {
             files.remove(segment.path());

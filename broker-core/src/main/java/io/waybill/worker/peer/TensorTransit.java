@@ -3,9 +3,11 @@ package io.waybill.worker.peer;
 import io.waybill.device.DeviceRegistry;
 import io.waybill.home.WorkerDirectory;
 import io.waybill.host.Host;
+import io.waybill.host.failure.CloseSteps;
 import io.waybill.tensor.HostMemory;
 import io.waybill.tensor.TensorReceiver;
 import io.waybill.tensor.TensorSender;
+import io.waybill.tensor.memory.MappedSegments;
 import io.waybill.tensor.memory.NativeMemory;
 import io.waybill.tensor.segment.RegionHolder;
 import io.waybill.tensor.segment.SegmentPool;
@@ -21,7 +23,8 @@ public final class TensorTransit implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(TensorTransit.class);
 
-    private final DeviceRegistry devices = new DeviceRegistry();
+    private final MappedSegments mapped;
+    private final DeviceRegistry devices;
     private final LeaseLedger ledger;
     private final SegmentPool pool;
     private final TensorSender sender;
@@ -34,7 +37,9 @@ public final class TensorTransit implements AutoCloseable {
      */
     public TensorTransit(WorkerDirectory directory, TensorConfig config, RegionHolder holder) throws IOException {
         Host host = directory.home().host();
-        NativeMemory memory = new NativeMemory(host.calls());
+        mapped = new MappedSegments(directory.name(), host.threads(), host.clock());
+        devices = new DeviceRegistry(mapped);
+        NativeMemory memory = new NativeMemory(host.calls(), mapped);
         ledger = new LeaseLedger(directory.cursors());
         pool = new SegmentPool(
                 directory.path().resolve(WorkerDirectory.SEGMENTS),
@@ -80,8 +85,13 @@ public final class TensorTransit implements AutoCloseable {
         }
     }
 
+    /** Gives up listeners of segments that do not return. To be called at intervals. */
+    public void look() {
+        mapped.look();
+    }
+
     @Override
     public void close() {
-        pool.close();
+        new CloseSteps().attempt(pool::close).attempt(mapped::close).finishUnchecked();
     }
 }

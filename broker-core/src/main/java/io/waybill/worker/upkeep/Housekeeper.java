@@ -15,6 +15,7 @@ import io.waybill.journal.append.Journal;
 import io.waybill.worker.metrics.WorkerCounters;
 import io.waybill.worker.peer.Links;
 import io.waybill.worker.peer.PeerLink;
+import io.waybill.worker.peer.TensorTransit;
 import io.waybill.worker.poll.FaultAlarm;
 import io.waybill.worker.poll.Poller;
 import io.waybill.worker.reference.WorkerReferences;
@@ -65,6 +66,7 @@ public final class Housekeeper implements Agent {
     private final LowWatermarks finished;
     private final WorkerCounters counters;
     private final Brokers brokers;
+    private final TensorTransit transit;
     private final PageToucher requestPages;
     private final PageToucher responsePages;
     private final ChangeIdleStrategy idle;
@@ -91,6 +93,7 @@ public final class Housekeeper implements Agent {
             LowWatermarks finished,
             WorkerCounters counters,
             Brokers brokers,
+            TensorTransit transit,
             OwnQueues own,
             Journal requests,
             Journal responses) {
@@ -107,6 +110,7 @@ public final class Housekeeper implements Agent {
         this.finished = finished;
         this.counters = counters;
         this.brokers = brokers;
+        this.transit = transit;
         this.requests = requests;
         this.responses = responses;
         this.requestPages = new PageToucher(requests, host.calls());
@@ -213,6 +217,7 @@ public final class Housekeeper implements Agent {
             links.refresh();
             homeUnreadable = false;
             brokers.look();
+            transit.look();
         } catch (IOException | RuntimeException e) { // an unreadable home may become readable again
             if (!homeUnreadable) {
                 homeUnreadable = true;

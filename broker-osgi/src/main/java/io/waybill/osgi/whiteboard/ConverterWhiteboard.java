@@ -4,8 +4,6 @@ import io.waybill.api.device.ConvertsDevice;
 import io.waybill.api.device.DeviceConverter;
 import io.waybill.dispatch.Provider;
 import io.waybill.dispatch.ProviderErrors;
-import io.waybill.host.failure.ForeignErrors;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.osgi.framework.Bundle;
 import org.osgi.framework.BundleContext;
 import org.osgi.framework.ServiceReference;
@@ -24,9 +22,6 @@ public final class ConverterWhiteboard
 
     /** The service property that {@link ConvertsDevice} sets. */
     static final String CONVERTS = ConvertsDevice.PREFIX_ + "converts.device";
-
-    /** Failures of a converter that are logged; further ones are counted. */
-    private static final int MAX_LOGGED = 20;
 
     private static final Logger LOG = LoggerFactory.getLogger(ConverterWhiteboard.class);
 
@@ -66,18 +61,9 @@ public final class ConverterWhiteboard
             Bundle bundle = reference.getBundle();
             Provider provider =
                     new Provider(bundle.getSymbolicName(), bundle.getVersion().toString());
-            AtomicInteger logged = new AtomicInteger();
-            converters.add(type, converter, (text, error) -> failed(provider, logged, text, error));
+            converters.add(type, converter, errors.reports(provider));
         }
         return converter;
-    }
-
-    /** Counts a failure, and logs the first ones. The message that it concerns fails with the same text. */
-    private void failed(Provider provider, AtomicInteger logged, String text, Throwable error) {
-        errors.charge(provider);
-        if (logged.get() < MAX_LOGGED && logged.incrementAndGet() <= MAX_LOGGED) {
-            ForeignErrors.warn(LOG, provider + ": " + text, error);
-        }
     }
 
     @Override
