@@ -1,0 +1,2 @@
+/** Bundle {@code ${artifactId}}: one handler, of {@code ${artifactId}.greet}. */
+package ${package};
