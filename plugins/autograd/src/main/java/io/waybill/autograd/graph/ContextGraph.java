@@ -21,6 +21,7 @@ public final class ContextGraph implements AutoCloseable {
     private final Map<Long, SendFunction> sends = new HashMap<>(); // guarded by lock, as all below
     private final Map<Long, RecvFunction> recvs = new HashMap<>();
     private final Map<Long, RecvFunction> borrowed = new HashMap<>(); // by the address of their node
+    private final List<SendFunction> unsent = new ArrayList<>(0);
     private final Gradients gradients = new Gradients();
     private BackwardPass pass;
     private long bytes;
@@ -70,6 +71,19 @@ public final class ContextGraph implements AutoCloseable {
         } catch (RuntimeException e) {
             recv.close();
             throw e;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Forgets a message that was recorded by {@link #sent}, and did not arrive: no pass waits for its gradients. */
+    public void unsent(long messageId) {
+        lock.lock();
+        try {
+            SendFunction send = sends.remove(messageId);
+            if (send != null) {
+                unsent.add(send); // a pass may use it
+            }
         } finally {
             lock.unlock();
         }
@@ -144,7 +158,7 @@ public final class ContextGraph implements AutoCloseable {
             if (isClosed) {
                 throw closed();
             }
-            if (pass != null) {
+            if (pass != null && !pass.isEnded()) {
                 throw new IllegalStateException("a backward pass of this context is in progress");
             }
             pass = new BackwardPass(this, mode, use, listener);
@@ -209,6 +223,8 @@ public final class ContextGraph implements AutoCloseable {
         lock.lock();
         try {
             sends.values().forEach(SendFunction::close);
+            unsent.forEach(SendFunction::close);
+            unsent.clear();
             recvs.values().forEach(RecvFunction::close);
             sends.clear();
             recvs.clear();

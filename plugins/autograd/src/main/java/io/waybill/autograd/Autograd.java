@@ -1,0 +1,199 @@
+package io.waybill.autograd;
+
+import io.waybill.api.CallException;
+import io.waybill.api.RRef;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.broker.Broker;
+import io.waybill.api.handler.MessageHandler;
+import io.waybill.api.intercept.CallInterceptor;
+import io.waybill.api.intercept.IncomingResponse;
+import io.waybill.api.intercept.InterceptedCall;
+import io.waybill.api.intercept.InterceptsMessage;
+import io.waybill.api.intercept.OutgoingCall;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.autograd.call.ArrivedTensors;
+import io.waybill.autograd.call.CallWrapper;
+import io.waybill.autograd.call.ForwardHandler;
+import io.waybill.autograd.call.GraphMessages;
+import io.waybill.autograd.context.AutogradContext;
+import io.waybill.autograd.context.CleanUp;
+import io.waybill.autograd.context.ContextTable;
+import io.waybill.autograd.context.CurrentContexts;
+import io.waybill.autograd.context.Orphans;
+import io.waybill.autograd.context.WorkerIds;
+import io.waybill.autograd.graph.ContextGraph;
+import io.waybill.autograd.pass.BackwardHandler;
+import io.waybill.autograd.pass.Passes;
+import io.waybill.autograd.pass.ReferencePasses;
+import io.waybill.autograd.pass.RootPasses;
+import io.waybill.torch.NativeTensors;
+import java.util.List;
+import org.osgi.service.component.annotations.Activate;
+import org.osgi.service.component.annotations.Component;
+import org.osgi.service.component.annotations.Deactivate;
+import org.osgi.service.component.annotations.Reference;
+
+/**
+ * Distributed autograd in one worker: the contexts, the wrapping of calls, and the service. A component in a node; a program makes one with its
+ * worker's {@link Broker}, and adds it with {@link ForwardRequests} and {@link BackwardRequests} to its worker.
+ *
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> {@link #close} releases what the contexts hold of libtorch.
+ */
+@Component(
+        service = {Autograd.class, DistAutograd.class, CallInterceptor.class},
+        property = "service.ranking:Integer=" + Autograd.RANKING)
+@InterceptsMessage
+public final class Autograd implements DistAutograd, CallInterceptor {
+
+    /** Nearer to the program than profilers and compression: what they see is the wrapped call. */
+    static final int RANKING = 1000;
+
+    private final Broker broker;
+    private final NativeTensors natives;
+    private final CurrentContexts current = new CurrentContexts();
+    private final ContextTable contexts;
+    private final CleanUp cleanUp;
+    private final Passes passes;
+    private final RootPasses rootPasses;
+    private final ReferencePasses referencePasses;
+    private final CallWrapper wrapper;
+    private final ForwardHandler forward;
+    private final BackwardHandler backward;
+
+    /** Creates the contexts of a worker; none at first. */
+    @Activate
+    public Autograd(@Reference Broker broker, @Reference NativeTensors natives) {
+        this.broker = broker;
+        this.natives = natives;
+        this.contexts = new ContextTable(id -> new AutogradContext(id, new ContextGraph(), natives));
+        ArrivedTensors arrived = new ArrivedTensors(natives);
+        GraphMessages messages = new GraphMessages(broker, natives, arrived);
+        this.passes = new Passes(broker, natives);
+        this.cleanUp = new CleanUp(broker, contexts, this::end);
+        this.rootPasses = new RootPasses(passes, natives);
+        this.referencePasses = new ReferencePasses(broker, contexts, rootPasses);
+        this.wrapper = new CallWrapper(current, contexts, new WorkerIds(broker), messages);
+        this.forward = new ForwardHandler(current, contexts, messages);
+        this.backward = new BackwardHandler(contexts, passes, arrived);
+        broker.listen(new Orphans(broker, contexts, cleanUp, passes::workerEnded));
+    }
+
+    private void end(AutogradContext context) {
+        passes.release(context);
+        context.close();
+    }
+
+    /** Ends all passes and contexts here. Other workers are not notified. */
+    @Deactivate
+    public void close() {
+        for (AutogradContext context : contexts.all()) {
+            contexts.remove(context.id()).ifPresent(this::end);
+        }
+    }
+
+    // ---- requests of other workers
+
+    MessageHandler forward() {
+        return forward;
+    }
+
+    MessageHandler backward() {
+        return backward;
+    }
+
+    MessageHandler referencePasses() {
+        return referencePasses;
+    }
+
+    void release(long contextId) {
+        cleanUp.release(contextId);
+    }
+
+    // ---- the service
+
+    @Override
+    public <E extends Exception> void context(Body<E> body) throws E {
+        long before = current.ofThread();
+        if (before != CurrentContexts.NONE && contexts.find(before).isPresent()) {
+            throw new IllegalStateException("Already have an autograd context id for this thread.");
+        }
+        long id = contexts.open(broker.nextId()).id();
+        current.enterThread(id);
+        try {
+            body.run(id);
+        } finally {
+            current.leaveThread();
+            cleanUp.release(id);
+        }
+    }
+
+    @Override
+    public long currentContext() {
+        long id = current.ofThread();
+        if (id == CurrentContexts.NONE) {
+            throw new IllegalStateException(
+                    "Current thread doesn't have a valid autograd context. Please wrap your code"
+                            + " using: `with torch.distributed.autograd.context() as context_id` to generate a valid context");
+        }
+        return id;
+    }
+
+    private AutogradContext require(long id) {
+        return contexts.find(id).orElseThrow(() -> new IllegalArgumentException(ContextTable.missing(id)));
+    }
+
+    @Override
+    public void backward(long context, List<Tensor> roots) {
+        backward(context, roots, false);
+    }
+
+    @Override
+    public void backward(long context, List<Tensor> roots, boolean retainGraph) {
+        backward(context, roots, retainGraph, BackwardMode.SMART);
+    }
+
+    @Override
+    public void backward(long context, List<Tensor> roots, boolean retainGraph, BackwardMode mode) {
+        rootPasses.run(require(context), roots, retainGraph, mode == BackwardMode.FAST);
+    }
+
+    @Override
+    public void backward(long context, RRef reference, boolean retainGraph) {
+        referencePasses.run(require(context), reference, retainGraph);
+    }
+
+    @Override
+    public ContextGradients gradients(long context) {
+        return new LiveGradients(require(context), natives);
+    }
+
+    @Override
+    public List<ContextStatus> contexts() {
+        return contexts.all().stream()
+                .map(context -> new ContextStatus(
+                        context.id(),
+                        context.driver(),
+                        context.graph().sendCount(),
+                        context.graph().recvCount(),
+                        context.graph().gradientCount(),
+                        context.knownWorkers()))
+                .toList();
+    }
+
+    // ---- calls of this worker
+
+    @Override
+    public void onRequest(OutgoingCall call) throws RejectedMessageException {
+        wrapper.onRequest(call);
+    }
+
+    @Override
+    public void onResponse(IncomingResponse response) throws RejectedMessageException {
+        wrapper.onResponse(response);
+    }
+
+    @Override
+    public void onFailure(InterceptedCall call, CallException failure) {
+        wrapper.onFailure(call, failure);
+    }
+}

@@ -1,0 +1,87 @@
+package io.waybill.autograd;
+
+import io.waybill.api.CallException;
+import io.waybill.api.RRef;
+import io.waybill.api.tensor.Tensor;
+import java.util.List;
+import org.osgi.annotation.versioning.ProviderType;
+
+/**
+ * Distributed autograd, as in {@code torch.distributed.autograd}: calls that are made in a context record where their tensors went, and a
+ * backward pass follows them to the workers that computed with them.
+ *
+ * <pre>{@code
+ * autograd.context(context -> {
+ *     try (Response response = rpc.rpcSync("ps0", new Invocation("aten::matmul", List.of(x, w), Map.of()))) {
+ *         Tensor loss = …; // computed from response's tensor, by libtorch or by NativeOperators
+ *         autograd.backward(context, List.of(loss));
+ *     }
+ *     try (ContextGradients gradients = autograd.gradients(context)) {
+ *         Tensor gradient = gradients.of(w).orElseThrow();
+ *     }
+ * });
+ * }</pre>
+ *
+ * <p><b>Leaves</b> are tensors that require a gradient: those of a program with their native side, or plain ones, which are leaves by the identity
+ * of the {@link Tensor} object.
+ *
+ * <p><b>Threads.</b> Any. A context belongs to the thread that is inside {@link #context}, and to the handlers of its calls, with the calls that they
+ * make. <b>Errors.</b> {@link IllegalArgumentException} and {@link IllegalStateException} with PyTorch's text for wrong use; a
+ * {@link CallException} when a pass fails, with the prefix {@code Error on Node N: } for each worker that the failure passed through.
+ */
+@ProviderType
+public interface DistAutograd {
+
+    /** What is done in a context. */
+    @FunctionalInterface
+    interface Body<E extends Exception> {
+
+        /** @param context its id */
+        void run(long context) throws E;
+    }
+
+    /**
+     * Opens a context, makes it that of this thread, and releases it at the end, here and in all workers that know of it.
+     *
+     * @throws IllegalStateException when the thread is in a context already
+     */
+    <E extends Exception> void context(Body<E> body) throws E;
+
+    /**
+     * Returns the id of this thread's context.
+     *
+     * @throws IllegalStateException when it is in none
+     */
+    long currentContext();
+
+    /** Runs a backward pass in {@link BackwardMode#SMART}, after which the graph is freed. Waits for its end in all workers. */
+    void backward(long context, List<Tensor> roots);
+
+    /**
+     * Runs a backward pass in {@link BackwardMode#SMART}. Waits for its end in all workers.
+     *
+     * @param roots scalars, whose gradients are 1
+     * @param retainGraph whether another pass over the same graph may follow
+     */
+    void backward(long context, List<Tensor> roots, boolean retainGraph);
+
+    /** Runs a backward pass. Waits for its end in all workers. */
+    void backward(long context, List<Tensor> roots, boolean retainGraph, BackwardMode mode);
+
+    /**
+     * Runs a backward pass from the value of a reference, which must be a scalar, at its owner. Waits for its end.
+     *
+     * @param reference of this worker or another one
+     */
+    void backward(long context, RRef reference, boolean retainGraph);
+
+    /**
+     * Returns the gradients that are in a context here, the sums over all passes.
+     *
+     * @return to be closed by the caller
+     */
+    ContextGradients gradients(long context);
+
+    /** Returns the contexts that this worker knows of. */
+    List<ContextStatus> contexts();
+}

@@ -1,0 +1,72 @@
+package io.waybill.autograd.call;
+
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.torch.NativeTensor;
+import io.waybill.torch.NativeTensors;
+import java.util.List;
+import org.bytedeco.javacpp.PointerScope;
+
+/**
+ * Live tensors for those that arrived with a message and that a graph may keep. A graph over a message's bytes holds them as long as a context
+ * lasts, and a sender has few regions. So small tensors are copied into libtorch's memory, very large ones too, and all of them while many
+ * are held.
+ *
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Each handle that is returned brings a count, which the caller releases.
+ */
+public final class ArrivedTensors {
+
+    /** Tensors up to this size are copied: that costs less than to hold a region. */
+    static final long MAX_SMALL_BYTES = 4096;
+    /** Storages of messages that this process holds before all are copied: an eighth of what a sender leases. */
+    static final int MAX_HELD = 32;
+    /** Tensors above this size are copied: 32 of them are half of what a worker may lease. */
+    static final long MAX_HELD_BYTES = 64L << 20;
+
+    private final NativeTensors natives;
+
+    public ArrivedTensors(NativeTensors natives) {
+        this.natives = natives;
+    }
+
+    /** Returns a live tensor that does not require a gradient, over the bytes of the message or a copy. */
+    @SuppressWarnings("try")
+    public NativeTensor take(Tensor tensor) throws RejectedMessageException {
+        return taken(natives.of(tensor), isCopied(tensor));
+    }
+
+    /** Returns a live sparse tensor that does not require a gradient. */
+    public NativeTensor take(SparseTensor tensor) throws RejectedMessageException {
+        return taken(natives.of(tensor), isCopied(tensor.values()));
+    }
+
+    @SuppressWarnings("try")
+    private NativeTensor taken(NativeTensor handle, boolean isCopied) {
+        boolean isKept = false;
+        try (PointerScope scope = new PointerScope()) {
+            org.bytedeco.pytorch.Tensor plain = handle.tensor().detach();
+            NativeTensor taken = natives.hold(isCopied ? plain.clone() : plain);
+            isKept = true;
+            return taken;
+        } finally {
+            handle.release();
+        }
+    }
+
+    private boolean isCopied(Tensor tensor) {
+        long bytes = tensor.storage().sizeBytes();
+        return bytes <= MAX_SMALL_BYTES || bytes > MAX_HELD_BYTES || natives.storageCount() >= MAX_HELD;
+    }
+
+    /** Returns whether a tensor that needs no gradient is copied before a graph takes it: a large one, or any while many are held. */
+    boolean isHeldTooLong(Tensor tensor) {
+        long bytes = tensor.storage().sizeBytes();
+        return bytes > MAX_HELD_BYTES || bytes > MAX_SMALL_BYTES && natives.storageCount() >= MAX_HELD;
+    }
+
+    /** Releases handles. */
+    public static void release(List<NativeTensor> handles) {
+        handles.forEach(NativeTensor::release);
+    }
+}

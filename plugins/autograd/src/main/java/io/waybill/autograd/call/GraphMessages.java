@@ -1,0 +1,167 @@
+package io.waybill.autograd.call;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.MessageType;
+import io.waybill.api.RRef;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import io.waybill.api.broker.Broker;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.autograd.context.AutogradContext;
+import io.waybill.autograd.context.ContextTable;
+import io.waybill.autograd.message.ForwardEnvelope;
+import io.waybill.torch.NativeTensor;
+import io.waybill.torch.NativeTensors;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.bytedeco.javacpp.PointerScope;
+
+/**
+ * Records the tensors of messages in the graph of their context: those that leave get a send function, those that arrive a receive
+ * function.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+public final class GraphMessages {
+
+    /** Message id of a message without tensors that require a gradient. */
+    static final long NONE = 0;
+
+    private final Broker broker;
+    private final NativeTensors natives;
+    private final ArrivedTensors arrived;
+
+    public GraphMessages(Broker broker, NativeTensors natives, ArrivedTensors arrived) {
+        this.broker = broker;
+        this.natives = natives;
+        this.arrived = arrived;
+    }
+
+    /** Returns whether any of these tensors requires a gradient. */
+    static boolean isAnyOfGraph(List<Tensor> tensors) {
+        for (int i = 0; i < tensors.size(); i++) {
+            if (tensors.get(i).requiresGrad()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Records a message that is about to be sent, if one of its tensors requires a gradient.
+     *
+     * @return the id of its send function, or {@link #NONE}
+     * @throws RejectedMessageException when libtorch can't take a tensor
+     */
+    @SuppressWarnings("try")
+    long send(
+            AutogradContext context,
+            MessageType type,
+            ByteBuffer payload,
+            List<Tensor> tensors,
+            List<? extends RRef> references)
+            throws RejectedMessageException {
+        if (!isAnyOfGraph(tensors)) {
+            return NONE;
+        }
+        long messageId = broker.nextId();
+        Map<Tensor, SparseTensor> sparse = SparseParts.of(type, payload, tensors, references);
+        List<NativeTensor> handles = new ArrayList<>(tensors.size());
+        try (PointerScope scope = new PointerScope()) {
+            for (Tensor tensor : tensors) {
+                if (tensor.requiresGrad()) {
+                    handles.add(context.leaves().of(tensor, sparse.get(tensor)));
+                }
+            }
+            context.graph().sent(messageId, live(handles));
+        } catch (IllegalStateException e) {
+            throw new RejectedMessageException(ErrorCode.REFUSED, ContextTable.missing(context.id()), e);
+        } finally {
+            ArrivedTensors.release(handles);
+        }
+        return messageId;
+    }
+
+    private static List<org.bytedeco.pytorch.Tensor> live(List<NativeTensor> handles) {
+        return handles.stream().map(NativeTensor::tensor).toList();
+    }
+
+    /**
+     * Records a message that arrived, and returns its tensors: live ones in the place of those that require a gradient.
+     *
+     * @param from the worker that has the send function
+     * @return each brings a count of its storage, which the caller releases or hands over
+     */
+    List<Tensor> receive(
+            AutogradContext context,
+            ForwardEnvelope envelope,
+            int from,
+            List<Tensor> tensors,
+            List<? extends RRef> references)
+            throws RejectedMessageException {
+        ReplacedTensors replaced = new ReplacedTensors(tensors);
+        try {
+            if (envelope.isOfGraph()) {
+                replace(
+                        context,
+                        envelope.messageId(),
+                        from,
+                        tensors,
+                        SparseParts.of(envelope.type(), envelope.payload(), tensors, references),
+                        replaced);
+            }
+            return replaced.take();
+        } finally {
+            replaced.release();
+        }
+    }
+
+    @SuppressWarnings("try")
+    private void replace(
+            AutogradContext context,
+            long messageId,
+            int from,
+            List<Tensor> tensors,
+            Map<Tensor, SparseTensor> sparse,
+            ReplacedTensors replaced)
+            throws RejectedMessageException {
+        List<Tensor> originals = new ArrayList<>();
+        List<NativeTensor> handles = new ArrayList<>();
+        try (PointerScope scope = new PointerScope()) {
+            for (Tensor tensor : tensors) {
+                if (tensor.requiresGrad()) {
+                    originals.add(tensor);
+                    SparseTensor whole = sparse.get(tensor);
+                    handles.add(whole == null ? arrived.take(tensor) : arrived.take(whole));
+                }
+            }
+            context.graph().received(messageId, from, live(handles));
+            for (Tensor tensor : tensors) {
+                if (!tensor.requiresGrad() && arrived.isHeldTooLong(tensor) && !isIndices(tensor, sparse)) {
+                    originals.add(tensor);
+                    handles.add(arrived.take(tensor));
+                }
+            }
+            List<Value> described = natives.describe(handles);
+            for (int i = 0; i < originals.size(); i++) {
+                replaced.put(originals.get(i), sparse.get(originals.get(i)), described.get(i));
+            }
+        } catch (IllegalStateException e) {
+            throw new RejectedMessageException(ErrorCode.REFUSED, ContextTable.missing(context.id()), e);
+        } finally {
+            ArrivedTensors.release(handles);
+        }
+    }
+
+    private static boolean isIndices(Tensor tensor, Map<Tensor, SparseTensor> sparse) {
+        return sparse.values().stream().anyMatch(whole -> whole.indices() == tensor || whole.values() == tensor);
+    }
+
+    /** Forgets a message that did not arrive. */
+    void unsent(AutogradContext context, long messageId) {
+        context.graph().unsent(messageId);
+    }
+}

@@ -1,0 +1,64 @@
+package io.waybill.autograd.context;
+
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.tensor.SparseTensor;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.torch.NativeTensor;
+import io.waybill.torch.NativeTensors;
+import java.util.IdentityHashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Live tensors for the tensors of messages: the native side that a tensor carries; for one without, a leaf over its bytes, which is the same
+ * for the same object as long as the context lasts.
+ *
+ * <p><b>Threads.</b> Any. <b>Ownership.</b> Each handle that is returned brings a count, which the caller releases.
+ */
+public final class Leaves {
+
+    private final NativeTensors natives;
+    private final Map<Tensor, NativeTensor> made = new IdentityHashMap<>(); // guarded by this
+    private boolean isClosed; // guarded by this
+
+    Leaves(NativeTensors natives) {
+        this.natives = natives;
+    }
+
+    /**
+     * Returns the live tensor.
+     *
+     * @param whole the sparse tensor whose values {@code tensor} are; null for a dense one
+     * @throws RejectedMessageException when libtorch can't take it from here
+     */
+    public NativeTensor of(Tensor tensor, SparseTensor whole) throws RejectedMessageException {
+        Optional<NativeTensor> found = find(tensor);
+        return found.isPresent() ? found.get() : make(tensor, whole);
+    }
+
+    private synchronized NativeTensor make(Tensor tensor, SparseTensor whole) throws RejectedMessageException {
+        NativeTensor leaf = whole == null ? natives.of(tensor) : natives.of(whole);
+        if (!isClosed) {
+            made.put(tensor, leaf.retain());
+        }
+        return leaf;
+    }
+
+    /** Returns the live tensor; empty when it has no native side, and none was made in this context. */
+    public Optional<NativeTensor> find(Tensor tensor) {
+        Optional<NativeTensor> side = natives.find(tensor);
+        if (side.isPresent()) {
+            return side;
+        }
+        synchronized (this) {
+            return Optional.ofNullable(made.get(tensor)).map(NativeTensor::retain);
+        }
+    }
+
+    /** Gives up the leaves that were made. */
+    synchronized void close() {
+        isClosed = true;
+        made.values().forEach(NativeTensor::release);
+        made.clear();
+    }
+}

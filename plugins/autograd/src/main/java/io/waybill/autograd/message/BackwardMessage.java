@@ -1,0 +1,111 @@
+package io.waybill.autograd.message;
+
+import io.waybill.api.ErrorCode;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Value;
+import io.waybill.api.ValueDecoder;
+import io.waybill.api.ValueEncoder;
+import io.waybill.api.tensor.Tensor;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+
+/**
+ * Payload of {@code BACKWARD_AUTOGRAD_REQ}.
+ *
+ * <pre>
+ * i64 context id
+ * i64 pass id: of the worker that began the pass in the high 16 bits
+ * i64 autograd message id of the send function; 0 for FAILED
+ * u8  kind: 0 GRADIENTS, 1 DISCOVER, 2 FAILED
+ * u8  flags: bit 0 the graph is kept, bit 1 the mode is FAST
+ * u16 0
+ *     one value
+ * </pre>
+ *
+ * The value of GRADIENTS is a list: for each tensor of the message that required a gradient, in order, its gradient or none. That of
+ * DISCOVER is none, that of FAILED a text.
+ *
+ * @param content the value
+ */
+public record BackwardMessage(
+        long contextId, long passId, long messageId, Kind kind, boolean keepsGraph, boolean isFast, Value content) {
+
+    /** What the message does. */
+    public enum Kind {
+        /** Feeds a send function with gradients. */
+        GRADIENTS,
+        /** Asks which send functions take part in a pass, before anything is computed. */
+        DISCOVER,
+        /** Ends a pass that has failed elsewhere. */
+        FAILED
+    }
+
+    private static final int HEAD = 28;
+    private static final int KEEPS_GRAPH = 1;
+    private static final int FAST = 2;
+    private static final Kind[] KINDS = Kind.values();
+
+    /** Bytes of a payload with its tensors, in the order of their indices. */
+    public record Encoded(ByteBuffer payload, List<Tensor> tensors) {}
+
+    /** Returns the gradients, one for each tensor; {@link Value#NONE} where there is none. */
+    public List<Value> gradients() {
+        return ((Value.Items) content).values();
+    }
+
+    /** Returns the text of a failure. */
+    public String failure() {
+        return ((Value.Text) content).value();
+    }
+
+    /** Returns payload and tensors. */
+    public Encoded encode() {
+        ValueEncoder encoder = new ValueEncoder().value(content);
+        byte[] value = encoder.toBytes();
+        ByteBuffer bytes = ByteBuffer.allocate(HEAD + value.length).order(ByteOrder.LITTLE_ENDIAN);
+        bytes.putLong(contextId).putLong(passId).putLong(messageId);
+        bytes.put((byte) kind.ordinal()).put((byte) ((keepsGraph ? KEEPS_GRAPH : 0) | (isFast ? FAST : 0)));
+        bytes.putShort((short) 0).put(value);
+        return new Encoded(bytes.flip(), List.copyOf(encoder.tensors()));
+    }
+
+    /**
+     * Decodes a payload.
+     *
+     * @throws RejectedMessageException {@link ErrorCode#MALFORMED_BODY} when it is none
+     */
+    public static BackwardMessage decode(ByteBuffer payload, List<Tensor> tensors) throws RejectedMessageException {
+        PayloadReader reader = new PayloadReader("BACKWARD_AUTOGRAD_REQ", payload, HEAD);
+        long contextId = reader.id("context id");
+        long passId = reader.id("pass id");
+        long messageId = reader.id("message id");
+        int kind = reader.u8();
+        int flags = reader.u8();
+        if (kind >= KINDS.length || flags > (KEEPS_GRAPH | FAST) || reader.u16() != 0) {
+            throw reader.malformed("has a kind up to 2, flags up to 3 and then 0, and this one has kind " + kind
+                    + " and flags " + flags);
+        }
+        ValueDecoder decoder = new ValueDecoder(reader.rest(), tensors);
+        Value content = decoder.value();
+        decoder.end();
+        boolean fits = switch (KINDS[kind]) {
+            case GRADIENTS -> isGradients(content);
+            case DISCOVER -> content instanceof Value.None;
+            case FAILED -> content instanceof Value.Text;
+        };
+        if (!fits) {
+            throw reader.malformed("of the kind " + KINDS[kind] + " has another value");
+        }
+        return new BackwardMessage(
+                contextId, passId, messageId, KINDS[kind], (flags & KEEPS_GRAPH) != 0, (flags & FAST) != 0, content);
+    }
+
+    private static boolean isGradients(Value content) {
+        return content instanceof Value.Items items
+                && items.values().stream()
+                        .allMatch(value -> value instanceof Value.None
+                                || value instanceof Value.OfTensor
+                                || value instanceof Value.OfSparse);
+    }
+}

@@ -1,0 +1,13 @@
+/**
+ * Distributed autograd: differentiates computations that span workers, as {@code torch.distributed.autograd} does.
+ *
+ * <h2>Starting points</h2>
+ * <ul>
+ *   <li>{@link io.waybill.autograd.DistAutograd} for programs and bundles that differentiate
+ *   <li>{@link io.waybill.autograd.Autograd} to have it in a worker without OSGi
+ * </ul>
+ */
+@Version("1.0.0")
+package io.waybill.autograd;
+
+import org.osgi.annotation.versioning.Version;

@@ -1,0 +1,113 @@
+package io.waybill.autograd.pass;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.MessageType;
+import io.waybill.api.RejectedMessageException;
+import io.waybill.api.Request;
+import io.waybill.api.Response;
+import io.waybill.api.ResponseListener;
+import io.waybill.api.Value;
+import io.waybill.api.WorkerInfo;
+import io.waybill.api.broker.Broker;
+import io.waybill.api.tensor.Tensor;
+import io.waybill.autograd.graph.RecvId;
+import io.waybill.autograd.message.BackwardMessage;
+import io.waybill.torch.NativeTensor;
+import io.waybill.torch.NativeTensors;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Sends the messages of backward passes. None waits for its response.
+ *
+ * <p><b>Threads.</b> Any.
+ */
+final class PassMessages {
+
+    private final Broker broker;
+    private final NativeTensors natives;
+
+    PassMessages(Broker broker, NativeTensors natives) {
+        this.broker = broker;
+        this.natives = natives;
+    }
+
+    /** Sends gradients to the worker that a message came from. */
+    void gradients(PassRun run, RecvId to, List<org.bytedeco.pytorch.Tensor> gradients, PassEnd end) {
+        List<Value> values = new ArrayList<>(gradients.size());
+        List<Tensor> sent = List.of();
+        try {
+            for (org.bytedeco.pytorch.Tensor gradient : gradients) {
+                values.add(gradient.defined() ? described(gradient) : Value.NONE);
+            }
+            BackwardMessage.Encoded encoded = run.message(
+                            to.messageId(), BackwardMessage.Kind.GRADIENTS, new Value.Items(values))
+                    .encode();
+            sent = encoded.tensors();
+            send(to.worker(), encoded, end);
+        } catch (RejectedMessageException e) {
+            end.failed(new CallException(ErrorKind.UNKNOWN_ERROR, e.code(), MessageId.NONE, e.getMessage(), e));
+        } finally {
+            sent.forEach(tensor -> tensor.storage().release());
+        }
+    }
+
+    private Value described(org.bytedeco.pytorch.Tensor gradient) throws RejectedMessageException {
+        NativeTensor handle = natives.hold(gradient.detach());
+        try {
+            return natives.describe(handle);
+        } finally {
+            handle.release();
+        }
+    }
+
+    /** Asks the worker that a message came from for what its send function leads to. */
+    void discover(PassRun run, RecvId to, PassEnd end) {
+        send(
+                to.worker(),
+                run.message(to.messageId(), BackwardMessage.Kind.DISCOVER, Value.NONE)
+                        .encode(),
+                end);
+    }
+
+    /** Notifies a worker that the pass has failed; whether it arrives is of no interest. */
+    void failed(PassRun run, int worker, String text) {
+        send(worker, run.message(0, BackwardMessage.Kind.FAILED, Value.of(text)).encode(), new PassEnd() {
+            @Override
+            public void done() {
+                // it knows
+            }
+
+            @Override
+            public void failed(CallException failure) {
+                // it has ended, or has released the context
+            }
+        });
+    }
+
+    private void send(int worker, BackwardMessage.Encoded encoded, PassEnd end) {
+        Request request = Request.raw(
+                WorkerInfo.address(worker), MessageType.BACKWARD_AUTOGRAD_REQ, encoded.payload(), encoded.tensors());
+        try {
+            broker.caller().call(request, new Ended(end));
+        } catch (CallException e) {
+            end.failed(e);
+        }
+    }
+
+    /** Passes an outcome on. */
+    private record Ended(PassEnd end) implements ResponseListener {
+
+        @Override
+        public void onResponse(Response response) {
+            end.done();
+        }
+
+        @Override
+        public void onFailure(CallException failure) {
+            end.failed(failure);
+        }
+    }
+}

@@ -1,0 +1,270 @@
+package io.waybill.autograd.pass;
+
+import io.waybill.api.CallException;
+import io.waybill.api.ErrorCode;
+import io.waybill.api.ErrorKind;
+import io.waybill.api.MessageId;
+import io.waybill.api.Value;
+import io.waybill.autograd.context.AutogradContext;
+import io.waybill.autograd.graph.BackwardException;
+import io.waybill.autograd.graph.BackwardPass;
+import io.waybill.autograd.graph.PassListener;
+import io.waybill.autograd.graph.RecvId;
+import io.waybill.autograd.message.BackwardMessage;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * A backward pass in this worker, from the first message or the roots until everything here is computed and every worker that got
+ * gradients from here has responded. It fails once, at the first failure.
+ *
+ * <p><b>Threads.</b> Any: no thread waits in it, and no callback is called under its lock.
+ */
+final class PassRun implements PassListener {
+
+    private final Passes home;
+    private final AutogradContext context;
+    private final long id;
+    private final PassOptions options;
+    private final List<PassEnd> waiting = new ArrayList<>(1); // guarded by this
+    private BackwardPass pass; // guarded by this; null before it begins
+    private int open = 1; // guarded by this: calls in flight, and one for what is computed here
+    private boolean hasEnded; // guarded by this
+
+    PassRun(Passes home, AutogradContext context, long id, PassOptions options) {
+        this.home = home;
+        this.context = context;
+        this.id = id;
+        this.options = options;
+    }
+
+    AutogradContext context() {
+        return context;
+    }
+
+    long id() {
+        return id;
+    }
+
+    PassOptions options() {
+        return options;
+    }
+
+    BackwardMessage message(long messageId, BackwardMessage.Kind kind, Value content) {
+        return new BackwardMessage(context.id(), id, messageId, kind, options.keepsGraph(), options.isFast(), content);
+    }
+
+    void begin(BackwardPass begun) {
+        pass = begun;
+    }
+
+    // ---- the worker that begins it
+
+    /**
+     * Runs the pass from its roots.
+     *
+     * @throws IllegalArgumentException when one can't be differentiated
+     */
+    void start(List<Tensor> roots, PassEnd end) {
+        List<RecvId> reached;
+        try {
+            reached = pass.roots(roots);
+        } catch (BackwardException e) {
+            failHere(Passes.failure(ErrorCode.REFUSED, e.getMessage()));
+            throw new IllegalArgumentException(e.getMessage(), e);
+        }
+        await(end);
+        discover(reached, new PassEnd() {
+            @Override
+            public void done() {
+                computing(pass::start);
+            }
+
+            @Override
+            public void failed(CallException failure) {
+                fail(failure);
+            }
+        });
+    }
+
+    private synchronized void await(PassEnd end) {
+        waiting.add(end);
+    }
+
+    /** Asks the senders of these messages; ends when all have responded. */
+    private void discover(Collection<RecvId> reached, PassEnd end) {
+        Wave wave = new Wave(reached.size(), end);
+        for (RecvId recv : reached) {
+            home.messages().discover(this, recv, wave);
+        }
+        wave.done();
+    }
+
+    // ---- messages from other workers
+
+    /** Another worker's discovery reaches a send function. */
+    void discover(long messageId, PassEnd end) {
+        List<RecvId> reached;
+        try {
+            reached = pass.discover(messageId);
+        } catch (BackwardException | IllegalStateException e) {
+            end.failed(Passes.failure(ErrorCode.REFUSED, e.getMessage()));
+            return;
+        }
+        discover(reached, end);
+    }
+
+    /** Another worker feeds a send function. The first of them waits for the end of the pass; the others have a response at once. */
+    void feed(long messageId, List<Tensor> gradients, PassEnd end) {
+        boolean isFirst;
+        synchronized (this) {
+            if (hasEnded) {
+                end.failed(home.over(id));
+                return;
+            }
+            isFirst = waiting.isEmpty();
+            if (isFirst) {
+                waiting.add(end);
+            }
+        }
+        computing(() -> pass.feed(messageId, gradients));
+        if (!isFirst) {
+            end.done();
+        }
+    }
+
+    private void computing(Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException e) {
+            failed(e);
+        }
+    }
+
+    // ---- what the graph reports
+
+    @Override
+    public void received(RecvId recv, List<Tensor> gradients) {
+        synchronized (this) {
+            if (hasEnded) {
+                return;
+            }
+            open++;
+        }
+        home.messages().gradients(this, recv, gradients, new PassEnd() {
+            @Override
+            public void done() {
+                closeOne();
+            }
+
+            @Override
+            public void failed(CallException failure) {
+                fail(failure);
+            }
+        });
+    }
+
+    @Override
+    public void done() {
+        closeOne();
+    }
+
+    @Override
+    public void failed(Throwable cause) {
+        fail(
+                cause instanceof CallException known
+                        ? known
+                        : new CallException(
+                                ErrorKind.UNKNOWN_ERROR,
+                                ErrorCode.HANDLER_FAILED,
+                                MessageId.NONE,
+                                String.valueOf(cause.getMessage()),
+                                cause));
+    }
+
+    private void closeOne() {
+        List<PassEnd> ends;
+        synchronized (this) {
+            if (hasEnded || --open > 0) {
+                return;
+            }
+            ends = end();
+        }
+        home.ended(this);
+        ends.forEach(PassEnd::done);
+    }
+
+    /** Ends the pass with a failure, and notifies all workers that may wait for gradients from here. */
+    void fail(CallException failure) {
+        if (failHere(failure)) {
+            for (int worker : context.knownWorkers()) {
+                if (worker != home.self()) {
+                    home.messages().failed(this, worker, home.prefixed(failure));
+                }
+            }
+        }
+    }
+
+    /** Ends the pass with a failure; false when it has ended before. */
+    boolean failHere(CallException failure) {
+        List<PassEnd> ends;
+        BackwardPass stopped;
+        synchronized (this) {
+            if (hasEnded) {
+                return false;
+            }
+            ends = end();
+            stopped = pass;
+        }
+        if (stopped != null) {
+            stopped.cancel();
+        }
+        home.ended(this);
+        ends.forEach(each -> each.failed(failure));
+        return true;
+    }
+
+    private List<PassEnd> end() {
+        hasEnded = true;
+        List<PassEnd> ends = List.copyOf(waiting);
+        waiting.clear();
+        return ends;
+    }
+
+    /** The requests of one step of a discovery. */
+    private static final class Wave implements PassEnd {
+
+        private final PassEnd end;
+        private int left; // guarded by this
+        private boolean isOver; // guarded by this
+
+        Wave(int requests, PassEnd end) {
+            this.end = end;
+            this.left = requests + 1; // and one for the thread that sends them
+        }
+
+        @Override
+        public void done() {
+            synchronized (this) {
+                if (--left > 0 || isOver) {
+                    return;
+                }
+                isOver = true;
+            }
+            end.done();
+        }
+
+        @Override
+        public void failed(CallException failure) {
+            synchronized (this) {
+                if (isOver) {
+                    return;
+                }
+                isOver = true;
+            }
+            end.failed(failure);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+/**
+ * Backward passes across workers: each worker's part, and the messages between them. Start at {@link io.waybill.autograd.pass.Passes}.
+ */
+package io.waybill.autograd.pass;
